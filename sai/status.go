@@ -1,0 +1,50 @@
+package sai
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Status is a sai_status_t. As an error it is any status but success.
+type Status int32
+
+// StatusSuccess is SAI_STATUS_SUCCESS; calls report it as a nil error.
+const StatusSuccess Status = 0
+
+// Error returns SAI's name of the status.
+func (s Status) Error() string { return s.String() }
+
+// A CallError is a SAI call that did not succeed, with what was known about
+// it. It unwraps to its [Status].
+type CallError struct {
+	Op     string // create, remove, set, get, ...
+	Type   ObjectType
+	Attr   AttrID // the attribute at fault, 0 if none
+	Status Status
+	Reason string // in words, "" if there is nothing to add
+}
+
+func (e *CallError) Error() string {
+	s := fmt.Sprintf("%s %s: %s", e.Op, e.Type, e.Status)
+	if e.Attr != 0 {
+		s += fmt.Sprintf(" (%s)", e.Attr)
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	return s
+}
+
+// Unwrap returns the status.
+func (e *CallError) Unwrap() error { return e.Status }
+
+// StatusOf returns the SAI status in err: StatusSuccess for nil, false if err
+// holds none.
+func StatusOf(err error) (Status, bool) {
+	if err == nil {
+		return StatusSuccess, true
+	}
+	var s Status
+	ok := errors.As(err, &s)
+	return s, ok
+}

@@ -1,0 +1,103 @@
+// Package schema holds the names of SONiC's tables and fields and the typed
+// rows that tamtam's daemons exchange through them, with Parse and Format for
+// each. It does no I/O and knows only the standard library.
+package schema
+
+// CONFIG_DB tables. Only users and the northbound write them.
+const (
+	CfgDeviceMetadata = "DEVICE_METADATA"
+	CfgPort           = "PORT"
+	CfgPortChannel    = "PORTCHANNEL"
+	CfgPortChannelMbr = "PORTCHANNEL_MEMBER"
+	CfgVLAN           = "VLAN"
+	CfgVLANMember     = "VLAN_MEMBER"
+	CfgBreakout       = "BREAKOUT_CFG"
+	CfgACLTable       = "ACL_TABLE"
+	CfgACLTableType   = "ACL_TABLE_TYPE"
+	CfgACLRule        = "ACL_RULE"
+	CfgFlexCounter    = "FLEX_COUNTER_TABLE"
+	CfgCRM            = "CRM"
+	CfgTAMSwitch      = "TAM_SWITCH_TABLE"
+	CfgTAMCollector   = "TAM_COLLECTORS_TABLE"
+	CfgTAMFeature     = "TAM_FEATURES_TABLE"
+	CfgTAMSampler     = "TAM_SAMPLINGRATE_TABLE"
+	CfgTAMFlowGroup   = "TAM_FLOWGROUP_TABLE"
+	CfgTAMTailStamp   = "TAM_TAILSTAMPING_TABLE"
+)
+
+// APPL_DB tables. Managers write them, orchs read them.
+const (
+	AppPort         = "PORT_TABLE"
+	AppLAG          = "LAG_TABLE"
+	AppLAGMember    = "LAG_MEMBER_TABLE"
+	AppVLAN         = "VLAN_TABLE"
+	AppVLANMember   = "VLAN_MEMBER_TABLE"
+	AppSwitch       = "SWITCH_TABLE" // key "switch"; also capabilities, written by orchagent
+	AppACLTable     = "ACL_TABLE_TABLE"
+	AppACLTableType = "ACL_TABLE_TYPE_TABLE"
+	AppACLRule      = "ACL_RULE_TABLE"
+	AppTAMSwitch    = "TAM_APPL_SWITCH_TABLE"
+	AppTAMFeature   = "TAM_APPL_FEATURES_TABLE"
+	AppTAMCollector = "TAM_COLLECTORS_TABLE"
+	AppTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
+	AppTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
+)
+
+// STATE_DB tables: what became of each configured row.
+const (
+	StatePort         = "PORT_TABLE"
+	StateLAG          = "LAG_TABLE"
+	StateLAGMember    = "LAG_MEMBER_TABLE"
+	StateVLAN         = "VLAN_TABLE"
+	StateVLANMember   = "VLAN_MEMBER_TABLE"
+	StateBreakout     = "BREAKOUT_CFG"
+	StateACLTable     = "ACL_TABLE_TABLE"
+	StateACLTableType = "ACL_TABLE_TYPE_TABLE"
+	StateACLRule      = "ACL_RULE_TABLE"
+	StateACLStageCap  = "ACL_STAGE_CAPABILITY_TABLE"
+	StateTAMSwitch    = "TAM_STATE_SWITCH_TABLE"
+	StateTAMFeature   = "TAM_STATE_FEATURES_TABLE"
+	StateTAMCollector = "TAM_STATE_COLLECTORS_TABLE"
+	StateTAMSampler   = "TAM_STATE_SAMPLINGRATE_TABLE"
+	StateTAMFlowGroup = "TAM_STATE_FLOWGROUP_TABLE"
+	StateTAMTailStamp = "TAM_STATE_TAILSTAMPING_TABLE"
+)
+
+// COUNTERS_DB names.
+const (
+	CountersTable       = "COUNTERS"                  // COUNTERS:oid:0x...
+	CountersPortNameMap = "COUNTERS_PORT_NAME_MAP"    // Ethernet0 -> oid
+	CountersLAGNameMap  = "COUNTERS_LAG_NAME_MAP"     // PortChannel1 -> oid
+	CountersACLRuleMap  = "ACL_COUNTER_RULE_MAP"      // TABLE:RULE -> oid of the ACL counter
+	CountersTailStamp   = "TAM_TAILSTAMPING_COUNTERS" // :session -> see TailStampCounters
+	CountersCRM         = "CRM"
+)
+
+// TAM features, the keys of TAM_FEATURES_TABLE.
+const (
+	FeatureTailStamping = "TAILSTAMPING"
+	FeatureAltMark      = "ALTMARK"
+	FeatureFlyMon       = "FLYMON"
+	FeatureTableRecord  = "TABLERECORD"
+)
+
+// TAMTable is the ACL table that flow groups use unless they name another.
+const TAMTable = "TAM"
+
+// ACLTypeTAM is the ACL table type of flow groups.
+const ACLTypeTAM = "TAM"
+
+// Status words of every STATE_DB row but those of ACLs, which use SONiC's.
+const (
+	StatusPending = "pending"
+	StatusActive  = "active"
+	StatusFailed  = "failed"
+)
+
+// Status words of ACL tables and rules in STATE_DB, as SONiC has them.
+const (
+	ACLActive          = "Active"
+	ACLInactive        = "Inactive"
+	ACLPendingCreation = "Pending creation"
+	ACLPendingRemoval  = "Pending removal"
+)
