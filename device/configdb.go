@@ -1,0 +1,194 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"tamtam/swss"
+)
+
+// A ConfigDB is the content of a config_db.json: table, key, field, value.
+type ConfigDB map[string]map[string]swss.FieldValues
+
+// maxConfigFile bounds what ReadConfigDB takes, so that a wrong file cannot
+// fill the memory: 256 MiB, over a million flow groups.
+const maxConfigFile = 256 << 20
+
+// ReadConfigDB reads a config_db.json as SONiC writes it: tables of rows of
+// fields; a list becomes a field whose name ends in "@" and whose value is the
+// items joined by commas. Every wrong place is reported, not the first alone.
+func ReadConfigDB(path string) (ConfigDB, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfigFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(text) > maxConfigFile {
+		return nil, fmt.Errorf("%s: larger than %d MiB, which is the limit", path, maxConfigFile>>20)
+	}
+	c, err := ParseConfigDB(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// ParseConfigDB is [ReadConfigDB] for text at hand.
+func ParseConfigDB(text []byte) (ConfigDB, error) {
+	var tables map[string]json.RawMessage
+	if err := json.Unmarshal(text, &tables); err != nil {
+		return nil, jsonError(text, err)
+	}
+	c := ConfigDB{}
+	var errs []error
+	for _, table := range sortedKeys(tables) {
+		if err := checkName("table", table); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		var rows map[string]map[string]any
+		if err := json.Unmarshal(tables[table], &rows); err != nil {
+			errs = append(errs, fmt.Errorf("table %q: want rows of fields: %w", table, err))
+			continue
+		}
+		c[table] = map[string]swss.FieldValues{}
+		for _, key := range sortedKeys(rows) {
+			row, err := parseRow(table, key, rows[key])
+			if err != nil {
+				errs = append(errs, err)
+			}
+			c[table][key] = row
+		}
+	}
+	return c, errors.Join(errs...)
+}
+
+// jsonError adds the line to a syntax error of encoding/json.
+func jsonError(text []byte, err error) error {
+	var syn *json.SyntaxError
+	if errors.As(err, &syn) {
+		return fmt.Errorf("line %d: %w", 1+strings.Count(string(text[:min(int(syn.Offset), len(text))]), "\n"), err)
+	}
+	return fmt.Errorf("not a config_db.json (want {table: {key: {field: value}}}): %w", err)
+}
+
+func checkName(what, name string) error {
+	if name == "" || strings.ContainsAny(name, "|\x00") {
+		return fmt.Errorf("%s %q: want a name without %q", what, name, "|")
+	}
+	return nil
+}
+
+func parseRow(table, key string, fields map[string]any) (swss.FieldValues, error) {
+	row := swss.FieldValues{}
+	if key == "" {
+		return row, fmt.Errorf("table %q: a row has an empty key", table)
+	}
+	var errs []error
+	for _, name := range sortedKeys(fields) {
+		field, value, err := parseField(name, fields[name])
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s|%s: field %q: %w", table, key, name, err))
+			continue
+		}
+		row[field] = value
+	}
+	if len(row) == 0 {
+		row["NULL"] = "NULL"
+	}
+	return row, errors.Join(errs...)
+}
+
+func parseField(name string, v any) (field, value string, err error) {
+	switch v := v.(type) {
+	case []any:
+		items := make([]string, len(v))
+		for i, x := range v {
+			if items[i], err = scalar(x); err != nil {
+				return "", "", err
+			}
+		}
+		return strings.TrimSuffix(name, "@") + "@", strings.Join(items, ","), nil
+	default:
+		value, err = scalar(v)
+		return name, value, err
+	}
+}
+
+func scalar(v any) (string, error) {
+	switch v := v.(type) {
+	case string:
+		return v, nil
+	case bool, float64:
+		return fmt.Sprint(v), nil
+	default:
+		return "", fmt.Errorf("want a string or a list of strings, have %T", v)
+	}
+}
+
+// Load writes the rows into CONFIG_DB. Rows that are there already and not in
+// c stay as they are.
+func (c ConfigDB) Load(ctx context.Context, r *swss.Redis) error {
+	for _, table := range sortedKeys(c) {
+		if err := swss.NewTable(r.DB(swss.ConfigDB), table).SetMany(ctx, c[table]); err != nil {
+			return fmt.Errorf("load %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// SaveConfigDB reads CONFIG_DB back into the form of a config_db.json.
+func SaveConfigDB(ctx context.Context, r *swss.Redis) ([]byte, error) {
+	db := r.DB(swss.ConfigDB)
+	keys, err := db.Client().Keys(ctx, "*"+db.Separator()+"*").Result()
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(keys)
+	out := map[string]map[string]map[string]any{}
+	for _, k := range keys {
+		table, key, _ := strings.Cut(k, db.Separator())
+		row, err := db.Client().HGetAll(ctx, k).Result()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k, err)
+		}
+		if out[table] == nil {
+			out[table] = map[string]map[string]any{}
+		}
+		out[table][key] = fileRow(row)
+	}
+	return json.MarshalIndent(out, "", "    ")
+}
+
+func fileRow(row map[string]string) map[string]any {
+	m := map[string]any{}
+	for f, v := range row {
+		switch {
+		case f == "NULL":
+		case strings.HasSuffix(f, "@"):
+			m[strings.TrimSuffix(f, "@")] = strings.Split(v, ",")
+		default:
+			m[f] = v
+		}
+	}
+	return m
+}
+
+func sortedKeys[M ~map[string]V, V any](m M) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,108 @@
+package device
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// A rawPort is a live interface that a chip port is wired to: an AF_PACKET
+// socket on eth1, say, for Ethernet0.
+type rawPort struct {
+	fd   int
+	name string
+	buf  []byte
+	oob  []byte
+}
+
+// openRawPort binds a raw socket to the interface and makes it promiscuous.
+// It needs CAP_NET_RAW.
+func openRawPort(name string) (*rawPort, error) {
+	ifi, err := net.InterfaceByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("interface %s: %w", name, err)
+	}
+	const all = unix.ETH_P_ALL<<8 | unix.ETH_P_ALL>>8 // in network byte order
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, all)
+	if err != nil {
+		return nil, fmt.Errorf("interface %s: open a raw socket (CAP_NET_RAW is needed): %w", name, err)
+	}
+	p := &rawPort{fd: fd, name: name, buf: make([]byte, 1<<16), oob: make([]byte, 256)}
+	steps := []struct {
+		what string
+		err  error
+	}{
+		{"bind", unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all & 0xffff, Ifindex: ifi.Index})},
+		{"set promiscuous mode", unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
+			&unix.PacketMreq{Ifindex: int32(ifi.Index), Type: unix.PACKET_MR_PROMISC})},
+		{"ask for VLAN tags", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1)},
+		{"ignore outgoing frames", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)},
+		// A read returns now and then so that the reader notices its end.
+		{"set a read time-out", unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 200_000})},
+	}
+	for _, s := range steps {
+		if s.err != nil {
+			unix.Close(fd)
+			return nil, fmt.Errorf("interface %s: %s: %w", name, s.what, s.err)
+		}
+	}
+	return p, nil
+}
+
+// read returns the next frame with its VLAN tag, which the kernel takes out of
+// the frame, put back. It returns nil when nothing came for a while.
+func (p *rawPort) read() ([]byte, error) {
+	const room = 4 // for the VLAN tag
+	n, oobn, _, _, err := unix.Recvmsg(p.fd, p.buf[room:], p.oob, 0)
+	switch err {
+	case nil:
+	case unix.EAGAIN, unix.EINTR, unix.ENETDOWN:
+		return nil, nil
+	default:
+		return nil, fmt.Errorf("interface %s: read: %w", p.name, err)
+	}
+	frame := p.buf[room : room+n]
+	tci, tpid, tagged := vlanTag(p.oob[:oobn])
+	if !tagged || n < 14 {
+		return frame, nil
+	}
+	frame = p.buf[:room+n]
+	copy(frame, frame[room:room+12])
+	binary.BigEndian.PutUint16(frame[12:], tpid)
+	binary.BigEndian.PutUint16(frame[14:], tci)
+	return frame, nil
+}
+
+// vlanTag finds the tag in a struct tpacket_auxdata.
+func vlanTag(oob []byte) (tci, tpid uint16, ok bool) {
+	msgs, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return 0, 0, false
+	}
+	for _, m := range msgs {
+		if m.Header.Level != unix.SOL_PACKET || m.Header.Type != unix.PACKET_AUXDATA || len(m.Data) < 20 {
+			continue
+		}
+		status := binary.NativeEndian.Uint32(m.Data)
+		if status&unix.TP_STATUS_VLAN_VALID == 0 {
+			return 0, 0, false
+		}
+		tci, tpid = binary.NativeEndian.Uint16(m.Data[16:]), 0x8100
+		if status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
+			tpid = binary.NativeEndian.Uint16(m.Data[18:])
+		}
+		return tci, tpid, true
+	}
+	return 0, 0, false
+}
+
+// write sends a frame. A frame that the interface cannot take (down, too long)
+// is lost, as on a wire with nobody at its end.
+func (p *rawPort) write(frame []byte) error {
+	_, err := unix.Write(p.fd, frame)
+	return err
+}
+
+func (p *rawPort) close() error { return unix.Close(p.fd) }
