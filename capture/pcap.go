@@ -1,0 +1,61 @@
+package capture
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// The first four bytes of a pcap file, read as little-endian.
+const (
+	magicMicro        = 0xa1b2c3d4
+	magicNano         = 0xa1b23c4d
+	magicMicroSwapped = 0xd4c3b2a1
+	magicNanoSwapped  = 0x4d3cb2a1
+)
+
+// pcap is the classic format (draft-ietf-opsawg-pcap).
+type pcap struct {
+	order binary.ByteOrder
+	unit  time.Duration // of the fraction of a second
+	fcs   int           // bytes of frame check sequence at each packet's end
+	head  [16]byte
+}
+
+// newPcap reads the rest of the file header, after the magic number.
+func newPcap(s *source, order binary.ByteOrder, unit time.Duration) (*pcap, error) {
+	var head [20]byte
+	if err := s.read(head[:], "pcap file header", false); err != nil {
+		return nil, err
+	}
+	if major, minor := order.Uint16(head[0:]), order.Uint16(head[2:]); major != 2 || minor != 4 {
+		return nil, s.fail(4, "pcap version %d.%d, want 2.4", major, minor)
+	}
+	// The low 16 bits are the link type; bit 26 says that the top 4 bits count the 16-bit
+	// words of frame check sequence.
+	link := order.Uint32(head[16:])
+	if err := checkLinkType(s, 20, link&0xffff); err != nil {
+		return nil, err
+	}
+	p := &pcap{order: order, unit: unit}
+	if link&(1<<26) != 0 {
+		p.fcs = int(link>>28) * 2
+	}
+	return p, nil
+}
+
+func (p *pcap) next(r *Reader) (Packet, error) {
+	at := r.src.offset
+	if err := r.src.read(p.head[:], "packet's header", true); err != nil {
+		return Packet{}, err
+	}
+	fraction := time.Duration(p.order.Uint32(p.head[4:]))
+	if limit := time.Second / p.unit; fraction >= limit {
+		return Packet{}, r.src.fail(at+4, "fraction of a second %d, want below %d", fraction, limit)
+	}
+	data, wire, err := r.data(at+8, p.order.Uint32(p.head[8:]), p.order.Uint32(p.head[12:]), p.fcs)
+	if err != nil {
+		return Packet{}, err
+	}
+	seconds := int64(p.order.Uint32(p.head[0:]))
+	return Packet{Time: time.Unix(seconds, int64(fraction*p.unit)).UTC(), Data: data, Len: wire}, nil
+}

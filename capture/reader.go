@@ -1,0 +1,165 @@
+package capture
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// MaxCaptured is the most bytes of one packet that a capture may hold: the largest snap
+// length that libpcap and Wireshark accept. A longer one means a damaged file.
+const MaxCaptured = 262144
+
+// Packet is one frame of a capture, without its frame check sequence.
+type Packet struct {
+	Time  time.Time // UTC, exact to the nanosecond (finer ones are rounded down)
+	Data  []byte    // what was captured, from the destination MAC on; valid until the next call of Next
+	Len   int       // length of the frame on the wire; above len(Data) when the snap length cut it
+	Input int       // which input of a Merge it came from, counted from 0
+}
+
+// Cut reports whether the capture holds only the frame's beginning.
+func (p Packet) Cut() bool { return len(p.Data) < p.Len }
+
+// Reader reads the packets of one capture, in the order of the file.
+type Reader struct {
+	src    source
+	format format
+	closer io.Closer
+	buf    []byte
+	err    error // what ended the reading
+}
+
+// format is a file format after its header was read. The two are pcap and pcapng.
+type format interface {
+	// next reads one packet into r.buf, or returns io.EOF between two packets.
+	next(r *Reader) (Packet, error)
+}
+
+// Open opens the capture file at path.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("capture: %w", err)
+	}
+	r, err := NewReader(f, path)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r.closer = f
+	return r, nil
+}
+
+// NewReader reads a capture from in; name stands for it in errors. Closing in stays
+// the caller's task.
+func NewReader(in io.Reader, name string) (*Reader, error) {
+	r := &Reader{src: source{br: bufio.NewReaderSize(in, 64<<10), name: name}}
+	var magic [4]byte
+	if err := r.src.read(magic[:], "magic number (pcap or pcapng expected)", false); err != nil {
+		return nil, err
+	}
+	var err error
+	switch m := binary.LittleEndian.Uint32(magic[:]); m {
+	case magicMicro:
+		r.format, err = newPcap(&r.src, binary.LittleEndian, time.Microsecond)
+	case magicNano:
+		r.format, err = newPcap(&r.src, binary.LittleEndian, time.Nanosecond)
+	case magicMicroSwapped:
+		r.format, err = newPcap(&r.src, binary.BigEndian, time.Microsecond)
+	case magicNanoSwapped:
+		r.format, err = newPcap(&r.src, binary.BigEndian, time.Nanosecond)
+	case blockSection:
+		r.format, err = newPcapng(&r.src)
+	default:
+		err = r.src.fail(0, "magic number % x is that of %s; supported are pcap (microseconds or nanoseconds) and pcapng",
+			magic, otherFormat(magic))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// otherFormat names the kind of file that people hand to capture readers by mistake.
+func otherFormat(magic [4]byte) string {
+	switch {
+	case magic[0] == 0x1f && magic[1] == 0x8b:
+		return "a gzip file (unpack it first)"
+	case magic == [4]byte{0x28, 0xb5, 0x2f, 0xfd}:
+		return "a zstd file (unpack it first)"
+	case magic == [4]byte{'s', 'n', 'o', 'o'}:
+		return "a snoop capture"
+	case magic == [4]byte{0x34, 0xcd, 0xb2, 0xa1}, magic == [4]byte{0xa1, 0xb2, 0xcd, 0x34}:
+		return "a pcap variant with longer packet headers"
+	}
+	return "no known capture format"
+}
+
+// Next returns the next packet, io.EOF after the last one, or an *Error. After either,
+// it goes on returning the same.
+func (r *Reader) Next() (Packet, error) {
+	if r.err != nil {
+		return Packet{}, r.err
+	}
+	r.src.packet++
+	p, err := r.format.next(r)
+	if err != nil {
+		r.err = err
+		return Packet{}, err
+	}
+	return p, nil
+}
+
+// Name is the name given to Open or NewReader.
+func (r *Reader) Name() string { return r.src.name }
+
+// Close closes the file that Open opened.
+func (r *Reader) Close() error {
+	if r.closer == nil {
+		return nil
+	}
+	return r.closer.Close()
+}
+
+// data reads a packet's captured bytes into r's buffer. at is the offset of the packet's
+// header; fcs is how many of the bytes on the wire were a frame check sequence.
+func (r *Reader) data(at int64, captured, length uint32, fcs int) (data []byte, wire int, err error) {
+	if captured > MaxCaptured {
+		return nil, 0, r.src.fail(at, "captured length %d, want at most %d", captured, MaxCaptured)
+	}
+	if captured > length {
+		return nil, 0, r.src.fail(at, "captured length %d is above the original length %d", captured, length)
+	}
+	if cap(r.buf) < int(captured) {
+		r.buf = make([]byte, max(2048, int(captured)))
+	}
+	r.buf = r.buf[:captured]
+	if err := r.src.read(r.buf, "packet's data", false); err != nil {
+		return nil, 0, err
+	}
+	wire = max(0, int(length)-fcs)
+	return r.buf[:min(len(r.buf), wire)], wire, nil
+}
+
+// ethernet is the one link type that is read (LINKTYPE_ETHERNET).
+const ethernet = 1
+
+// checkLinkType refuses what is not Ethernet, by its name where it is a common one.
+func checkLinkType(s *source, at int64, linkType uint32) error {
+	if linkType == ethernet {
+		return nil
+	}
+	name, ok := map[uint32]string{
+		0: "NULL", 8: "SLIP", 9: "PPP", 101: "RAW", 104: "C_HDLC", 105: "IEEE802_11", 113: "LINUX_SLL",
+		127: "IEEE802_11_RADIOTAP", 189: "USB_LINUX", 228: "IPV4", 229: "IPV6", 276: "LINUX_SLL2",
+	}[linkType]
+	if !ok {
+		name = "unknown"
+	}
+	return s.fail(at, "link type %d (%s); supported is 1 (ETHERNET) only: capture on an Ethernet interface, not on \"any\"",
+		linkType, name)
+}

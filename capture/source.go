@@ -1,0 +1,83 @@
+package capture
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Error says where a capture is damaged, or which part of it is not supported.
+type Error struct {
+	File   string // as given to Open or NewReader
+	Packet int64  // the packet being read, the first is 1; 0 for the file's own header
+	Offset int64  // byte of the file where the offending field or structure starts
+	Reason string // what was found there, and what was expected
+	Err    error  // the cause, for a read that failed
+}
+
+func (e *Error) Error() string {
+	where := "file header"
+	if e.Packet > 0 {
+		where = fmt.Sprintf("packet %d", e.Packet)
+	}
+	text := fmt.Sprintf("%s: %s at byte %d: %s", e.File, where, e.Offset, e.Reason)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// source reads a file in order and knows where it is. Nothing it does allocates
+// in proportion to a length found in the file.
+type source struct {
+	br     *bufio.Reader
+	name   string
+	offset int64 // of the next byte
+	packet int64 // number of the packet being read
+}
+
+func (s *source) fail(offset int64, format string, args ...any) error {
+	return &Error{File: s.name, Packet: s.packet, Offset: offset, Reason: fmt.Sprintf(format, args...)}
+}
+
+// read fills buf, which holds what. A file that ends before the first byte gives
+// io.EOF when atEnd allows the file to end here.
+func (s *source) read(buf []byte, what string, atEnd bool) error {
+	start := s.offset
+	n, err := io.ReadFull(s.br, buf)
+	s.offset += int64(n)
+	switch {
+	case err == nil:
+		return nil
+	case err == io.EOF && atEnd:
+		return io.EOF
+	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+		return s.cut(start, int64(n), int64(len(buf)), what)
+	default:
+		return &Error{File: s.name, Packet: s.packet, Offset: s.offset, Reason: "cannot read " + what, Err: err}
+	}
+}
+
+// skip passes over n bytes of what.
+func (s *source) skip(n int64, what string) error {
+	start := s.offset
+	for s.offset-start < n {
+		done, err := s.br.Discard(int(min(n-(s.offset-start), 1<<20)))
+		s.offset += int64(done)
+		if err == io.EOF {
+			return s.cut(start, s.offset-start, n, what)
+		}
+		if err != nil {
+			return &Error{File: s.name, Packet: s.packet, Offset: s.offset, Reason: "cannot read " + what, Err: err}
+		}
+	}
+	return nil
+}
+
+func (s *source) cut(start, got, want int64, what string) error {
+	return &Error{File: s.name, Packet: s.packet, Offset: start, Err: io.ErrUnexpectedEOF,
+		Reason: fmt.Sprintf("the file ends after %d of the %d bytes of the %s", got, want, what)}
+}
