@@ -1,5 +1,156 @@
 package sai
 
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// A Kind is the type of a value, or of the data of an ACL field or action.
+type Kind uint8
+
+// Kinds of values; the comment names the Go type of the [Value].
+const (
+	KindBool          Kind = iota + 1 // Bool
+	KindU8                            // Uint
+	KindU16                           // Uint
+	KindU32                           // Uint
+	KindU64                           // Uint
+	KindS32                           // Int
+	KindEnum                          // Enum
+	KindOID                           // OID
+	KindMAC                           // MAC
+	KindIPv4                          // IP
+	KindIPv6                          // IP
+	KindIP                            // IP
+	KindPointer                       // Pointer
+	KindChardata                      // Text
+	KindJSON                          // Bytes
+	KindU8List                        // Bytes
+	KindS8List                        // Bytes
+	KindU16List                       // Uints
+	KindU32List                       // Uints
+	KindS32List                       // Enums
+	KindEnumList                      // Enums
+	KindOIDList                       // OIDs
+	KindU16Range                      // Range
+	KindU32Range                      // Range
+	KindU64RangeList                  // Ranges
+	KindACLCapability                 // ACLCapability
+	KindACLResources                  // ACLResources
+	KindTimespec                      // Range: seconds, nanoseconds
+)
+
+// kindNames are the words of metadata.txt.
+var kindNames = [...]string{
+	KindBool: "bool", KindU8: "u8", KindU16: "u16", KindU32: "u32", KindU64: "u64", KindS32: "s32",
+	KindEnum: "enum", KindOID: "oid", KindMAC: "mac", KindIPv4: "ipv4", KindIPv6: "ipv6", KindIP: "ip",
+	KindPointer: "pointer", KindChardata: "chardata", KindJSON: "json", KindU8List: "u8list",
+	KindS8List: "s8list", KindU16List: "u16list", KindU32List: "u32list", KindS32List: "s32list",
+	KindEnumList: "enumlist", KindOIDList: "oidlist", KindU16Range: "u16range", KindU32Range: "u32range",
+	KindU64RangeList: "u64rangelist", KindACLCapability: "aclcapability", KindACLResources: "aclresourcelist",
+	KindTimespec: "timespec",
+}
+
+// String returns the kind's word in metadata.txt.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind %d", uint8(k))
+}
+
+// List reports whether values of the kind are lists, which a get limits to the
+// length of its placeholder.
+func (k Kind) List() bool {
+	switch k {
+	case KindU8List, KindS8List, KindU16List, KindU32List, KindS32List, KindEnumList, KindOIDList,
+		KindU64RangeList, KindACLCapability, KindACLResources:
+		return true
+	}
+	return false
+}
+
+// A Form says how the data of a Kind is wrapped.
+type Form uint8
+
+// Forms of attributes.
+const (
+	FormPlain  Form = iota // the value itself
+	FormField              // a Field, an ACL match
+	FormAction             // an Action, an ACL action
+)
+
+// Flags of an attribute.
+type Flags uint8
+
+// The flags of SAI's metadata.
+const (
+	MandatoryOnCreate Flags = 1 << iota
+	CreateOnly
+	CreateAndSet
+	ReadOnly
+	KeyAttr // identifies the object among its kind
+	SetOnly
+)
+
+// An EnumMeta describes an enum type.
+type EnumMeta struct {
+	Name   string
+	Values []Enum // in the order of SAI's header, without aliases
+	Strict bool   // values are flags, combined with |
+	names  map[Enum]string
+	values map[string]Enum
+}
+
+// ValueName returns the name of v, false if the enum has no such value.
+func (e *EnumMeta) ValueName(v Enum) (string, bool) { s, ok := e.names[v]; return s, ok }
+
+// Value returns the value with the given name (aliases too).
+func (e *EnumMeta) Value(name string) (Enum, bool) { v, ok := e.values[name]; return v, ok }
+
+// A Condition holds when all (And) or any of its terms hold.
+type Condition struct {
+	And   bool
+	Terms []Term
+}
+
+// A Term compares another attribute of the same object with a constant.
+type Term struct {
+	Attr  AttrID
+	Value Value
+}
+
+// An AttrMeta describes an attribute, as SAI's metadata does.
+type AttrMeta struct {
+	ID        AttrID
+	Name      string
+	Kind      Kind
+	Form      Form
+	Flags     Flags
+	Enum      *EnumMeta    // nil unless Kind is an enum or enum list
+	Objects   []ObjectType // allowed types of object ids; nil if any
+	AllowNull bool         // oid attributes: SAI_NULL_OBJECT_ID may be given
+	Default   Value        // nil if there is none, or it is the vendor's or the switch's own
+	// Condition, if not nil, makes the attribute mandatory when it holds and
+	// forbidden on create when not.
+	Condition *Condition
+	ValidOnly *Condition // has effect only when it holds; not enforced on create
+	Resource  bool       // selects resources in an availability query
+}
+
+// Has reports whether all given flags are set.
+func (m *AttrMeta) Has(f Flags) bool { return m.Flags&f == f }
+
+// A TypeMeta describes an object type.
+type TypeMeta struct {
+	Type  ObjectType
+	Name  string
+	Attrs []*AttrMeta // in the order of SAI's header
+	Stats []StatID    // nil if it has none
+	IsOID bool        // objects have an object id (no entry as key)
+}
+
 type (
 	enumFacts []struct {
 		name  string
@@ -11,6 +162,7 @@ type (
 		typ, flags      string
 		enum, objects   string
 		def             string
+		hasDefault      bool
 		cond, validonly string
 		null, resource  bool
 	}
@@ -22,11 +174,353 @@ type (
 	}
 )
 
+// tables is the metadata in the form that lookups want.
+type tables struct {
+	attrs       map[AttrID]*AttrMeta
+	attrNames   map[string]*AttrMeta
+	types       map[ObjectType]*TypeMeta
+	typeNames   map[ObjectType]string
+	typeByName  map[string]ObjectType
+	enums       map[string]*EnumMeta
+	statNames   map[StatID]string
+	statByName  map[string]StatID
+	statusNames map[string]Status
+}
+
+// built holds the tables, made at the first use.
+var built struct {
+	once   sync.Once
+	tables *tables
+}
+
+func metadata() *tables {
+	built.once.Do(func() { built.tables = buildTables() })
+	return built.tables
+}
+
+func buildTables() *tables {
+	t := &tables{
+		attrs: map[AttrID]*AttrMeta{}, attrNames: map[string]*AttrMeta{},
+		types: map[ObjectType]*TypeMeta{}, typeNames: map[ObjectType]string{}, typeByName: map[string]ObjectType{},
+		enums: map[string]*EnumMeta{}, statNames: map[StatID]string{}, statByName: map[string]StatID{},
+		statusNames: map[string]Status{},
+	}
+	for s, name := range statusNames {
+		t.statusNames[name] = s
+	}
+	for name, facts := range enums {
+		t.enums[name] = buildEnum(name, facts)
+	}
+	for _, v := range enums["sai_object_type_t"] {
+		if v.value > 0 && v.value < 1<<16 {
+			t.typeNames[ObjectType(v.value)] = v.name
+			t.typeByName[v.name] = ObjectType(v.value)
+		}
+	}
+	for i := range objects {
+		t.addType(&objects[i])
+	}
+	for i := range objects {
+		t.addConditions(&objects[i])
+	}
+	return t
+}
+
+func buildEnum(name string, facts enumFacts) *EnumMeta {
+	e := &EnumMeta{Name: name, names: map[Enum]string{}, values: map[string]Enum{}}
+	e.Strict = name == "sai_port_error_status_t" || name == "sai_stats_mode_t"
+	for _, f := range facts {
+		v := Enum(f.value)
+		e.values[f.name] = v
+		if _, alias := e.names[v]; !alias {
+			e.names[v] = f.name
+			e.Values = append(e.Values, v)
+		}
+	}
+	return e
+}
+
+func (t *tables) addType(o *objectFacts) {
+	tm := &TypeMeta{Type: o.id, Name: o.name, IsOID: !strings.HasSuffix(o.name, "_ENTRY") || o.id == ObjectTypeACLEntry}
+	t.types[o.id] = tm
+	for i := range o.attrs {
+		m := t.buildAttr(o.id, &o.attrs[i])
+		t.attrs[m.ID], t.attrNames[m.Name] = m, m
+		tm.Attrs = append(tm.Attrs, m)
+	}
+	for _, s := range enums[o.stats] {
+		id := StatID(uint64(o.id)<<32 | uint64(uint32(s.value)))
+		t.statByName[s.name] = id
+		if _, alias := t.statNames[id]; !alias {
+			t.statNames[id] = s.name
+			tm.Stats = append(tm.Stats, id)
+		}
+	}
+}
+
+func (t *tables) buildAttr(o ObjectType, f *attrFacts) *AttrMeta {
+	m := &AttrMeta{
+		ID: AttrID(uint64(o)<<32 | uint64(f.id)), Name: f.name,
+		Enum: t.enums[f.enum], AllowNull: f.null, Resource: f.resource,
+	}
+	word := f.typ
+	if w, ok := strings.CutPrefix(word, "field."); ok {
+		m.Form, word = FormField, w
+	} else if w, ok := strings.CutPrefix(word, "action."); ok {
+		m.Form, word = FormAction, w
+	}
+	for k, w := range kindNames {
+		if w == word {
+			m.Kind = Kind(k)
+		}
+	}
+	for _, c := range f.flags {
+		m.Flags |= map[rune]Flags{'M': MandatoryOnCreate, 'C': CreateOnly, 'S': CreateAndSet, 'R': ReadOnly, 'K': KeyAttr, 'T': SetOnly}[c]
+	}
+	if f.objects != "" {
+		for _, w := range strings.Split(f.objects, ",") {
+			m.Objects = append(m.Objects, t.typeByName["SAI_OBJECT_TYPE_"+w])
+		}
+	}
+	if f.hasDefault {
+		m.Default = m.parseDefault(f.def)
+	}
+	return m
+}
+
+// addConditions resolves the conditions of o's attributes: "or:NAME==value,...".
+func (t *tables) addConditions(o *objectFacts) {
+	parse := func(s string) *Condition {
+		op, terms, ok := strings.Cut(s, ":")
+		if !ok {
+			return nil
+		}
+		c := &Condition{And: op == "and"}
+		for _, term := range strings.Split(terms, ",") {
+			name, text, ok := strings.Cut(term, "==")
+			if !ok {
+				return nil
+			}
+			m := t.attrNames[name]
+			if m == nil {
+				return nil
+			}
+			v, err := m.parsePlain(text)
+			if err != nil {
+				return nil
+			}
+			c.Terms = append(c.Terms, Term{m.ID, v})
+		}
+		return c
+	}
+	for i := range o.attrs {
+		m := t.attrNames[o.attrs[i].name]
+		m.Condition, m.ValidOnly = parse(o.attrs[i].cond), parse(o.attrs[i].validonly)
+	}
+}
+
+// parseDefault returns the value that metadata.txt gives as default, nil where
+// it is not a constant.
+func (m *AttrMeta) parseDefault(text string) Value {
+	switch {
+	case text == "internal" || text == "vendor" || text == "const":
+		return nil
+	case text == "disabled" && m.Form == FormField:
+		return Field{}
+	case text == "disabled" && m.Form == FormAction:
+		return Action{}
+	case text == "SAI_NULL_OBJECT_ID":
+		return NullOID
+	case text == "NULL":
+		return Pointer(0)
+	case text == "empty" || m.Kind == KindChardata:
+		return m.zero(0)
+	}
+	if rest, ok := strings.CutPrefix(text, "0x"); ok {
+		var n uint64
+		if _, err := fmt.Sscanf(rest, "%x", &n); err == nil {
+			return Uint(n)
+		}
+	}
+	v, err := m.parsePlain(text)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// Meta returns the description of an attribute, nil if there is none with
+// that id.
+func Meta(id AttrID) *AttrMeta { return metadata().attrs[id] }
+
+// ObjectMeta returns the description of an object type, nil for types that
+// tamtam does not use.
+func ObjectMeta(t ObjectType) *TypeMeta { return metadata().types[t] }
+
 // String returns SAI's name of the status.
-func (s Status) String() string { return statusNames[s] }
+func (s Status) String() string {
+	if n, ok := statusNames[s]; ok {
+		return n
+	}
+	for _, r := range statusRanges {
+		if s <= r.first && s > r.first-0x10000 {
+			return fmt.Sprintf("%s%d", r.prefix, r.first-s)
+		}
+	}
+	return fmt.Sprintf("SAI_STATUS_%d", int32(s))
+}
+
+// statusRanges are the statuses that carry the index of the attribute at fault.
+var statusRanges = [...]struct {
+	first  Status
+	prefix string
+}{
+	{StatusInvalidAttribute0, "SAI_STATUS_INVALID_ATTRIBUTE_"},
+	{StatusInvalidAttrValue0, "SAI_STATUS_INVALID_ATTR_VALUE_"},
+	{StatusAttrNotImplemented0, "SAI_STATUS_ATTR_NOT_IMPLEMENTED_"},
+	{StatusUnknownAttribute0, "SAI_STATUS_UNKNOWN_ATTRIBUTE_"},
+	{StatusAttrNotSupported0, "SAI_STATUS_ATTR_NOT_SUPPORTED_"},
+}
 
 // String returns SAI's name of the type.
-func (t ObjectType) String() string { return "" }
+func (t ObjectType) String() string {
+	if n, ok := metadata().typeNames[t]; ok {
+		return n
+	}
+	return fmt.Sprintf("SAI_OBJECT_TYPE_%d", uint16(t))
+}
 
 // String returns SAI's name of the attribute.
-func (a AttrID) String() string { return "" }
+func (a AttrID) String() string {
+	if m := Meta(a); m != nil {
+		return m.Name
+	}
+	return fmt.Sprintf("%s attribute 0x%x", a.ObjectType(), uint32(a))
+}
+
+// String returns SAI's name of the statistic.
+func (s StatID) String() string {
+	if n, ok := metadata().statNames[s]; ok {
+		return n
+	}
+	return fmt.Sprintf("%s statistic 0x%x", s.ObjectType(), uint32(s))
+}
+
+// LookupAttr returns the attribute with SAI's name of it.
+func LookupAttr(name string) (AttrID, bool) {
+	if m := metadata().attrNames[name]; m != nil {
+		return m.ID, true
+	}
+	return 0, false
+}
+
+// LookupObjectType returns the object type with SAI's name of it.
+func LookupObjectType(name string) (ObjectType, bool) {
+	t, ok := metadata().typeByName[name]
+	return t, ok
+}
+
+// LookupStat returns the statistic with SAI's name of it.
+func LookupStat(name string) (StatID, bool) { s, ok := metadata().statByName[name]; return s, ok }
+
+// LookupStatus returns the status with SAI's name of it.
+func LookupStatus(name string) (Status, bool) {
+	if s, ok := metadata().statusNames[name]; ok {
+		return s, true
+	}
+	for _, r := range statusRanges {
+		rest, ok := strings.CutPrefix(name, r.prefix)
+		if !ok {
+			continue
+		}
+		n, err := parseUint(rest, 16)
+		if err != nil {
+			return 0, false
+		}
+		return r.first - Status(n), true
+	}
+	return 0, false
+}
+
+// LookupEnum returns the enum type with SAI's name of it (sai_..._t).
+func LookupEnum(name string) (*EnumMeta, bool) { e, ok := metadata().enums[name]; return e, ok }
+
+// EnumName returns the name that v has as a value of the attribute (or of its
+// list items, field data or action parameter); a number if it has none.
+func EnumName(id AttrID, v Enum) string {
+	if m := Meta(id); m != nil && m.Enum != nil {
+		if n, ok := m.Enum.ValueName(v); ok {
+			return n
+		}
+	}
+	return fmt.Sprint(int32(v))
+}
+
+// Find returns the value of an attribute in a list.
+func Find(attrs []Attr, id AttrID) (Value, bool) {
+	for _, a := range attrs {
+		if a.ID == id {
+			return a.Value, true
+		}
+	}
+	return nil, false
+}
+
+// Want returns a placeholder for [API].Get with room for n items, if the
+// attribute is a list.
+func Want(id AttrID, n int) Attr {
+	m := Meta(id)
+	if m == nil {
+		return Attr{ID: id}
+	}
+	switch m.Form {
+	case FormField:
+		return Attr{id, Field{}}
+	case FormAction:
+		return Attr{id, Action{}}
+	}
+	return Attr{id, m.zero(n)}
+}
+
+// zero returns the zero value of the kind, lists with n items.
+func (m *AttrMeta) zero(n int) Value {
+	switch m.Kind {
+	case KindBool:
+		return Bool(false)
+	case KindU8, KindU16, KindU32, KindU64:
+		return Uint(0)
+	case KindS32:
+		return Int(0)
+	case KindEnum:
+		return Enum(0)
+	case KindOID:
+		return NullOID
+	case KindMAC:
+		return MAC{}
+	case KindIPv4, KindIP:
+		return IP{zeroIPv4}
+	case KindIPv6:
+		return IP{zeroIPv6}
+	case KindPointer:
+		return Pointer(0)
+	case KindChardata:
+		return Text("")
+	case KindJSON, KindU8List, KindS8List:
+		return make(Bytes, n)
+	case KindU16List, KindU32List:
+		return make(Uints, n)
+	case KindS32List, KindEnumList:
+		return make(Enums, n)
+	case KindOIDList:
+		return make(OIDs, n)
+	case KindU16Range, KindU32Range, KindTimespec:
+		return Range{}
+	case KindU64RangeList:
+		return make(Ranges, n)
+	case KindACLCapability:
+		return ACLCapability{Actions: make([]Enum, n)}
+	case KindACLResources:
+		return make(ACLResources, n)
+	}
+	return nil
+}

@@ -179,7 +179,11 @@ func (m *model) generate() []byte {
 			x := fmt.Sprintf("{name: %q, id: %s, typ: %q, flags: %q", a.name, a.id, a.typ, a.flags)
 			for _, k := range []string{"enum", "objects", "default", "cond", "validonly"} {
 				if v, ok := a.options[k]; ok {
-					x += fmt.Sprintf(", %s: %q", map[string]string{"default": "def"}[k]+map[bool]string{true: k}[k != "default"], v)
+					if k == "default" {
+						x += fmt.Sprintf(", def: %q, hasDefault: true", v)
+					} else {
+						x += fmt.Sprintf(", %s: %q", k, v)
+					}
 				}
 			}
 			for _, k := range []string{"null", "resource"} {
