@@ -1,0 +1,133 @@
+package tailstamp
+
+import (
+	"encoding/binary"
+	"time"
+)
+
+// A Timestamp is a time of day as IEEE 1588 writes it: seconds since
+// 1970-01-01 (48 bits are sent) and nanoseconds below 10^9. The zero Timestamp
+// means "not taken".
+type Timestamp struct {
+	Seconds     uint64
+	Nanoseconds uint32
+}
+
+// At returns the Timestamp of t, which must not be before 1970.
+func At(t time.Time) Timestamp {
+	return Timestamp{Seconds: uint64(t.Unix()), Nanoseconds: uint32(t.Nanosecond())}
+}
+
+// IsZero reports whether the time was not taken.
+func (t Timestamp) IsZero() bool { return t == Timestamp{} }
+
+// Time returns the same instant, in UTC.
+func (t Timestamp) Time() time.Time { return time.Unix(int64(t.Seconds), int64(t.Nanoseconds)).UTC() }
+
+// Sub returns t-u, for two times less than 292 years apart.
+func (t Timestamp) Sub(u Timestamp) time.Duration {
+	return time.Duration(int64(t.Seconds)-int64(u.Seconds))*time.Second +
+		time.Duration(int64(t.Nanoseconds)-int64(u.Nanoseconds))
+}
+
+// Flags say how to read a record's times. Unknown bits are zero and ignored.
+type Flags uint8
+
+// The flags of version 1.
+const (
+	NoEgress       Flags = 1 << 0 // the egress time was not taken
+	Unsynchronised Flags = 1 << 1 // the switch's clock was not synchronised
+
+	allFlags = NoEgress | Unsynchronised
+)
+
+// Ports that are not an EthernetN.
+const (
+	NoPort  uint16 = 65535 // ingress port: none
+	CPUPort uint16 = 65535 // egress port: the CPU
+)
+
+// A Record is what one hop says of a frame.
+type Record struct {
+	SwitchID        uint32
+	Ingress, Egress Timestamp
+	InPort, OutPort uint16 // N of EthernetN
+	Flags           Flags
+}
+
+// Latency returns the time from arrival to departure, and false if one of them
+// was not taken.
+func (r Record) Latency() (time.Duration, bool) {
+	if r.Ingress.IsZero() || r.Egress.IsZero() || r.Flags&NoEgress != 0 {
+		return 0, false
+	}
+	return r.Egress.Sub(r.Ingress), true
+}
+
+// A Format is one layout of records; silicon differs in it.
+type Format interface {
+	// Name names the format in reports and options.
+	Name() string
+	// Size is the length of every record in bytes.
+	Size() int
+	// Append appends the record to dst; it allocates only if dst is full.
+	Append(dst []byte, r Record) []byte
+	// Decode reads the record that b, exactly Size bytes, holds; false if b is
+	// not a record of this format.
+	Decode(b []byte) (Record, bool)
+}
+
+// V1 is the default format, described in the package comment.
+type V1 struct{}
+
+// Size is the length of a default record in bytes.
+const Size = 32
+
+const (
+	mark    = 0x5A
+	version = 1 << 4
+)
+
+// Name implements [Format].
+func (V1) Name() string { return "tamtam-v1" }
+
+// Size implements [Format].
+func (V1) Size() int { return Size }
+
+// Append implements [Format].
+func (V1) Append(dst []byte, r Record) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, r.SwitchID)
+	dst = appendTime(dst, r.Ingress)
+	dst = appendTime(dst, r.Egress)
+	dst = binary.BigEndian.AppendUint16(dst, r.InPort)
+	dst = binary.BigEndian.AppendUint16(dst, r.OutPort)
+	return append(dst, 0, 0, mark, version|byte(r.Flags&allFlags))
+}
+
+// Decode implements [Format].
+func (V1) Decode(b []byte) (Record, bool) {
+	if len(b) != Size || b[30] != mark || b[31]&0xf0 != version {
+		return Record{}, false
+	}
+	return Record{
+		SwitchID: binary.BigEndian.Uint32(b),
+		Ingress:  readTime(b[4:]),
+		Egress:   readTime(b[14:]),
+		InPort:   binary.BigEndian.Uint16(b[24:]),
+		OutPort:  binary.BigEndian.Uint16(b[26:]),
+		Flags:    Flags(b[31]) & allFlags,
+	}, true
+}
+
+func appendTime(dst []byte, t Timestamp) []byte {
+	dst = binary.BigEndian.AppendUint16(dst, uint16(t.Seconds>>32))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(t.Seconds))
+	return binary.BigEndian.AppendUint32(dst, t.Nanoseconds)
+}
+
+func readTime(b []byte) Timestamp {
+	return Timestamp{
+		Seconds:     uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:])),
+		Nanoseconds: binary.BigEndian.Uint32(b[6:]),
+	}
+}

@@ -1,0 +1,188 @@
+package tailstamp_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/saisim/tailstamp"
+)
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// The layout of the record, byte by byte.
+func TestRecordBytes(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		rec  tailstamp.Record
+		hex  string
+	}{
+		{
+			name: "switch 2020 (0x7e4), in Ethernet4, out Ethernet8, 1234 ns apart",
+			rec: tailstamp.Record{
+				SwitchID: 2020,
+				Ingress:  tailstamp.Timestamp{Seconds: 1_700_000_000, Nanoseconds: 999_999_000},
+				Egress:   tailstamp.Timestamp{Seconds: 1_700_000_001, Nanoseconds: 234},
+				InPort:   4, OutPort: 8,
+			},
+			hex: "000007e4 0000 6553f100 3b9ac618 0000 6553f101 000000ea 0004 0008 0000 5a10",
+		},
+		{
+			name: "punted to the CPU, clock not synchronised, 48-bit seconds",
+			rec: tailstamp.Record{
+				SwitchID: 0xffffffff,
+				Ingress:  tailstamp.Timestamp{Seconds: 1<<48 - 1, Nanoseconds: 1},
+				InPort:   tailstamp.NoPort, OutPort: tailstamp.CPUPort,
+				Flags: tailstamp.NoEgress | tailstamp.Unsynchronised,
+			},
+			hex: "ffffffff ffff ffffffff 00000001 0000 00000000 00000000 ffff ffff 0000 5a13",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := unhex(t, tt.hex)
+			if got := (tailstamp.V1{}).Append(nil, tt.rec); !bytes.Equal(got, want) {
+				t.Errorf("Append:\n got %x\nwant %x", got, want)
+			}
+			got, ok := tailstamp.V1{}.Decode(want)
+			if !ok || got != tt.rec {
+				t.Errorf("Decode = %+v, %v; want %+v", got, ok, tt.rec)
+			}
+		})
+	}
+}
+
+func TestNotARecord(t *testing.T) {
+	good := tailstamp.V1{}.Append(nil, tailstamp.Record{SwitchID: 1})
+	for _, tt := range []struct {
+		name string
+		mend func(b []byte) []byte
+		ok   bool
+	}{
+		{"whole", func(b []byte) []byte { return b }, true},
+		{"unknown flag bits are ignored", func(b []byte) []byte { b[31] |= 0x0c; return b }, true},
+		{"wrong mark", func(b []byte) []byte { b[30] = 0x5b; return b }, false},
+		{"version 2", func(b []byte) []byte { b[31] = 0x20; return b }, false},
+		{"short", func(b []byte) []byte { return b[1:] }, false},
+		{"long", func(b []byte) []byte { return append(b, 0) }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, ok := tailstamp.V1{}.Decode(tt.mend(bytes.Clone(good)))
+			if ok != tt.ok || ok && r.Flags != 0 {
+				t.Errorf("Decode = %+v, %v; want ok=%v", r, ok, tt.ok)
+			}
+		})
+	}
+}
+
+const (
+	macs = "020000000002 020000000001"
+	udp4 = "0800 4500001c000040004011 0000 0a000001 0a000002 1000 2000 0008 0000" // 28-byte datagram
+	udp6 = "86dd 6000000000081140 20010db8000000000000000000000001 20010db8000000000000000000000002 1000 2000 0008 0000"
+	pad  = "000000000000000000000000000000000000" // 18 bytes: 42 -> 60
+	rec1 = "00000001 0000 00000001 00000001 0000 00000001 00000002 0000 0004 0000 5a10"
+	rec2 = "00000002 0000 00000001 00000003 0000 00000001 00000004 0008 000c 0000 5a10"
+)
+
+func TestDecodeFrame(t *testing.T) {
+	for _, tt := range []struct {
+		name, frame string
+		switches    []uint32
+		end         int
+	}{
+		{"IPv4 behind padding, one hop", macs + udp4 + pad + rec1, []uint32{1}, 60},
+		{"IPv4 behind padding, two hops, oldest first", macs + udp4 + pad + rec1 + rec2, []uint32{1, 2}, 60},
+		{"IPv4, no padding", macs + udp4 + rec1, []uint32{1}, 42},
+		{"IPv4 in a VLAN", macs + "8100 0064" + udp4 + pad + rec1, []uint32{1}, 64},
+		{"IPv4 in two VLANs", macs + "88a8 0064 8100 0065" + udp4 + rec1, []uint32{1}, 50},
+		{"IPv6", macs + udp6 + rec2 + rec1, []uint32{2, 1}, 62},
+		{"no record", macs + udp4 + pad, nil, 60},
+		{"the mark inside the datagram is payload", macs + "0800 4500003c000040004011 0000 0a000001 0a000002 1000 2000 0028 0000" + rec1, nil, 74},
+		{"record begins inside the datagram", macs + "0800 4500001d000040004011 0000 0a000001 0a000002 1000 2000 0009 0000" + rec1, nil, 74},
+		{"not IP", macs + "88b5" + pad + pad + rec1, nil, 82},
+		{"802.3 length field", macs + "0060 aaaa03000000" + udp4 + rec1, nil, 82},
+		{"damaged: IPv4 longer than the frame", macs + "0800 4500ffff000040004011 0000 0a000001 0a000002" + rec1, nil, 66},
+		{"damaged: IHL 4", macs + "0800 4400001c000040004011 0000 0a000001 0a000002" + rec1, nil, 66},
+		{"five VLAN tags", macs + "81000001 81000001 81000001 81000001 81000001" + udp4 + rec1, nil, 94},
+		{"empty", "", nil, 0},
+		{"cut in the type", macs + "08", nil, 13},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			recs, end := tailstamp.Decode(unhex(t, tt.frame))
+			var ids []uint32
+			for _, r := range recs {
+				ids = append(ids, r.SwitchID)
+			}
+			if len(ids) != len(tt.switches) || end != tt.end {
+				t.Fatalf("Decode = switches %v, end %d; want %v, %d", ids, end, tt.switches, tt.end)
+			}
+			for i := range ids {
+				if ids[i] != tt.switches[i] {
+					t.Errorf("switches %v, want %v", ids, tt.switches)
+				}
+			}
+		})
+	}
+}
+
+func TestTimes(t *testing.T) {
+	when := time.Date(2026, 2, 28, 23, 59, 59, 999_999_999, time.UTC)
+	ts := tailstamp.At(when)
+	if !ts.Time().Equal(when) {
+		t.Errorf("At(%v).Time() = %v", when, ts.Time())
+	}
+	later := tailstamp.Timestamp{Seconds: ts.Seconds + 1, Nanoseconds: 0}
+	r := tailstamp.Record{Ingress: ts, Egress: later}
+	if d, ok := r.Latency(); !ok || d != time.Nanosecond {
+		t.Errorf("Latency = %v, %v; want 1ns over the second's edge", d, ok)
+	}
+	r.Flags = tailstamp.NoEgress
+	if _, ok := r.Latency(); ok {
+		t.Error("a record without egress time has a latency")
+	}
+	if !(tailstamp.Timestamp{}).IsZero() || ts.IsZero() {
+		t.Error("IsZero")
+	}
+}
+
+func TestAppendDoesNotAllocate(t *testing.T) {
+	buf := make([]byte, 0, 2*tailstamp.Size)
+	if n := testing.AllocsPerRun(100, func() { buf = tailstamp.V1{}.Append(buf[:0], tailstamp.Record{}) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Whatever is decoded encodes to the bytes it was decoded from (reserved bits
+// aside), and records never overlap the datagram.
+func FuzzDecode(f *testing.F) {
+	f.Add(unhex(f, macs+udp4+pad+rec1+rec2))
+	f.Add(unhex(f, macs+udp6+rec1))
+	f.Add(unhex(f, macs+"8100 0064"+udp4+rec1))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		recs, end := tailstamp.Decode(frame)
+		if end+len(recs)*tailstamp.Size != len(frame) {
+			t.Fatalf("%d records and payload end %d in %d bytes", len(recs), end, len(frame))
+		}
+		if len(recs) > 0 {
+			if d, ok := tailstamp.DatagramEnd(frame); !ok || end < d {
+				t.Fatalf("records begin at %d, datagram ends at %d, %v", end, d, ok)
+			}
+		}
+		for i, r := range recs {
+			b := frame[end+i*tailstamp.Size:][:tailstamp.Size]
+			enc := tailstamp.V1{}.Append(nil, r)
+			if !bytes.Equal(enc[:28], b[:28]) || enc[31]&^3 != b[31]&0xf0 {
+				t.Fatalf("record %d: %x encodes to %x", i, b, enc)
+			}
+		}
+	})
+}
