@@ -1,0 +1,304 @@
+package schema
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// ACLRuleKey names a rule.
+type ACLRuleKey struct{ Table, Rule string }
+
+// Config is the key in CONFIG_DB and STATE_DB.
+func (k ACLRuleKey) Config() string { return k.Table + "|" + k.Rule }
+
+// Appl is the key in APPL_DB and in ACL_COUNTER_RULE_MAP.
+func (k ACLRuleKey) Appl() string { return k.Table + ":" + k.Rule }
+
+// String is Config.
+func (k ACLRuleKey) String() string { return k.Config() }
+
+// ParseACLRuleKey splits the key of a rule, of CONFIG_DB or APPL_DB.
+func ParseACLRuleKey(key string) (ACLRuleKey, bool) {
+	table, rule, ok := splitKey(key)
+	return ACLRuleKey{Table: table, Rule: rule}, ok && ValidName(table) && ValidName(rule)
+}
+
+// Priorities of rules: of flow groups, and of all others.
+const (
+	DefaultFlowGroupPriority = 100
+	MaxFlowGroupPriority     = 1024
+	MaxRulePriority          = 999999
+)
+
+// ACLRule is a row of ACL_RULE and of APPL_DB ACL_RULE_TABLE.
+type ACLRule struct {
+	Key      ACLRuleKey
+	Priority uint32
+	Matches  []ACLMatch  // by Field, no field twice
+	Actions  []ACLAction // by Field, no field twice; none in tables of type TAM
+}
+
+// Match returns the rule's match of that field.
+func (r ACLRule) Match(f MatchField) (ACLMatch, bool) {
+	i, ok := slices.BinarySearchFunc(r.Matches, f, func(m ACLMatch, f MatchField) int { return cmp.Compare(m.Field, f) })
+	if !ok {
+		return ACLMatch{}, false
+	}
+	return r.Matches[i], true
+}
+
+// ParseACLRule reads ACL_RULE and ACL_RULE_TABLE for a table of type t. What
+// t does not allow is an error, and so is a field that is no match and no
+// action. It makes what SONiC makes of a rule: TCP_FLAGS without a protocol
+// adds protocol 6, IP_PROTOCOL of IPv6 rules becomes NEXT_HEADER, and
+// PACKET_ACTION REDIRECT:target becomes REDIRECT_ACTION.
+func ParseACLRule(t ACLTableType, key string, fields map[string]string) (ACLRule, error) {
+	r := newUpperReader(CfgACLRule, key, fields)
+	k, ok := ParseACLRuleKey(key)
+	if !ok {
+		r.bad("", key, "table|rule, each "+nameWords)
+	}
+	rule := ACLRule{Key: k}
+	r.takePriority(t, &rule)
+	r.takeAliases(t)
+	r.takeMatches(t, &rule)
+	r.takeActions(t, &rule)
+	r.unknownMatch(t)
+	rule.protocols(t)
+	if err := r.err(); err != nil {
+		return rule, err
+	}
+	r.checkRule(t, rule)
+	return rule, r.err()
+}
+
+func (r *reader) takePriority(t ACLTableType, rule *ACLRule) {
+	lo, hi, def := uint64(0), uint64(MaxRulePriority), uint64(0)
+	if t.Name == ACLTypeTAM {
+		lo, hi, def = 1, MaxFlowGroupPriority, DefaultFlowGroupPriority
+	}
+	rule.Priority = uint32(def)
+	v, ok := r.take("PRIORITY")
+	if !ok {
+		return
+	}
+	n, ok := number(v)
+	if !ok || n < lo || n > hi {
+		r.bad("PRIORITY", v, rangeWords(lo, hi))
+		return
+	}
+	rule.Priority = uint32(n)
+}
+
+// takeAliases brings other spellings of TAM matches to the one field.
+func (r *reader) takeAliases(t ACLTableType) {
+	if t.Name != ACLTypeTAM {
+		return
+	}
+	v, ok := r.fields["HOP_LIMIT"]
+	if !ok {
+		return
+	}
+	delete(r.fields, "HOP_LIMIT")
+	if ttl, both := r.fields["TTL"]; both && ttl != v {
+		r.bad("HOP_LIMIT", v, "either TTL or HOP_LIMIT, which are one field of the packet")
+		return
+	}
+	r.fields["TTL"] = v
+}
+
+func (r *reader) takeMatches(t ACLTableType, rule *ACLRule) {
+	for f := range matchCount {
+		name := matchSpecs[f].name
+		v, present := r.fields[name]
+		mask := ""
+		if k := matchSpecs[f].kind; k == kindIPv4 || k == kindIPv6 {
+			mask, _ = r.take(name + "_MASK")
+			if mask != "" && !present {
+				r.bad(name+"_MASK", mask, "a mask only together with "+name)
+			}
+		}
+		if !present {
+			continue
+		}
+		r.known = append(r.known, name)
+		if matchSpecs[f].tam && t.Name != ACLTypeTAM || f == MatchIPProtocol && !t.Matches.Has(f) && !t.Matches.Has(MatchNextHeader) ||
+			f != MatchIPProtocol && !t.Matches.Has(f) {
+			r.bad(name, cmp.Or(v, " "), "a match that a table of type "+t.Name+" has")
+			continue
+		}
+		m, want := parseMatch(f, v, mask)
+		if want != "" {
+			r.bad(name, cmp.Or(v, " "), want)
+			continue
+		}
+		rule.Matches = append(rule.Matches, m)
+	}
+}
+
+func (r *reader) takeActions(t ACLTableType, rule *ACLRule) {
+	for name, f := range sortedActions() {
+		v, ok := r.take(name)
+		if !ok {
+			if _, present := r.fields[name]; present {
+				r.bad(name, " ", "an action")
+			}
+			continue
+		}
+		if t.Name == ACLTypeTAM {
+			r.checkTAMAction(name, v)
+			continue
+		}
+		a, want := parseAction(f, v)
+		if want != "" {
+			r.bad(name, v, want)
+			continue
+		}
+		if !t.Actions.Has(a.Field) && !t.customPacket(a.Field) {
+			r.bad(name, v, "an action that a table of type "+t.Name+" has")
+			continue
+		}
+		if slices.ContainsFunc(rule.Actions, func(b ACLAction) bool { return a.Field == b.Field }) {
+			r.bad(name, v, "the same action once")
+			continue
+		}
+		rule.Actions = append(rule.Actions, a)
+	}
+	slices.SortFunc(rule.Actions, func(a, b ACLAction) int { return cmp.Compare(a.Field, b.Field) })
+}
+
+// customPacket says whether a type that lists PACKET_ACTION also allows a:
+// the words of PACKET_ACTION are written into that field.
+func (t ACLTableType) customPacket(a ActionField) bool {
+	return t.Actions.Has(ActionPacket) && (a == ActionRedirect || a == ActionDoNotNAT || a == ActionDisableTrim)
+}
+
+// checkTAMAction: sessions give the action of flow groups. FORWARD says the
+// same as nothing, and int_insert is what an earlier release asked for.
+func (r *reader) checkTAMAction(name, v string) {
+	if name == "PACKET_ACTION" && (strings.EqualFold(v, PacketForward) || strings.EqualFold(v, "INT_INSERT")) {
+		return
+	}
+	r.bad(name, v, "no action but FORWARD in a table of type TAM: the sessions that use the flow group give it")
+}
+
+// protocols completes what a rule says about the protocol over IP.
+func (rule *ACLRule) protocols(t ACLTableType) {
+	field := MatchIPProtocol
+	if rule.nextHeader(t) {
+		field = MatchNextHeader
+	}
+	proto, hasProto := rule.Match(MatchIPProtocol)
+	_, hasNext := rule.Match(MatchNextHeader)
+	_, hasFlags := rule.Match(MatchTCPFlags)
+	if hasProto && field == MatchNextHeader && !hasNext {
+		proto.Field = MatchNextHeader
+		rule.drop(MatchIPProtocol)
+		rule.add(proto)
+	}
+	if hasFlags && !hasProto && !hasNext {
+		rule.add(ACLMatch{Field: field, Value: 6, Mask: 0xff})
+	}
+}
+
+// nextHeader says whether the protocol of the rule is that of IPv6: in tables
+// that are for IPv6 alone, and in TAM tables when another match is.
+func (rule *ACLRule) nextHeader(t ACLTableType) bool {
+	if !t.Matches.Has(MatchIPProtocol) {
+		return t.Matches.Has(MatchNextHeader)
+	}
+	if t.Name != ACLTypeTAM {
+		return false
+	}
+	for _, f := range []MatchField{MatchSrcIPv6, MatchDstIPv6, MatchIPv6FlowLabel, MatchICMPv6Type, MatchICMPv6Code} {
+		if _, ok := rule.Match(f); ok {
+			return true
+		}
+	}
+	if m, ok := rule.Match(MatchIPType); ok && IPType(m.Value) == IPTypeIPv6Any {
+		return true
+	}
+	m, ok := rule.Match(MatchEtherType)
+	return ok && m.Value == 0x86dd
+}
+
+func (rule *ACLRule) drop(f MatchField) {
+	rule.Matches = slices.DeleteFunc(rule.Matches, func(m ACLMatch) bool { return m.Field == f })
+}
+
+func (rule *ACLRule) add(m ACLMatch) {
+	i, _ := slices.BinarySearchFunc(rule.Matches, m.Field, func(m ACLMatch, f MatchField) int { return cmp.Compare(m.Field, f) })
+	rule.Matches = slices.Insert(rule.Matches, i, m)
+}
+
+// checkRule checks the rule as a whole.
+func (r *reader) checkRule(t ACLTableType, rule ACLRule) {
+	if t.Name == ACLTypeTAM {
+		r.checkFamilies(rule)
+		return
+	}
+	if len(rule.Actions) == 0 {
+		r.bad("PACKET_ACTION", "", "an action; only rules of TAM tables need none")
+		return
+	}
+	if len(rule.Matches) == 0 {
+		r.bad("SRC_IP", "", "at least one match")
+	}
+	class := actionSpecs[rule.Actions[0].Field].class
+	main := 0
+	for _, a := range rule.Actions {
+		if actionSpecs[a.Field].class != class {
+			r.bad(a.Field.String(), "given", "actions of one kind: packet, mirror or telemetry")
+			return
+		}
+		if a.Field != ActionPolicer {
+			main++
+		}
+	}
+	if class != classDTel && main > 1 {
+		r.bad(rule.Actions[1].Field.String(), "given", "one action and at most a policer")
+	}
+}
+
+// checkFamilies refuses a flow group that no packet can match.
+func (r *reader) checkFamilies(rule ACLRule) {
+	v4, v6 := "", ""
+	for _, m := range rule.Matches {
+		switch m.Field {
+		case MatchSrcIP, MatchDstIP, MatchICMPType, MatchICMPCode:
+			v4 = m.Field.String()
+		case MatchSrcIPv6, MatchDstIPv6, MatchICMPv6Type, MatchICMPv6Code, MatchIPv6FlowLabel:
+			v6 = m.Field.String()
+		}
+	}
+	if v4 != "" && v6 != "" {
+		r.bad(v6, "given", "matches of one IP version; "+v4+" is of IPv4")
+	}
+}
+
+// Fields formats the row.
+func (rule ACLRule) Fields() map[string]string {
+	f := map[string]string{"PRIORITY": utoa(rule.Priority)}
+	for _, m := range rule.Matches {
+		m.format(f)
+	}
+	for _, a := range rule.Actions {
+		a.format(f)
+	}
+	return f
+}
+
+// unknownMatch is unknown with the matches of the table type, which are put
+// together only when they are needed.
+func (r *reader) unknownMatch(t ACLTableType) {
+	for f := range r.fields {
+		if !slices.Contains(r.known, f) {
+			for _, m := range t.Matches.Fields() {
+				r.known = append(r.known, m.String())
+			}
+			r.unknown()
+			return
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+// Bind points of ACL table types.
+const (
+	BindPort        = "PORT"
+	BindPortChannel = "PORTCHANNEL"
+	BindSwitch      = "SWITCH" // built-in types only
+)
+
+// ACLTableType says what the rules of a table may match and do, and what the
+// table may be bound to: a row of ACL_TABLE_TYPE, or a built-in type.
+type ACLTableType struct {
+	Name       string
+	Matches    MatchSet
+	Actions    ActionSet
+	BindPoints []string // sorted
+}
+
+// ACLTypeControlPlane is the type of the tables that protect the CPU in
+// software; they are kept out of the ASIC.
+const ACLTypeControlPlane = "CTRLPLANE"
+
+func l4Matches() MatchSet {
+	return Matches(MatchL4SrcPort, MatchL4DstPort, MatchL4SrcPortRange, MatchL4DstPortRange, MatchTCPFlags)
+}
+
+func v4Matches() MatchSet {
+	return Matches(MatchSrcIP, MatchDstIP, MatchICMPType, MatchICMPCode, MatchIPProtocol)
+}
+
+func v6Matches() MatchSet {
+	return Matches(MatchSrcIPv6, MatchDstIPv6, MatchICMPv6Type, MatchICMPv6Code, MatchNextHeader)
+}
+
+// BuiltinACLTypes lists the table types that need no row.
+func BuiltinACLTypes() []ACLTableType {
+	both := []string{BindPort, BindPortChannel}
+	port := []string{BindPort}
+	packet := Actions(ActionPacket, ActionRedirect, ActionDoNotNAT, ActionDisableTrim, ActionPolicer, ActionCounter)
+	mirror := Actions(ActionMirrorIngress, ActionMirrorEgress, ActionCounter)
+	l2 := Matches(MatchEtherType, MatchVLANID, MatchIPType)
+	l3 := l2 | v4Matches() | l4Matches()
+	l3v6 := Matches(MatchVLANID, MatchIPType) | v6Matches() | l4Matches()
+	dscp := Matches(MatchDSCP)
+	sets := Actions(ActionMetaData, ActionDSCP, ActionPacket, ActionCounter)
+	tam := l3 | l3v6 | dscp | Matches(MatchSrcMAC, MatchDstMAC, MatchTTL, MatchIPv6FlowLabel, MatchTC, MatchInPorts)
+	var all MatchSet
+	for f := range matchCount {
+		if !matchSpecs[f].tam {
+			all |= 1 << f
+		}
+	}
+	return []ACLTableType{
+		{"L3", l3, packet, both},
+		{"L3V6", l3v6, packet, both},
+		{"L3V4V6", l3 | l3v6, packet, both},
+		{"MIRROR", l3 | dscp, mirror, both},
+		{"MIRRORV6", l3v6 | dscp | Matches(MatchEtherType), mirror, both},
+		{"MIRROR_DSCP", dscp, mirror, both},
+		{"PFCWD", Matches(MatchTC, MatchInPorts, MatchOutPorts), packet, port},
+		{ACLTypeControlPlane, all, packet, nil},
+		{"DTEL_FLOW_WATCHLIST", Matches(MatchEtherType, MatchSrcIP, MatchDstIP, MatchIPProtocol, MatchL4SrcPort, MatchL4DstPort,
+			MatchTunnelVNI, MatchInnerEtherType, MatchInnerSrcIP, MatchInnerIPProtocol, MatchInnerL4SrcPort, MatchInnerL4DstPort),
+			Actions(ActionFlowOp, ActionINTSession, ActionDropReport, ActionTailDropReport, ActionFlowSamplePercent,
+				ActionReportAllPackets, ActionCounter), []string{BindSwitch}},
+		{"MCLAG", l3 | Matches(MatchOutPorts), packet, both},
+		{"MUX", l3 | l3v6 | Matches(MatchInPorts), packet, port},
+		{"DROP", Matches(MatchTC, MatchInPorts), packet, port},
+		{"MARK_META", l3 | dscp, sets, both},
+		{"MARK_META_V6", l3v6 | dscp, sets, both},
+		{"EGR_SET_DSCP", Matches(MatchMetaData), sets, both},
+		{"UNDERLAY_SET_DSCP", l3 | dscp, sets, both},
+		{"UNDERLAY_SET_DSCPV6", l3v6 | dscp, sets, both},
+		{ACLTypeTAM, tam, 0, both},
+	}
+}
+
+var builtinACLTypes = func() map[string]ACLTableType {
+	m := map[string]ACLTableType{}
+	for _, t := range BuiltinACLTypes() {
+		m[t.Name] = t
+	}
+	return m
+}()
+
+// BuiltinACLType returns the built-in type of that name.
+func BuiltinACLType(name string) (ACLTableType, bool) {
+	t, ok := builtinACLTypes[name]
+	return t, ok
+}
+
+// ParseACLTableType reads ACL_TABLE_TYPE and ACL_TABLE_TYPE_TABLE. Unknown
+// words and unknown fields are errors, as in SONiC.
+func ParseACLTableType(key string, fields map[string]string) (ACLTableType, error) {
+	r := newUpperReader(CfgACLTableType, key, fields)
+	r.tamKey(key)
+	if _, ok := BuiltinACLType(key); ok {
+		r.bad("", key, "a name that no built-in table type has")
+	}
+	t := ACLTableType{Name: key}
+	for _, w := range r.words("MATCHES") {
+		f, ok := matchByName[w]
+		if !ok || matchSpecs[f].tam {
+			r.bad("MATCHES", w, "names of matches; the nearest is "+nearest(w, plainMatchNames()))
+			continue
+		}
+		t.Matches |= 1 << f
+	}
+	for _, w := range r.words("ACTIONS") {
+		f, ok := actionByName[w]
+		if !ok {
+			r.bad("ACTIONS", w, "names of actions; the nearest is "+nearest(w, actionNames()))
+			continue
+		}
+		t.Actions |= 1 << f
+	}
+	for _, w := range r.words("BIND_POINTS") {
+		if w != BindPort && w != BindPortChannel {
+			r.bad("BIND_POINTS", w, "PORT or PORTCHANNEL")
+			continue
+		}
+		t.BindPoints = append(t.BindPoints, w)
+	}
+	slices.Sort(t.BindPoints)
+	for _, f := range []string{"MATCHES", "BIND_POINTS"} {
+		if r.fields[f] == "" {
+			r.bad(f, "", "a comma separated list")
+		}
+	}
+	r.unknown()
+	return t, r.err()
+}
+
+func (r *reader) words(field string) []string {
+	v, _ := r.take(field)
+	return splitList(strings.ToUpper(v))
+}
+
+func plainMatchNames() []string {
+	var out []string
+	for f := range matchCount {
+		if !matchSpecs[f].tam {
+			out = append(out, matchSpecs[f].name)
+		}
+	}
+	return out
+}
+
+func actionNames() []string {
+	var out []string
+	for f := range actionCount {
+		out = append(out, actionSpecs[f].name)
+	}
+	return out
+}
+
+// Fields formats the row.
+func (t ACLTableType) Fields() map[string]string {
+	var matches, actions []string
+	for _, f := range t.Matches.Fields() {
+		matches = append(matches, f.String())
+	}
+	for _, a := range t.Actions.Fields() {
+		actions = append(actions, a.String())
+	}
+	f := map[string]string{"MATCHES": strings.Join(matches, ","), "BIND_POINTS": strings.Join(t.BindPoints, ",")}
+	put(f, "ACTIONS", strings.Join(actions, ","))
+	return f
+}
+
+// Stages of ACL tables.
+const (
+	StageIngress = "INGRESS"
+	StageEgress  = "EGRESS"
+)
+
+// ACLTable is a row of ACL_TABLE and of APPL_DB ACL_TABLE_TABLE.
+type ACLTable struct {
+	Name   string
+	Policy string // POLICY_DESC
+	Type   string
+	Stage  string   // StageIngress or StageEgress
+	Ports  []string // sorted; ports and PortChannels, in CONFIG_DB maybe aliases; none in a TAM table: all
+}
+
+// ParseACLTable reads ACL_TABLE and ACL_TABLE_TABLE. Unknown fields are
+// errors, as in SONiC.
+func ParseACLTable(key string, fields map[string]string) (ACLTable, error) {
+	r := newUpperReader(CfgACLTable, key, fields)
+	r.tamKey(key)
+	t := ACLTable{
+		Name:   key,
+		Policy: r.text("POLICY_DESC"),
+		Type:   r.name("TYPE", ""),
+		Stage:  r.word("STAGE", StageIngress, StageIngress, StageEgress),
+		Ports:  r.list("PORTS"),
+	}
+	r.text("SERVICES")
+	SortNames(t.Ports)
+	for _, p := range t.Ports {
+		if !validAlias(p) {
+			r.bad("PORTS", p, "ports separated by commas")
+		}
+	}
+	if r.fields["TYPE"] == "" {
+		r.bad("TYPE", "", "an ACL table type such as L3 or TAM")
+	}
+	if t.Type == ACLTypeTAM && t.Stage == StageEgress {
+		r.bad("STAGE", StageEgress, "INGRESS in a table of type TAM")
+	}
+	r.unknown()
+	return t, r.err()
+}
+
+// Fields formats the row for APPL_DB.
+func (t ACLTable) Fields() map[string]string {
+	return map[string]string{
+		"POLICY_DESC": t.Policy, "TYPE": t.Type, "STAGE": t.Stage, "PORTS": strings.Join(t.Ports, ","),
+	}
+}
+
+// ImplicitTAMTable is the ACL table TAM that holds when it is needed and
+// nobody configured one.
+func ImplicitTAMTable() ACLTable {
+	return ACLTable{Name: TAMTable, Policy: "TAM flow groups", Type: ACLTypeTAM, Stage: StageIngress}
+}

@@ -1,0 +1,164 @@
+package schema
+
+import (
+	"time"
+)
+
+// FlexCounter is a row of FLEX_COUNTER_TABLE: whether and how often a group
+// of counters is polled.
+type FlexCounter struct {
+	Group    string        // ACL, PORT, ...
+	Enabled  bool          // Given says whether the row has it
+	Given    bool          // FLEX_COUNTER_STATUS is in the row
+	Interval time.Duration // whole milliseconds; 0: the group's default
+}
+
+// ParseFlexCounter reads FLEX_COUNTER_TABLE; unknown fields are ignored.
+func ParseFlexCounter(key string, fields map[string]string) (FlexCounter, error) {
+	r := newUpperReader(CfgFlexCounter, key, fields)
+	if !ValidName(key) {
+		r.bad("", key, "the name of a counter group such as ACL or PORT")
+	}
+	c := FlexCounter{Group: key, Enabled: r.flag("FLEX_COUNTER_STATUS", false, "enable", "disable")}
+	_, c.Given = r.take("FLEX_COUNTER_STATUS")
+	ms := r.number("POLL_INTERVAL", 1, 3_600_000, 0)
+	c.Interval = time.Duration(ms) * time.Millisecond
+	return c, r.err()
+}
+
+// Fields formats the row.
+func (c FlexCounter) Fields() map[string]string {
+	f := map[string]string{}
+	if c.Given {
+		f["FLEX_COUNTER_STATUS"] = "disable"
+		if c.Enabled {
+			f["FLEX_COUNTER_STATUS"] = "enable"
+		}
+	}
+	if c.Interval > 0 {
+		f["POLL_INTERVAL"] = utoa(uint64(c.Interval / time.Millisecond))
+	}
+	return f
+}
+
+// Kinds of CRM thresholds.
+const (
+	CRMPercentage = "percentage"
+	CRMUsed       = "used"
+	CRMFree       = "free"
+)
+
+// CRMThreshold says when the use of a resource is worth a warning, and when
+// it no longer is.
+type CRMThreshold struct {
+	Type      string // CRMPercentage, CRMUsed or CRMFree
+	Low, High uint32
+}
+
+// CRM is the row CRM|Config.
+type CRM struct {
+	Interval   time.Duration           // whole seconds
+	Thresholds map[string]CRMThreshold // by resource; what is absent has DefaultCRMThreshold
+}
+
+// DefaultCRMThreshold is that of resources that CRM|Config does not name.
+func DefaultCRMThreshold() CRMThreshold { return CRMThreshold{Type: CRMPercentage, Low: 70, High: 85} }
+
+// CRMResources lists the resources that tamtam counts.
+func CRMResources() []string {
+	return []string{"acl_table", "acl_group", "acl_entry", "acl_counter"}
+}
+
+// DefaultCRM is what holds without a row.
+func DefaultCRM() CRM { return CRM{Interval: 300 * time.Second, Thresholds: map[string]CRMThreshold{}} }
+
+// ParseCRM reads CRM; as in SONiC the key does not matter. Resources that are
+// not counted are ignored.
+func ParseCRM(key string, fields map[string]string) (CRM, error) {
+	r := newReader(CfgCRM, key, fields)
+	c := DefaultCRM()
+	c.Interval = time.Duration(r.number("polling_interval", 1, 9999, 300)) * time.Second
+	for _, res := range CRMResources() {
+		t, d := DefaultCRMThreshold(), DefaultCRMThreshold()
+		t.Type = r.word(res+"_threshold_type", d.Type, CRMPercentage, CRMUsed, CRMFree)
+		limit := uint64(1<<32 - 1)
+		if t.Type == CRMPercentage {
+			limit = 100
+		}
+		t.Low = uint32(r.number(res+"_low_threshold", 0, limit, uint64(d.Low)))
+		t.High = uint32(r.number(res+"_high_threshold", 0, limit, uint64(d.High)))
+		if t.Low > t.High {
+			r.bad(res+"_low_threshold", utoa(t.Low), "at most the high threshold, "+utoa(t.High))
+		}
+		if t != d {
+			c.Thresholds[res] = t
+		}
+	}
+	return c, r.err()
+}
+
+// Fields formats the row.
+func (c CRM) Fields() map[string]string {
+	f := map[string]string{"polling_interval": utoa(uint64(c.Interval / time.Second))}
+	for res, t := range c.Thresholds {
+		f[res+"_threshold_type"] = t.Type
+		f[res+"_low_threshold"] = utoa(t.Low)
+		f[res+"_high_threshold"] = utoa(t.High)
+	}
+	return f
+}
+
+// Fields of the status rows in STATE_DB.
+const (
+	FieldStatus   = "status"
+	FieldOpStatus = "op-status" // instead of status in TAM_STATE_FEATURES_TABLE
+	FieldReason   = "reason"
+	FieldSince    = "since"
+	FieldBy       = "by"
+)
+
+// Processes that own a status row.
+const (
+	ByTAMMgr    = "tammgrd"
+	ByOrchAgent = "orchagent"
+)
+
+// Status is a row of STATE_DB: what became of a configured row.
+type Status struct {
+	Status string
+	Reason string // in words; empty when there is nothing to say
+	Since  time.Time
+	By     string // the process that decides it: ByTAMMgr, ByOrchAgent
+}
+
+// StatusField is the field of stateTable's rows that holds the status.
+func StatusField(stateTable string) string {
+	if stateTable == StateTAMFeature {
+		return FieldOpStatus
+	}
+	return FieldStatus
+}
+
+// ParseStatus reads a status row of stateTable; other fields are ignored.
+func ParseStatus(stateTable, key string, fields map[string]string) (Status, error) {
+	r := newReader(stateTable, key, fields)
+	s := Status{Status: r.text(StatusField(stateTable)), Reason: r.text(FieldReason), By: r.text(FieldBy)}
+	if v, ok := r.take(FieldSince); ok {
+		t, err := time.Parse(time.RFC3339Nano, v)
+		if err != nil {
+			r.bad(FieldSince, v, "a time as in RFC 3339")
+		}
+		s.Since = t
+	}
+	return s, r.err()
+}
+
+// Fields formats the row for stateTable.
+func (s Status) Fields(stateTable string) map[string]string {
+	return map[string]string{
+		StatusField(stateTable): s.Status,
+		FieldReason:             s.Reason,
+		FieldSince:              s.Since.UTC().Format(time.RFC3339Nano),
+		FieldBy:                 s.By,
+	}
+}

@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const nameWords = "1 to 255 visible ASCII characters without | : and ,"
+
+// ValidName says whether s can name a row: 1 to 255 visible ASCII characters,
+// none of them a separator of the databases or of lists.
+func ValidName(s string) bool {
+	if len(s) == 0 || len(s) > 255 {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c > '~' || c == '|' || c == ':' || c == ',' {
+			return false
+		}
+	}
+	return true
+}
+
+func rangeWords(lo, hi uint64) string { return fmt.Sprintf("a number in %d..%d", lo, hi) }
+
+// decimal parses a decimal or 0x number; leading zeros mean nothing.
+func decimal(s string) (uint64, bool) {
+	if h, ok := cutHex(s); ok {
+		n, err := strconv.ParseUint(h, 16, 64)
+		return n, err == nil
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	return n, err == nil && s[0] != '+'
+}
+
+// number parses as C's strtoull with base 0 does: 0x hexadecimal, leading 0
+// octal, else decimal. It takes no sign and nothing around the digits.
+func number(s string) (uint64, bool) {
+	if h, ok := cutHex(s); ok {
+		n, err := strconv.ParseUint(h, 16, 64)
+		return n, err == nil
+	}
+	base := 10
+	if len(s) > 1 && s[0] == '0' {
+		base = 8
+	}
+	n, err := strconv.ParseUint(s, base, 64)
+	return n, err == nil
+}
+
+func cutHex(s string) (string, bool) {
+	if len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X') {
+		return s[2:], true
+	}
+	return "", false
+}
+
+// MAC is an Ethernet address or a mask of one.
+type MAC [6]byte
+
+// ParseMAC parses six hexadecimal octets separated by colons or dashes.
+func ParseMAC(s string) (MAC, bool) {
+	var m MAC
+	if len(s) != 17 {
+		return m, false
+	}
+	for i := range m {
+		if i > 0 && s[3*i-1] != ':' && s[3*i-1] != '-' {
+			return MAC{}, false
+		}
+		if _, err := hex.Decode(m[i:i+1], []byte(s[3*i:3*i+2])); err != nil {
+			return MAC{}, false
+		}
+	}
+	return m, true
+}
+
+// String is the address in lower case with colons.
+func (m MAC) String() string {
+	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
+}
+
+// IsZero says whether all bits are zero: no address.
+func (m MAC) IsZero() bool { return m == MAC{} }
+
+// Low16 is the last two octets, from which SONiC's TAM takes its default ids.
+func (m MAC) Low16() uint16 { return uint16(m[4])<<8 | uint16(m[5]) }
+
+// CompareNames orders names as people do: numbers inside them by value, so
+// that Ethernet4 comes before Ethernet12. It is a total order.
+func CompareNames(a, b string) int {
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		if !digit(a[i]) || !digit(b[j]) {
+			if a[i] != b[j] {
+				return cmp.Compare(a[i], b[j])
+			}
+			i, j = i+1, j+1
+			continue
+		}
+		x, y := digits(a[i:]), digits(b[j:])
+		tx, ty := strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+		if c := cmp.Or(cmp.Compare(len(tx), len(ty)), strings.Compare(tx, ty)); c != 0 {
+			return c
+		}
+		i, j = i+len(x), j+len(y)
+	}
+	return cmp.Or(cmp.Compare(len(a)-i, len(b)-j), strings.Compare(a, b))
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func digits(s string) string {
+	n := 0
+	for n < len(s) && digit(s[n]) {
+		n++
+	}
+	return s[:n]
+}
+
+// SortNames sorts names by CompareNames.
+func SortNames(names []string) { slices.SortFunc(names, CompareNames) }
+
+// numbered takes N out of prefixN; N has no leading zeros and at most 9 digits.
+func numbered(name, prefix string) (uint32, bool) {
+	s, ok := strings.CutPrefix(name, prefix)
+	if !ok || s == "" || len(s) > 9 || digits(s) != s || len(s) > 1 && s[0] == '0' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s, 10, 32)
+	return uint32(n), err == nil
+}
+
+// PortNumber is N of EthernetN.
+func PortNumber(name string) (uint32, bool) { return numbered(name, "Ethernet") }
+
+// IsPortName says whether name is that of a physical port, EthernetN.
+func IsPortName(name string) bool { _, ok := PortNumber(name); return ok }
+
+// IsPortChannelName says whether name is that of a LAG, PortChannelN.
+func IsPortChannelName(name string) bool {
+	n, ok := numbered(name, "PortChannel")
+	return ok && n <= 9999
+}
+
+// VLANNumber is N of VlanN, 1..4094.
+func VLANNumber(name string) (uint16, bool) {
+	n, ok := numbered(name, "Vlan")
+	return uint16(n), ok && n >= 1 && n <= 4094
+}
+
+// splitKey splits a key of two parts at the first separator of CONFIG_DB or
+// APPL_DB.
+func splitKey(key string) (string, string, bool) {
+	i := strings.IndexAny(key, "|:")
+	if i < 0 {
+		return key, "", false
+	}
+	return key[:i], key[i+1:], true
+}
+
+func utoa[T ~uint8 | ~uint16 | ~uint32 | ~uint64](n T) string {
+	return strconv.FormatUint(uint64(n), 10)
+}
