@@ -1,0 +1,169 @@
+package swss
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// A ConsumerState takes the rows that a [ProducerState] hands over. There is
+// one per table.
+//
+// Every SET carries the whole row as it now is. The first Pops also returns the
+// rows that were taken before (by a daemon since restarted), and after Redis was
+// away all rows are returned again, with a DEL for each that is gone.
+type ConsumerState struct {
+	flag
+	db    *DB
+	table string
+	l     *Listener
+	known map[string]struct{} // rows delivered and not deleted
+}
+
+// NewConsumerState returns the consumer of a table.
+func NewConsumerState(l *Listener, db *DB, table string) *ConsumerState {
+	c := &ConsumerState{db: db, table: table, l: l, known: map[string]struct{}{}}
+	c.stale()
+	l.add(subscription{name: db.channel(table)}, c)
+	return c
+}
+
+// Name returns the table's name.
+func (c *ConsumerState) Name() string { return c.table }
+
+// DB returns the table's database.
+func (c *ConsumerState) DB() *DB { return c.db }
+
+// Pops takes all pending rows, at most one entry per row, sorted by key.
+func (c *ConsumerState) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
+	work, resync := c.take()
+	if !work {
+		return nil, nil
+	}
+	out, err := c.pops(ctx, resync)
+	if err != nil {
+		c.stale() // a script may have run without our seeing what it took
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *ConsumerState) pops(ctx context.Context, resync bool) ([]KeyOpFieldsValues, error) {
+	rows := map[string]KeyOpFieldsValues{}
+	if resync {
+		if err := c.l.Sync(ctx); err != nil {
+			return nil, err
+		}
+		if err := resyncRows(ctx, NewTable(c.db, c.table), c.known, rows); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		n, err := c.popBatch(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		if n < batchSize {
+			break
+		}
+	}
+	out := make([]KeyOpFieldsValues, 0, len(rows))
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		row := rows[key]
+		if row.Op == OpDel {
+			delete(c.known, key)
+		} else {
+			c.known[key] = struct{}{}
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
+// popBatch takes one batch into rows and returns its size.
+func (c *ConsumerState) popBatch(ctx context.Context, rows map[string]KeyOpFieldsValues) (int, error) {
+	keys := []string{c.table + "_KEY_SET", c.table + c.db.sep, c.table + "_DEL_SET"}
+	res, err := c.db.Run(ctx, NewScript(statePopText), keys, strconv.Itoa(batchSize), "_")
+	if err != nil {
+		return 0, c.db.wrap(err, "pop", c.table)
+	}
+	items, ok := res.([]any)
+	if !ok {
+		return 0, c.db.wrap(fmt.Errorf("the script returned %T", res), "pop", c.table)
+	}
+	for _, item := range items {
+		pair, ok := item.([]any)
+		if !ok || len(pair) != 2 {
+			return 0, c.db.wrap(fmt.Errorf("the script returned %v", item), "pop", c.table)
+		}
+		key, _ := pair[0].(string)
+		fields, _ := pair[1].([]any)
+		rows[key] = kfv(key, fields)
+	}
+	return len(items), nil
+}
+
+// kfv makes an entry of alternating fields and values.
+func kfv(key string, fields []any) KeyOpFieldsValues {
+	if len(fields) == 0 {
+		return KeyOpFieldsValues{Key: key, Op: OpDel}
+	}
+	fv := make(FieldValues, len(fields)/2)
+	for i := 0; i+1 < len(fields); i += 2 {
+		f, _ := fields[i].(string)
+		v, _ := fields[i+1].(string)
+		if f != nullField {
+			fv[f] = v
+		}
+	}
+	return KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(fv)}
+}
+
+// resyncRows enters every row of the table as SET, and those that were known
+// and are gone as DEL.
+func resyncRows(ctx context.Context, t *Table, known map[string]struct{}, rows map[string]KeyOpFieldsValues) error {
+	now, err := t.Dump(ctx)
+	if err != nil {
+		return err
+	}
+	for key := range known {
+		if _, ok := now[key]; !ok {
+			rows[key] = KeyOpFieldsValues{Key: key, Op: OpDel}
+		}
+	}
+	for key, fv := range now {
+		rows[key] = KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(fv)}
+	}
+	return nil
+}
+
+// A flag remembers that a source has something to fetch, and whether it must
+// look at everything.
+type flag struct {
+	mu           sync.Mutex
+	work, resync bool
+}
+
+func (f *flag) message(_, _ string) {
+	f.mu.Lock()
+	f.work = true
+	f.mu.Unlock()
+}
+
+func (f *flag) stale() {
+	f.mu.Lock()
+	f.work, f.resync = true, true
+	f.mu.Unlock()
+}
+
+// take reads and clears the flag.
+func (f *flag) take() (work, resync bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	work, resync = f.work, f.resync
+	f.work, f.resync = false, false
+	return work, resync
+}

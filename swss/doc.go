@@ -1,0 +1,20 @@
+// Package swss holds SONiC's database conventions: how rows, queues and
+// notifications are laid out in Redis, and the scripts that move them, so that
+// SONiC's own tools and daemons work on the same databases.
+//
+//   - [Table]: rows as plain hashes (COUNTERS_DB, STATE_DB, writes to CONFIG_DB)
+//   - [ProducerState] and [ConsumerState]: rows handed over through a pending
+//     set, several writes of a row coalescing (APPL_DB)
+//   - [Producer] and [Consumer]: operations queued in order (ASIC_DB,
+//     FLEX_COUNTER_DB)
+//   - [Subscriber]: rows watched by keyspace events (CONFIG_DB, STATE_DB)
+//   - [NotificationProducer] and [NotificationConsumer]: fire-and-forget
+//     messages (the ASIC's notifications)
+//
+// All that a daemon consumes is a [Source] on its one [Listener]. Redis is
+// either an external server or the embedded one (see [Open]), which keeps its
+// data in this process and also listens for other clients.
+//
+// What may enter: what every user of SONiC's databases needs, whatever the
+// tables mean. Table and field names belong to package schema.
+package swss

@@ -1,0 +1,270 @@
+package swss
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Bounds of the wait between attempts to connect again.
+const (
+	minBackoff  = 50 * time.Millisecond
+	maxBackoff  = 2 * time.Second
+	syncTimeout = 30 * time.Second
+)
+
+// A Listener is the one pub/sub connection of a daemon: it feeds all of the
+// daemon's sources. When Redis goes away it connects again by itself, and the
+// sources then look for what they missed.
+type Listener struct {
+	redis  *Redis
+	db     *DB
+	ready  chan struct{}
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu       sync.Mutex
+	subs     map[subscription][]intake
+	conn     *redis.PubSub // nil while there is no connection
+	change   chan struct{} // closed when conn changes
+	lastErr  error         // why there is no connection; nil if not yet tried
+	waiting  map[string]chan error
+	pings   int
+}
+
+type subscription struct {
+	name    string
+	pattern bool
+}
+
+// An intake takes what the connection receives.
+type intake interface {
+	// message tells of one message.
+	message(channel, text string)
+	// stale tells that messages may have been lost.
+	stale()
+}
+
+// NewListener returns a listener on the server, connecting in the background.
+func NewListener(r *Redis) *Listener {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &Listener{
+		redis:   r,
+		db:      r.DB(ConfigDB),
+		ready:   make(chan struct{}, 1),
+		cancel:  cancel,
+		done:    make(chan struct{}),
+		subs:    map[subscription][]intake{},
+		change:  make(chan struct{}),
+		waiting: map[string]chan error{},
+	}
+	go l.run(ctx)
+	return l
+}
+
+// Ready returns a channel that holds a value when something came in since it
+// was last read.
+func (l *Listener) Ready() <-chan struct{} { return l.ready }
+
+// Close ends the listener; its sources deliver nothing new.
+func (l *Listener) Close() error {
+	l.cancel()
+	l.mu.Lock()
+	if l.conn != nil {
+		l.conn.Close()
+	}
+	l.mu.Unlock()
+	<-l.done
+	return nil
+}
+
+func (l *Listener) wake() {
+	select {
+	case l.ready <- struct{}{}:
+	default:
+	}
+}
+
+// add subscribes an intake. Before its first use the source calls Sync.
+func (l *Listener) add(sub subscription, in intake) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := len(l.subs[sub]) > 0
+	l.subs[sub] = append(l.subs[sub], in)
+	if l.conn != nil && !known {
+		// A failure breaks the connection, which makes run subscribe anew.
+		_ = subscribe(context.Background(), l.conn, []subscription{sub})
+	}
+	l.wake()
+}
+
+func subscribe(ctx context.Context, conn *redis.PubSub, subs []subscription) error {
+	for _, pattern := range []bool{false, true} {
+		var names []string
+		for _, s := range subs {
+			if s.pattern == pattern {
+				names = append(names, s.name)
+			}
+		}
+		slices.Sort(names)
+		if len(names) == 0 {
+			continue
+		}
+		do := conn.Subscribe
+		if pattern {
+			do = conn.PSubscribe
+		}
+		if err := do(ctx, names...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sync returns when everything that was published before the call has been
+// received, and every subscription made before it is in force. It fails with
+// [ErrUnavailable] while there is no connection.
+func (l *Listener) Sync(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
+	defer cancel()
+	for {
+		l.mu.Lock()
+		conn, change, lastErr := l.conn, l.change, l.lastErr
+		if conn != nil {
+			l.pings++
+			text := "sync-" + strconv.Itoa(l.pings)
+			pong := make(chan error, 1)
+			l.waiting[text] = pong
+			l.mu.Unlock()
+			return l.await(ctx, conn, text, pong)
+		}
+		l.mu.Unlock()
+		if lastErr != nil {
+			return l.db.wrap(fmt.Errorf("%w: %w", ErrUnavailable, lastErr), "sync")
+		}
+		select {
+		case <-change:
+		case <-l.done:
+			return l.db.wrap(redis.ErrClosed, "sync")
+		case <-ctx.Done():
+			return l.db.wrap(ctx.Err(), "sync")
+		}
+	}
+}
+
+// await sends the ping and waits for its pong.
+func (l *Listener) await(ctx context.Context, conn *redis.PubSub, text string, pong chan error) error {
+	err := conn.Ping(ctx, text)
+	if err == nil {
+		select {
+		case err = <-pong:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	l.mu.Lock()
+	delete(l.waiting, text)
+	l.mu.Unlock()
+	return l.db.wrap(err, "sync")
+}
+
+// run keeps the connection up until ctx ends.
+func (l *Listener) run(ctx context.Context) {
+	defer close(l.done)
+	backoff := minBackoff
+	for ctx.Err() == nil {
+		conn, err := l.connect(ctx)
+		if err == nil {
+			backoff = minBackoff
+			err = l.receive(ctx, conn)
+			conn.Close()
+		}
+		l.disconnected(err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff):
+			backoff = min(2*backoff, maxBackoff)
+		}
+	}
+}
+
+// connect makes the connection and subscribes to all. The sources are then
+// stale: what they have may be old.
+func (l *Listener) connect(ctx context.Context) (*redis.PubSub, error) {
+	if err := l.db.enableEvents(ctx); err != nil {
+		return nil, err
+	}
+	conn := l.db.client.Subscribe(ctx)
+	err := conn.Ping(ctx, "hello") // dials
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err == nil {
+		err = subscribe(ctx, conn, slices.Collect(maps.Keys(l.subs)))
+	}
+	if err = errors.Join(err, ctx.Err()); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	l.conn, l.lastErr = conn, nil
+	close(l.change)
+	l.change = make(chan struct{})
+	for _, ins := range l.subs {
+		for _, in := range ins {
+			in.stale()
+		}
+	}
+	l.wake()
+	return conn, nil
+}
+
+// disconnected notes why there is no connection and fails those who wait.
+func (l *Listener) disconnected(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn, l.lastErr = nil, err
+	close(l.change)
+	l.change = make(chan struct{})
+	for text, pong := range l.waiting {
+		delete(l.waiting, text)
+		pong <- fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	l.wake()
+}
+
+// receive hands messages to the intakes until the connection breaks.
+func (l *Listener) receive(ctx context.Context, conn *redis.PubSub) error {
+	for {
+		msg, err := conn.Receive(ctx)
+		if err != nil {
+			return err
+		}
+		switch m := msg.(type) {
+		case *redis.Message:
+			sub := subscription{name: m.Channel}
+			if m.Pattern != "" {
+				sub = subscription{name: m.Pattern, pattern: true}
+			}
+			l.mu.Lock()
+			ins := l.subs[sub]
+			l.mu.Unlock()
+			for _, in := range ins {
+				in.message(m.Channel, m.Payload)
+			}
+			l.wake()
+		case *redis.Pong:
+			l.mu.Lock()
+			if pong, ok := l.waiting[m.Payload]; ok {
+				delete(l.waiting, m.Payload)
+				pong <- nil
+			}
+			l.mu.Unlock()
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package swss
+
+import (
+	"context"
+	"sync"
+)
+
+// A NotificationProducer publishes messages to whoever listens just then.
+type NotificationProducer struct {
+	db      *DB
+	channel string
+}
+
+// NewNotificationProducer returns a producer on a channel. Channels are not
+// bound to a database.
+func NewNotificationProducer(db *DB, channel string) *NotificationProducer {
+	return &NotificationProducer{db: db, channel: channel}
+}
+
+// Send publishes one message and returns how many received it.
+func (p *NotificationProducer) Send(ctx context.Context, op, data string, fields []Pair) (int64, error) {
+	flat := []string{op, data}
+	for _, f := range fields {
+		flat = append(flat, f.Field, f.Value)
+	}
+	n, err := p.db.client.Publish(ctx, p.channel, encodeStrings(flat)).Result()
+	return n, p.db.wrap(err, "publish", p.channel)
+}
+
+// A NotificationConsumer receives the messages of a channel. What is published
+// while there is no connection is lost.
+type NotificationConsumer struct {
+	channel string
+
+	mu    sync.Mutex
+	queue []string
+}
+
+// NewNotificationConsumer returns a consumer of a channel.
+func NewNotificationConsumer(l *Listener, db *DB, channel string) *NotificationConsumer {
+	c := &NotificationConsumer{channel: channel}
+	l.add(subscription{name: channel}, c)
+	return c
+}
+
+// Name returns the channel's name.
+func (c *NotificationConsumer) Name() string { return c.channel }
+
+func (c *NotificationConsumer) message(_, text string) {
+	c.mu.Lock()
+	c.queue = append(c.queue, text)
+	c.mu.Unlock()
+}
+
+func (c *NotificationConsumer) stale() {}
+
+// Pops returns the messages received, oldest first: Op and Key are the
+// message's op and data. Text that is no message is left out.
+func (c *NotificationConsumer) Pops(context.Context) ([]KeyOpFieldsValues, error) {
+	c.mu.Lock()
+	queue := c.queue
+	c.queue = nil
+	c.mu.Unlock()
+	var out []KeyOpFieldsValues
+	for _, text := range queue {
+		words, err := decodeStrings(text)
+		if err != nil || len(words) < 2 {
+			continue
+		}
+		e := KeyOpFieldsValues{Op: words[0], Key: words[1]}
+		for i := 2; i+1 < len(words); i += 2 {
+			e.Fields = append(e.Fields, Pair{words[i], words[i+1]})
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}

@@ -1,0 +1,80 @@
+package swss
+
+import (
+	"context"
+	"slices"
+	"strconv"
+)
+
+// payload is what SONiC's tables publish: one letter, only to wake consumers.
+const payload = "G"
+
+// batchSize is how many rows one script moves.
+const batchSize = 128
+
+// A ProducerState hands rows of a table to its consumer (APPL_DB). A row
+// becomes visible in the table when the consumer takes it. Order between rows
+// is not kept; several writes of a row that was not yet taken merge into one.
+type ProducerState struct {
+	db    *DB
+	table string
+}
+
+// NewProducerState returns a producer of the table.
+func NewProducerState(db *DB, table string) *ProducerState {
+	return &ProducerState{db: db, table: table}
+}
+
+func (p *ProducerState) keySet() string { return p.table + "_KEY_SET" }
+func (p *ProducerState) delSet() string { return p.table + "_DEL_SET" }
+func (p *ProducerState) temp() string   { return "_" + p.table + p.db.sep }
+
+// Set merges fields into a row; to remove fields, Del first. A row without
+// fields is sent as NULL/NULL.
+func (p *ProducerState) Set(ctx context.Context, key string, fields []Pair) error {
+	fields = orNull(fields)
+	keys := make([]string, 0, 2+len(fields))
+	keys = append(keys, p.db.channel(p.table), p.keySet())
+	for range fields {
+		keys = append(keys, p.temp()+key)
+	}
+	_, err := p.db.Run(ctx, NewScript(stateSetText), keys, appendPairs([]any{payload, key}, fields)...)
+	return p.db.wrap(err, "set", p.table, key)
+}
+
+// Del removes a row.
+func (p *ProducerState) Del(ctx context.Context, key string) error {
+	keys := []string{p.db.channel(p.table), p.keySet(), p.temp() + key, p.delSet()}
+	_, err := p.db.Run(ctx, NewScript(stateDelText), keys, payload, key, "''", "''")
+	return p.db.wrap(err, "del", p.table, key)
+}
+
+// SetMany does Set for many rows in few round trips.
+func (p *ProducerState) SetMany(ctx context.Context, rows []Row) error {
+	var calls []Call
+	for chunk := range slices.Chunk(rows, batchSize) {
+		c := Call{
+			Keys: []string{p.db.channel(p.table), p.keySet(), p.temp()},
+			Args: []any{payload},
+		}
+		for _, row := range chunk {
+			fields := orNull(row.Fields)
+			c.Keys = append(c.Keys, row.Key)
+			c.Args = appendPairs(append(c.Args, strconv.Itoa(len(fields))), fields)
+		}
+		calls = append(calls, c)
+	}
+	_, err := p.db.RunMany(ctx, NewScript(stateSetManyText), calls)
+	return p.db.wrap(err, "set", p.table)
+}
+
+// DelMany removes many rows in few round trips.
+func (p *ProducerState) DelMany(ctx context.Context, keys []string) error {
+	var calls []Call
+	for chunk := range slices.Chunk(keys, batchSize) {
+		k := append([]string{p.db.channel(p.table), p.keySet(), p.temp(), p.delSet()}, chunk...)
+		calls = append(calls, Call{Keys: k, Args: []any{payload}})
+	}
+	_, err := p.db.RunMany(ctx, NewScript(stateDelManyText), calls)
+	return p.db.wrap(err, "del", p.table)
+}

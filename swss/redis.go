@@ -1,0 +1,177 @@
+package swss
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Redis is the server (in a chassis the servers) that hold SONiC's databases.
+// It is safe for concurrent use.
+type Redis struct {
+	cfg      Config
+	embedded *server // nil if external
+
+	mu  sync.Mutex
+	dbs map[DBName]*DB
+}
+
+// Open connects to one server with SONiC's default databases. addr is
+// "host:port", "unix:/path", or "embedded", which starts a server in this
+// process that other clients reach at [Redis.Addr]; "embedded:host:port" and
+// "embedded:/path" say where it listens (default: 127.0.0.1 and a free port).
+func Open(ctx context.Context, addr string) (*Redis, error) {
+	if rest, ok := strings.CutPrefix(addr, embeddedName); ok && (rest == "" || rest[0] == ':') {
+		var listen []string
+		if rest != "" {
+			listen = append(listen, rest[1:])
+		}
+		return OpenEmbedded(listen...)
+	}
+	cfg, err := DefaultConfig(addr)
+	if err != nil {
+		return nil, err
+	}
+	return Connect(ctx, cfg)
+}
+
+// Connect connects to the servers of cfg. It fails with [ErrUnavailable] if
+// one does not answer. It sees to it that keyspace events are on.
+func Connect(ctx context.Context, cfg Config) (*Redis, error) {
+	r := &Redis{cfg: cfg, dbs: map[DBName]*DB{}}
+	if err := r.DB(ConfigDB).enableEvents(ctx); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Addr returns where other clients reach the server: "host:port" or
+// "unix:/path".
+func (r *Redis) Addr() string {
+	if r.embedded != nil {
+		return r.embedded.addr()
+	}
+	network, addr := r.cfg.Instances[defaultInstance].network()
+	if network == "unix" {
+		return unixPrefix + addr
+	}
+	return addr
+}
+
+// Close closes all connections and stops an embedded server.
+func (r *Redis) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.dbs {
+		d.client.Close()
+	}
+	if r.embedded != nil {
+		r.embedded.close()
+	}
+	return nil
+}
+
+// DB returns a database. Its connections are made when first needed.
+func (r *Redis) DB(name DBName) *DB {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d, ok := r.dbs[name]; ok {
+		return d
+	}
+	db, ok := r.cfg.Databases[name]
+	if !ok {
+		db = Database{ID: -1, Separator: ":", Instance: defaultInstance} // every command will say so
+	}
+	d := &DB{redis: r, name: name, id: db.ID, sep: db.Separator, client: r.client(db)}
+	r.dbs[name] = d
+	return d
+}
+
+func (r *Redis) client(db Database) *redis.Client {
+	network, addr := r.cfg.Instances[db.Instance].network()
+	opts := &redis.Options{
+		Network:               network,
+		Addr:                  addr,
+		DB:                    db.ID,
+		Protocol:              2,
+		DisableIdentity:       true,
+		MaxRetries:            -1, // a queue's push must not be done twice; daemons retry
+		DialerRetries:         1,
+		DialTimeout:           2 * time.Second,
+		ReadTimeout:           30 * time.Second,
+		WriteTimeout:          30 * time.Second,
+		ContextTimeoutEnabled: true,
+		MaintNotificationsConfig: &maintnotifications.Config{
+			Mode: maintnotifications.ModeDisabled,
+		},
+	}
+	if r.embedded != nil {
+		opts.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return r.embedded.dial() }
+	}
+	return redis.NewClient(opts)
+}
+
+// A DB is one of SONiC's databases.
+type DB struct {
+	redis  *Redis
+	name   DBName
+	id     int
+	sep    string
+	client *redis.Client
+}
+
+// Name returns SONiC's name of the database.
+func (d *DB) Name() DBName { return d.name }
+
+// ID returns the database's number in Redis.
+func (d *DB) ID() int { return d.id }
+
+// Separator returns what stands between table and key.
+func (d *DB) Separator() string { return d.sep }
+
+// Client returns the client, for commands that this package does not offer.
+func (d *DB) Client() *redis.Client { return d.client }
+
+// Redis returns the server the database is in.
+func (d *DB) Redis() *Redis { return d.redis }
+
+// Ping checks that the server answers.
+func (d *DB) Ping(ctx context.Context) error { return d.wrap(d.client.Ping(ctx).Err(), "ping") }
+
+// channel names the channel of a table's consumers.
+func (d *DB) channel(table string) string { return fmt.Sprintf("%s_CHANNEL@%d", table, d.id) }
+
+// rowKey returns the Redis key of a row.
+func (d *DB) rowKey(table, key string) string {
+	if key == "" {
+		return table
+	}
+	return table + d.sep + key
+}
+
+// keyspaceFlags is SONiC's setting of notify-keyspace-events.
+const keyspaceFlags = "AKE"
+
+// enableEvents turns keyspace events on if they are not, as SONiC's redis.conf
+// does: without them changes of CONFIG_DB are not seen.
+func (d *DB) enableEvents(ctx context.Context) error {
+	got, err := d.client.ConfigGet(ctx, "notify-keyspace-events").Result()
+	if err != nil {
+		return d.wrap(err, "config get notify-keyspace-events")
+	}
+	flags := got["notify-keyspace-events"]
+	if strings.Contains(flags, "K") && (strings.Contains(flags, "A") || strings.Contains(flags, "g") && strings.Contains(flags, "h")) {
+		return nil
+	}
+	if err := d.client.ConfigSet(ctx, "notify-keyspace-events", keyspaceFlags).Err(); err != nil {
+		return d.wrap(err, "config set notify-keyspace-events", keyspaceFlags)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package swss
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// FieldValues is a row.
+type FieldValues = map[string]string
+
+// A Pair is one field of a row whose order of fields matters.
+type Pair struct{ Field, Value string }
+
+// A Row is a row with its key (without the table's name).
+type Row struct {
+	Key    string
+	Fields []Pair
+}
+
+// The ops of [KeyOpFieldsValues] in all but raw queues.
+const (
+	OpSet = "SET"
+	OpDel = "DEL"
+)
+
+// KeyOpFieldsValues is what a [Source] delivers.
+type KeyOpFieldsValues struct {
+	Key    string
+	Op     string // OpSet, OpDel, or the queue's own op without its letter
+	Fields []Pair
+}
+
+// FieldValues returns the fields as a row.
+func (k KeyOpFieldsValues) FieldValues() FieldValues { return ToFieldValues(k.Fields) }
+
+// A Source is something a daemon consumes.
+type Source interface {
+	// Name names the table or channel.
+	Name() string
+	// Pops returns all that there is now, without waiting for more.
+	Pops(ctx context.Context) ([]KeyOpFieldsValues, error)
+}
+
+// nullField stands in a row that has no fields, since Redis has no empty hash.
+const nullField = "NULL"
+
+// Pairs returns the fields of a row, sorted by name.
+func Pairs(fv FieldValues) []Pair {
+	pairs := make([]Pair, 0, len(fv))
+	for _, f := range slices.Sorted(maps.Keys(fv)) {
+		pairs = append(pairs, Pair{f, fv[f]})
+	}
+	return pairs
+}
+
+// ToFieldValues returns the fields as a row; of equal names the last counts.
+func ToFieldValues(pairs []Pair) FieldValues {
+	fv := make(FieldValues, len(pairs))
+	for _, p := range pairs {
+		fv[p.Field] = p.Value
+	}
+	return fv
+}
+
+// appendPairs appends fields as arguments of a Redis command.
+func appendPairs(args []any, pairs []Pair) []any {
+	for _, p := range pairs {
+		args = append(args, p.Field, p.Value)
+	}
+	return args
+}
+
+// orNull returns the fields to store for a row.
+func orNull(pairs []Pair) []Pair {
+	if len(pairs) == 0 {
+		return []Pair{{nullField, nullField}}
+	}
+	return pairs
+}
+
+// readRow returns a stored hash as readers see it: without the NULL field of
+// an empty row, and with field names cut at the first "@", which marks a list
+// in CONFIG_DB ("ports@").
+func readRow(hash map[string]string) FieldValues {
+	fv := make(FieldValues, len(hash))
+	for f, v := range hash {
+		if f == nullField {
+			continue
+		}
+		name, _, _ := strings.Cut(f, "@")
+		fv[name] = v
+	}
+	return fv
+}

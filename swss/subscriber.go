@@ -1,0 +1,117 @@
+package swss
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Subscriber watches the rows of a table by Redis' keyspace events
+// (CONFIG_DB, STATE_DB): any number of them per table, and they see writes by
+// anybody.
+//
+// Every SET carries the whole row as it now is; several changes of a row between
+// two calls of Pops are delivered as one. The first Pops returns all rows, and
+// after Redis was away all rows are returned again, with a DEL for each that is
+// gone.
+type Subscriber struct {
+	db     *DB
+	table  string
+	prefix string // of the events' channels
+	l      *Listener
+	known  map[string]struct{} // rows delivered and not deleted
+
+	mu      sync.Mutex
+	changed map[string]struct{}
+	resync  bool
+}
+
+// NewSubscriber returns a subscriber to a table.
+func NewSubscriber(l *Listener, db *DB, table string) *Subscriber {
+	s := &Subscriber{
+		db: db, table: table, l: l,
+		prefix:  fmt.Sprintf("__keyspace@%d__:%s%s", db.id, table, db.sep),
+		known:   map[string]struct{}{},
+		changed: map[string]struct{}{},
+		resync:  true,
+	}
+	l.add(subscription{name: globEscape(s.prefix) + "*", pattern: true}, s)
+	return s
+}
+
+// Name returns the table's name.
+func (s *Subscriber) Name() string { return s.table }
+
+// DB returns the table's database.
+func (s *Subscriber) DB() *DB { return s.db }
+
+func (s *Subscriber) message(channel, _ string) {
+	key, ok := strings.CutPrefix(channel, s.prefix)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	s.changed[key] = struct{}{}
+	s.mu.Unlock()
+}
+
+func (s *Subscriber) stale() {
+	s.mu.Lock()
+	s.resync = true
+	s.mu.Unlock()
+}
+
+// Pops returns the rows that changed, at most one entry per row, sorted by key.
+func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
+	s.mu.Lock()
+	changed, resync := s.changed, s.resync
+	s.resync = false
+	if len(changed) > 0 {
+		s.changed = map[string]struct{}{}
+	}
+	s.mu.Unlock()
+	if len(changed) == 0 && !resync {
+		return nil, nil
+	}
+	out, err := s.pops(ctx, changed, resync)
+	if err != nil {
+		s.stale()
+		return nil, err
+	}
+	return out, nil
+}
+
+func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resync bool) ([]KeyOpFieldsValues, error) {
+	rows := map[string]KeyOpFieldsValues{}
+	t := NewTable(s.db, s.table)
+	if resync {
+		if err := s.l.Sync(ctx); err != nil {
+			return nil, err
+		}
+		if err := resyncRows(ctx, t, s.known, rows); err != nil {
+			return nil, err
+		}
+	} else if err := t.getMany(ctx, slices.Sorted(maps.Keys(changed)), func(key string, row FieldValues, found bool) {
+		if found {
+			rows[key] = KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row)}
+		} else if _, ok := s.known[key]; ok {
+			rows[key] = KeyOpFieldsValues{Key: key, Op: OpDel}
+		}
+	}); err != nil {
+		return nil, err
+	}
+	out := make([]KeyOpFieldsValues, 0, len(rows))
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		row := rows[key]
+		if row.Op == OpDel {
+			delete(s.known, key)
+		} else {
+			s.known[key] = struct{}{}
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}

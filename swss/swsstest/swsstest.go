@@ -1,0 +1,152 @@
+// Package swsstest starts Redis servers for tests: the embedded one, and a real
+// redis-server as a child process that tests can kill and start again. Nothing
+// but tests may import it.
+package swsstest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tamtam/swss"
+)
+
+// Start starts an empty embedded server for the length of the test.
+func Start(t testing.TB) *swss.Redis {
+	t.Helper()
+	r, err := swss.Open(context.Background(), "embedded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// A Server is a real redis-server. Its data is kept over Stop and Start, and
+// lost with Kill.
+type Server struct {
+	Addr string // "127.0.0.1:port"
+	Unix string // path of the unix socket
+
+	t   testing.TB
+	dir string
+	cmd *exec.Cmd
+	out bytes.Buffer
+}
+
+// StartServer starts a real redis-server on a free port and a temporary
+// directory for the length of the test. The test is skipped where redis-server
+// is not installed.
+func StartServer(t testing.TB) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("redis-server is not installed: behaviour is not compared with a real Redis")
+	}
+	dir, err := os.MkdirTemp("", "redis") // short: unix socket paths are limited
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{t: t, dir: dir, Addr: freeAddr(t), Unix: filepath.Join(dir, "s")}
+	t.Cleanup(func() {
+		s.Kill()
+		os.RemoveAll(dir)
+	})
+	s.Start()
+	return s
+}
+
+// Open connects to the server for the length of the test.
+func (s *Server) Open() *swss.Redis {
+	s.t.Helper()
+	r, err := swss.Open(context.Background(), s.Addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { r.Close() })
+	return r
+}
+
+// Start starts the server (again) and waits until it answers.
+func (s *Server) Start() {
+	s.t.Helper()
+	_, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.out.Reset()
+	s.cmd = exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--unixsocket", s.Unix,
+		"--dir", s.dir, "--databases", "64", "--notify-keyspace-events", "AKE", "--save", "", "--appendonly", "no")
+	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		r, err := swss.Open(ctx, s.Addr)
+		if err == nil {
+			r.Close()
+			return
+		}
+		select {
+		case <-ctx.Done():
+			s.t.Fatalf("redis-server does not answer: %v\n%s", err, s.out.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// Stop saves the data and ends the server.
+func (s *Server) Stop() {
+	s.t.Helper()
+	if s.cmd == nil {
+		return
+	}
+	if out, err := s.shutdown(); err != nil {
+		s.t.Fatalf("redis-server shutdown: %v\n%s", err, out)
+	}
+	s.cmd.Wait()
+	s.cmd = nil
+}
+
+func (s *Server) shutdown() (string, error) {
+	conn, err := net.Dial("tcp", s.Addr)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, "SHUTDOWN SAVE\r\n"); err != nil {
+		return "", err
+	}
+	reply := make([]byte, 512)
+	n, _ := conn.Read(reply) // ends with the connection
+	if n > 0 {
+		return string(reply[:n]), fmt.Errorf("refused")
+	}
+	return "", nil
+}
+
+// Kill ends the server at once; its data is lost, unless it was saved before.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	s.cmd.Process.Kill()
+	s.cmd.Wait()
+	s.cmd = nil
+}
+
+func freeAddr(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

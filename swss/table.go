@@ -1,0 +1,148 @@
+package swss
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// pipelineSize bounds the commands sent in one round trip.
+const pipelineSize = 1000
+
+// A Table is a table whose rows are written and read as plain hashes.
+type Table struct {
+	db   *DB
+	name string
+}
+
+// NewTable returns the table of that name.
+func NewTable(db *DB, name string) *Table { return &Table{db: db, name: name} }
+
+// Name returns the table's name.
+func (t *Table) Name() string { return t.name }
+
+// Set merges fields into a row with one HSET. A new row without fields is
+// stored as NULL/NULL.
+func (t *Table) Set(ctx context.Context, key string, fv FieldValues) error {
+	k := t.db.rowKey(t.name, key)
+	return t.db.wrap(t.db.client.HSet(ctx, k, appendPairs(nil, orNull(Pairs(fv)))...).Err(), "set", k)
+}
+
+// SetMany does Set for many rows in few round trips, in order of their keys.
+func (t *Table) SetMany(ctx context.Context, rows map[string]FieldValues) error {
+	keys := slices.Sorted(maps.Keys(rows))
+	return t.db.pipeline(ctx, "set "+t.name, len(keys), func(p redis.Pipeliner, i int) {
+		p.HSet(ctx, t.db.rowKey(t.name, keys[i]), appendPairs(nil, orNull(Pairs(rows[keys[i]])))...)
+	})
+}
+
+// Del removes a row.
+func (t *Table) Del(ctx context.Context, key string) error {
+	k := t.db.rowKey(t.name, key)
+	return t.db.wrap(t.db.client.Del(ctx, k).Err(), "del", k)
+}
+
+// DelMany removes many rows in few round trips.
+func (t *Table) DelMany(ctx context.Context, keys []string) error {
+	return t.db.pipeline(ctx, "del "+t.name, len(keys), func(p redis.Pipeliner, i int) {
+		p.Del(ctx, t.db.rowKey(t.name, keys[i]))
+	})
+}
+
+// HDel removes fields of a row.
+func (t *Table) HDel(ctx context.Context, key string, fields ...string) error {
+	k := t.db.rowKey(t.name, key)
+	return t.db.wrap(t.db.client.HDel(ctx, k, fields...).Err(), "hdel", k)
+}
+
+// Get returns a row, false if there is none. List fields ("ports@") are
+// returned without the "@".
+func (t *Table) Get(ctx context.Context, key string) (FieldValues, bool, error) {
+	k := t.db.rowKey(t.name, key)
+	hash, err := t.db.client.HGetAll(ctx, k).Result()
+	if err != nil {
+		return nil, false, t.db.wrap(err, "get", k)
+	}
+	return readRow(hash), len(hash) > 0, nil
+}
+
+// Keys returns the keys of all rows, sorted.
+func (t *Table) Keys(ctx context.Context) ([]string, error) {
+	prefix := t.name + t.db.sep
+	keys, err := t.db.client.Keys(ctx, globEscape(prefix)+"*").Result()
+	if err != nil {
+		return nil, t.db.wrap(err, "keys", prefix+"*")
+	}
+	for i, k := range keys {
+		keys[i] = strings.TrimPrefix(k, prefix)
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// Dump returns all rows. It is not atomic: a row that goes away meanwhile is
+// left out.
+func (t *Table) Dump(ctx context.Context) (map[string]FieldValues, error) {
+	keys, err := t.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[string]FieldValues, len(keys))
+	err = t.getMany(ctx, keys, func(key string, row FieldValues, found bool) {
+		if found {
+			rows[key] = row
+		}
+	})
+	return rows, err
+}
+
+// getMany reads rows in few round trips and passes each to f, in order. Keys
+// that hold no hash count as not found.
+func (t *Table) getMany(ctx context.Context, keys []string, f func(key string, row FieldValues, found bool)) error {
+	for chunk := range slices.Chunk(keys, pipelineSize) {
+		cmds := make([]*redis.MapStringStringCmd, len(chunk))
+		_, err := t.db.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, key := range chunk {
+				cmds[i] = p.HGetAll(ctx, t.db.rowKey(t.name, key))
+			}
+			return nil
+		})
+		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+			return t.db.wrap(err, "get", t.name)
+		}
+		for i, key := range chunk {
+			hash := cmds[i].Val()
+			f(key, readRow(hash), len(hash) > 0)
+		}
+	}
+	return nil
+}
+
+// pipeline sends n commands, a bounded number per round trip. It returns the
+// first error, after having tried all.
+func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pipeliner, i int)) error {
+	var first error
+	for from := 0; from < n; from += pipelineSize {
+		_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i := from; i < min(from+pipelineSize, n); i++ {
+				add(p, i)
+			}
+			return nil
+		})
+		if err = d.wrap(err, op); err != nil && first == nil {
+			first = err
+		}
+		if unavailable(err) {
+			break
+		}
+	}
+	return first
+}
+
+// globEscape quotes what Redis' patterns take as special.
+func globEscape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
