@@ -1,0 +1,122 @@
+package sai
+
+import "strings"
+
+// Created records that an object was created.
+func (v *Validator) Created(k Key, attrs []Attr) {
+	k = normal(k)
+	v.Found(k)
+	r := v.objects[k]
+	for _, a := range attrs {
+		v.setRefs(r, a)
+	}
+	if k.Entry != nil {
+		v.entryRefs(k.Entry, 1)
+		return
+	}
+	if key, ok := v.keyOf(ObjectMeta(k.Type), attrs); ok {
+		r.key = key
+		v.unique[key] = struct{}{}
+	}
+}
+
+// Found records an object that exists without having been created by a call,
+// such as the switch's own ports.
+func (v *Validator) Found(k Key) {
+	k = normal(k)
+	if _, ok := v.objects[k]; !ok {
+		v.objects[k] = &record{}
+		if k.Entry == nil {
+			v.types[k.OID] = k.Type
+			if k.Type == ObjectTypeSwitch {
+				v.sw = k.OID
+			}
+		}
+	}
+}
+
+// Changed records that an attribute was set.
+func (v *Validator) Changed(k Key, a Attr) {
+	if r := v.objects[normal(k)]; r != nil {
+		v.setRefs(r, a)
+	}
+}
+
+// Removed records that an object was removed; with the switch, everything is.
+func (v *Validator) Removed(k Key) {
+	k = normal(k)
+	r := v.objects[k]
+	if r == nil {
+		return
+	}
+	if k.Entry == nil && k.Type == ObjectTypeSwitch {
+		*v = *NewValidator()
+		return
+	}
+	for id := range r.refs {
+		v.setRefs(r, Attr{ID: id})
+	}
+	if k.Entry != nil {
+		v.entryRefs(k.Entry, -1)
+	} else {
+		delete(v.types, k.OID)
+	}
+	if r.key != "" {
+		delete(v.unique, r.key)
+	}
+	delete(v.objects, k)
+}
+
+// setRefs replaces the references that an attribute of the object makes.
+func (v *Validator) setRefs(r *record, a Attr) {
+	for _, o := range r.refs[a.ID] {
+		v.ref(o, -1)
+	}
+	delete(r.refs, a.ID)
+	References(a.Value, func(o OID) {
+		if o == NullOID {
+			return
+		}
+		if r.refs == nil {
+			r.refs = map[AttrID][]OID{}
+		}
+		r.refs[a.ID] = append(r.refs[a.ID], o)
+		v.ref(o, 1)
+	})
+}
+
+func (v *Validator) ref(o OID, n int) {
+	if v.refs[o] += n; v.refs[o] == 0 {
+		delete(v.refs, o)
+	}
+}
+
+func (v *Validator) entryRefs(e Entry, n int) {
+	switch e := e.(type) {
+	case FDBEntry:
+		v.ref(e.BV, n)
+	case NeighborEntry:
+		v.ref(e.RIF, n)
+	case RouteEntry:
+		v.ref(e.VR, n)
+	}
+}
+
+// keyOf returns the text of the key attributes, false if the type has none.
+func (v *Validator) keyOf(tm *TypeMeta, attrs []Attr) (string, bool) {
+	if tm == nil {
+		return "", false
+	}
+	var s []string
+	for _, m := range tm.Attrs {
+		if !m.Has(KeyAttr) {
+			continue
+		}
+		if value, ok := Find(attrs, m.ID); ok {
+			if text, err := m.append(nil, value); err == nil {
+				s = append(s, m.Name+"="+string(text))
+			}
+		}
+	}
+	return strings.Join(s, ","), len(s) > 0
+}

@@ -1,0 +1,382 @@
+package sai
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Validator makes the checks of SAI's metadata library: it knows which
+// objects exist, of what type, and which refer to which. It is told of each
+// success by Created, Changed, Removed and Found. It is not safe for concurrent
+// use.
+type Validator struct {
+	objects map[Key]*record
+	types   map[OID]ObjectType
+	refs    map[OID]int         // references that existing objects make
+	unique  map[string]struct{} // values of key attributes in use
+	sw      OID                 // the switch, NullOID before it is created
+	scratch []byte
+}
+
+// A record is what is known of one object.
+type record struct {
+	key  string // key attributes, "" if it has none
+	refs map[AttrID][]OID
+}
+
+// NewValidator returns a validator that knows no object.
+func NewValidator() *Validator {
+	return &Validator{
+		objects: map[Key]*record{}, types: map[OID]ObjectType{},
+		refs: map[OID]int{}, unique: map[string]struct{}{},
+	}
+}
+
+// Exists reports whether the object exists.
+func (v *Validator) Exists(k Key) bool { _, ok := v.objects[normal(k)]; return ok }
+
+// TypeOf returns the type of the object with that id, false if there is none.
+func (v *Validator) TypeOf(o OID) (ObjectType, bool) { t, ok := v.types[o]; return t, ok }
+
+// References returns the number of references to an object by others.
+func (v *Validator) References(o OID) int { return v.refs[o] }
+
+// normal returns the form of the key in which objects are stored.
+func normal(k Key) Key {
+	if k.Entry != nil {
+		return EntryKey(k.Entry)
+	}
+	return k
+}
+
+// CheckCreate checks the creation of an object that gets an object id.
+func (v *Validator) CheckCreate(t ObjectType, attrs []Attr) error {
+	tm := ObjectMeta(t)
+	if tm == nil || !tm.IsOID {
+		return fault("create", t, 0, StatusInvalidParameter, "no object of this type can be created")
+	}
+	if t == ObjectTypeSwitch {
+		if v.sw != NullOID {
+			return fault("create", t, 0, StatusFailure, "the switch exists already")
+		}
+	} else if v.sw == NullOID {
+		return fault("create", t, 0, StatusInvalidParameter, "the switch must be created first")
+	}
+	if err := v.checkAttrs(tm, attrs); err != nil {
+		return err
+	}
+	if key, ok := v.keyOf(tm, attrs); ok {
+		if _, used := v.unique[key]; used {
+			return fault("create", t, 0, StatusInvalidParameter, "an object with "+key+" exists already")
+		}
+	}
+	return nil
+}
+
+// Switch returns the switch, NullOID before it is created.
+func (v *Validator) Switch() OID { return v.sw }
+
+// CheckCreateEntry checks the creation of an object that has no object id.
+func (v *Validator) CheckCreateEntry(e Entry, attrs []Attr) error {
+	t := e.EntryType()
+	if v.Exists(EntryKey(e)) {
+		return fault("create", t, 0, StatusItemAlreadyExists, FormatEntry(e)+" exists already")
+	}
+	if err := v.checkEntry("create", e); err != nil {
+		return err
+	}
+	return v.checkAttrs(ObjectMeta(t), attrs)
+}
+
+// checkEntry checks the object ids in an entry.
+func (v *Validator) checkEntry(op string, e Entry) error {
+	var err error
+	check := func(o OID, name string, types ...ObjectType) {
+		t, ok := v.types[o]
+		for _, want := range types {
+			if ok && t == want {
+				return
+			}
+		}
+		if err == nil {
+			err = fault(op, e.EntryType(), 0, StatusInvalidParameter, fmt.Sprintf("%s %s does not exist or is of the wrong type", name, o))
+		}
+	}
+	switch e := e.(type) {
+	case FDBEntry:
+		check(e.Switch, "switch_id", ObjectTypeSwitch)
+		check(e.BV, "bvid", ObjectTypeBridge, ObjectTypeVLAN)
+	case NeighborEntry:
+		check(e.Switch, "switch_id", ObjectTypeSwitch)
+		check(e.RIF, "rif", ObjectTypeRouterInterface)
+	case RouteEntry:
+		check(e.Switch, "switch_id", ObjectTypeSwitch)
+		check(e.VR, "vr", ObjectTypeVirtualRouter)
+	}
+	return err
+}
+
+// checkAttrs checks the attributes of a create.
+func (v *Validator) checkAttrs(tm *TypeMeta, attrs []Attr) error {
+	for i, a := range attrs {
+		m := Meta(a.ID)
+		if m == nil || a.ID.ObjectType() != tm.Type {
+			return fault("create", tm.Type, a.ID, StatusFailure, "no such attribute of this type")
+		}
+		for _, b := range attrs[:i] {
+			if b.ID == a.ID {
+				return fault("create", tm.Type, a.ID, StatusInvalidParameter, "attribute given twice")
+			}
+		}
+		if m.Has(ReadOnly) {
+			return fault("create", tm.Type, a.ID, StatusInvalidParameter, "attribute is read only")
+		}
+		if err := v.checkValue("create", m, a.Value); err != nil {
+			return err
+		}
+	}
+	for _, m := range tm.Attrs {
+		if m.Condition == nil && !m.Has(MandatoryOnCreate) {
+			continue
+		}
+		_, given := Find(attrs, m.ID)
+		holds := m.Condition == nil || m.Condition.Holds(attrs)
+		switch {
+		case holds && !given && m.Has(MandatoryOnCreate):
+			return fault("create", tm.Type, m.ID, StatusMandatoryAttributeMissing, "attribute must be given")
+		case !holds && given:
+			return fault("create", tm.Type, m.ID, StatusInvalidParameter, "attribute may be given only if "+m.Condition.String())
+		}
+	}
+	return nil
+}
+
+// Holds evaluates the condition on the attributes of an object; those that are
+// not given have their defaults.
+func (c *Condition) Holds(attrs []Attr) bool {
+	for _, t := range c.Terms {
+		v, given := Find(attrs, t.Attr)
+		if !given {
+			v = Meta(t.Attr).Default
+		}
+		if equalScalar(v, t.Value) != c.And {
+			return !c.And
+		}
+	}
+	return c.And
+}
+
+// equalScalar compares two values of conditions: Bool, Uint or Enum.
+func equalScalar(a, b Value) bool {
+	switch a := a.(type) {
+	case Bool:
+		return a == b
+	case Uint:
+		return a == b
+	case Enum:
+		return a == b
+	case OID:
+		return a == b
+	}
+	return false
+}
+
+// String returns the condition in words.
+func (c *Condition) String() string {
+	var s []string
+	for _, t := range c.Terms {
+		text, err := Meta(t.Attr).append(nil, t.Value)
+		if err != nil {
+			text = fmt.Append(nil, t.Value)
+		}
+		s = append(s, fmt.Sprintf("%s is %s", t.Attr, text))
+	}
+	if c.And {
+		return strings.Join(s, " and ")
+	}
+	return strings.Join(s, " or ")
+}
+
+// checkValue checks the type, range and object ids of a value.
+func (v *Validator) checkValue(op string, m *AttrMeta, value Value) error {
+	t := m.ID.ObjectType()
+	text, err := m.append(v.scratch[:0], value)
+	if err != nil {
+		return fault(op, t, m.ID, StatusInvalidParameter, err.Error())
+	}
+	v.scratch = text[:0]
+	plain := value
+	switch w := value.(type) {
+	case Field:
+		plain = w.Data
+	case Action:
+		plain = w.Param
+	}
+	switch w := plain.(type) {
+	case Range:
+		if m.Kind != KindTimespec && w.Min > w.Max {
+			return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("the minimum %d is above the maximum %d", w.Min, w.Max))
+		}
+	case Enum:
+		if !m.Enum.allows(w) {
+			return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("%d is no value of %s", w, m.Enum.Name))
+		}
+	case OID:
+		if t == ObjectTypeSwitch && op == "create" {
+			return fault(op, t, m.ID, StatusInvalidParameter, "no object can be named when the switch is created")
+		}
+		return v.checkOID(op, m, w)
+	case OIDs:
+		return v.checkOIDs(op, m, w)
+	}
+	return nil
+}
+
+// allows reports whether w is a value of the enum (any, if e is nil).
+func (e *EnumMeta) allows(w Enum) bool {
+	if e == nil {
+		return true
+	}
+	if _, ok := e.names[w]; ok {
+		return true
+	}
+	if !e.Strict {
+		return false
+	}
+	for _, f := range e.Values {
+		w &^= f
+	}
+	return w == 0
+}
+
+func (v *Validator) checkOID(op string, m *AttrMeta, o OID) error {
+	t := m.ID.ObjectType()
+	if o == NullOID {
+		if m.AllowNull {
+			return nil
+		}
+		return fault(op, t, m.ID, StatusInvalidParameter, "the null object is not allowed")
+	}
+	got, ok := v.types[o]
+	if !ok {
+		return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("object %s does not exist", o))
+	}
+	if m.Objects == nil {
+		return nil
+	}
+	for _, want := range m.Objects {
+		if got == want {
+			return nil
+		}
+	}
+	return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("object %s is a %s, which is not allowed here", o, got))
+}
+
+func (v *Validator) checkOIDs(op string, m *AttrMeta, list OIDs) error {
+	for i, o := range list {
+		if err := v.checkOID(op, m, o); err != nil {
+			return err
+		}
+		if o == NullOID {
+			continue
+		}
+		for _, p := range list[:i] {
+			if o == p {
+				return fault(op, m.ID.ObjectType(), m.ID, StatusInvalidParameter, fmt.Sprintf("object %s is twice in the list", o))
+			}
+			if p != NullOID && v.types[o] != v.types[p] {
+				return fault(op, m.ID.ObjectType(), m.ID, StatusInvalidParameter, "the list has objects of different types")
+			}
+		}
+	}
+	return nil
+}
+
+// CheckSet checks the change of an attribute.
+func (v *Validator) CheckSet(k Key, a Attr) error {
+	t := k.objectType()
+	m := Meta(a.ID)
+	if m == nil || a.ID.ObjectType() != t {
+		return fault("set", t, a.ID, StatusFailure, "no such attribute of this type")
+	}
+	if err := v.checkExists("set", k); err != nil {
+		return err
+	}
+	if !m.Has(CreateAndSet) && !m.Has(SetOnly) {
+		return fault("set", t, a.ID, StatusInvalidParameter, "attribute cannot be changed")
+	}
+	return v.checkValue("set", m, a.Value)
+}
+
+// CheckRemove checks the removal of an object.
+func (v *Validator) CheckRemove(k Key) error {
+	t := k.objectType()
+	if err := v.checkExists("remove", k); err != nil {
+		return err
+	}
+	if n := v.refs[k.OID]; k.Entry == nil && n > 0 && t != ObjectTypeSwitch {
+		return fault("remove", t, 0, StatusObjectInUse, fmt.Sprintf("%s is used by %d other objects", k.OID, n))
+	}
+	return nil
+}
+
+// CheckGet checks a get and its placeholders: a list must have room for at
+// least one item.
+func (v *Validator) CheckGet(k Key, want []Attr) error {
+	t := k.objectType()
+	if len(want) == 0 {
+		return fault("get", t, 0, StatusInvalidParameter, "no attribute asked for")
+	}
+	for _, a := range want {
+		m := Meta(a.ID)
+		if m == nil || a.ID.ObjectType() != t {
+			return fault("get", t, a.ID, StatusFailure, "no such attribute of this type")
+		}
+		if _, err := m.append(v.scratch[:0], a.Value); err != nil {
+			return fault("get", t, a.ID, StatusInvalidParameter, err.Error())
+		}
+		if n, list := ListLen(a.Value); list && n == 0 {
+			return fault("get", t, a.ID, StatusInvalidParameter, "the placeholder of a list needs room for at least one item")
+		}
+	}
+	return v.checkExists("get", k)
+}
+
+// CheckStats checks a read or clear of statistics.
+func (v *Validator) CheckStats(k Key, ids []StatID) error {
+	t := k.objectType()
+	if len(ids) == 0 {
+		return fault("get stats", t, 0, StatusInvalidParameter, "no statistic asked for")
+	}
+	for _, id := range ids {
+		if _, ok := metadata().statNames[id]; !ok || id.ObjectType() != t {
+			return fault("get stats", t, 0, StatusInvalidParameter, fmt.Sprintf("%s is no statistic of this type", id))
+		}
+	}
+	return v.checkExists("get stats", k)
+}
+
+func (v *Validator) checkExists(op string, k Key) error {
+	t := k.objectType()
+	if v.Exists(k) {
+		return nil
+	}
+	if k.Entry != nil {
+		return fault(op, t, 0, StatusItemNotFound, FormatEntry(k.Entry)+" does not exist")
+	}
+	if got, ok := v.types[k.OID]; ok {
+		return fault(op, t, 0, StatusInvalidParameter, fmt.Sprintf("%s is a %s", k.OID, got))
+	}
+	return fault(op, t, 0, StatusItemNotFound, fmt.Sprintf("object %s does not exist", k.OID))
+}
+
+func (k Key) objectType() ObjectType {
+	if k.Entry != nil {
+		return k.Entry.EntryType()
+	}
+	return k.Type
+}
+
+func fault(op string, t ObjectType, id AttrID, s Status, reason string) error {
+	return &CallError{Op: op, Type: t, Attr: id, Status: s, Reason: reason}
+}
