@@ -1,0 +1,201 @@
+package collector
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tamtam/capture"
+	"tamtam/saisim/tailstamp"
+)
+
+// DecodeOptions choose what DecodeTailStamp prints.
+type DecodeOptions struct {
+	JSON    bool // JSON instead of text
+	Packets bool // each stamped packet too, before the report
+}
+
+// DecodeTailStamp reads the capture at path and prints what the tail-stamp records in it say. A
+// capture that is damaged is reported up to the damage; the error says where that is.
+func DecodeTailStamp(out io.Writer, path string, opts DecodeOptions) error {
+	in, err := capture.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	bw := bufio.NewWriter(out)
+	c := NewTailStamp()
+	packets := packetPrinter(bw, opts)
+	var number int64
+	var readErr error
+	for {
+		p, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			readErr = err
+			break
+		}
+		number++
+		records := c.Add(p.Data, p.Time, p.Len)
+		if err := packets(number, p, records); err != nil {
+			return fmt.Errorf("decode tailstamp: %w", err)
+		}
+	}
+	report := c.Report()
+	report.File = path
+	if readErr != nil {
+		report.Error = readErr.Error()
+	}
+	if opts.JSON {
+		err = report.WriteJSON(bw)
+	} else {
+		err = report.WriteText(bw)
+	}
+	return errors.Join(readErr, err, bw.Flush())
+}
+
+// packetJSON is one stamped packet; with Packets, one such line precedes the report.
+type packetJSON struct {
+	Packet  int64        `json:"packet"` // its number in the file, from 1
+	Time    time.Time    `json:"time"`   // when captured
+	Flow    string       `json:"flow"`
+	Records []recordJSON `json:"records"`
+}
+
+type recordJSON struct {
+	SwitchID       uint32 `json:"switch_id"`
+	InPort         string `json:"in_port"`
+	OutPort        string `json:"out_port"`
+	Ingress        string `json:"ingress"`          // seconds.nanoseconds since 1970
+	Egress         string `json:"egress,omitempty"` // absent: not taken
+	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
+}
+
+// packetPrinter returns what prints one packet, as the options want it.
+func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet, []tailstamp.Record) error {
+	if !opts.Packets {
+		return func(int64, capture.Packet, []tailstamp.Record) error { return nil }
+	}
+	encoder := json.NewEncoder(out)
+	return func(number int64, p capture.Packet, records []tailstamp.Record) error {
+		if len(records) == 0 {
+			return nil
+		}
+		flow, _ := ParseFlow(p.Data)
+		line := packetJSON{Packet: number, Time: p.Time, Flow: flow.String()}
+		for _, r := range records {
+			j := recordJSON{SwitchID: r.SwitchID, InPort: portName(r.InPort, "none"), OutPort: portName(r.OutPort, "CPU"),
+				Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0}
+			if e := egress(r); !e.IsZero() {
+				j.Egress = seconds(e)
+			}
+			line.Records = append(line.Records, j)
+		}
+		if opts.JSON {
+			return encoder.Encode(line)
+		}
+		_, err := fmt.Fprintf(out, "%d %s %s%s\n", number, p.Time.Format(time.RFC3339Nano), line.Flow, hopsText(line.Records))
+		return err
+	}
+}
+
+func hopsText(records []recordJSON) string {
+	var b strings.Builder
+	for _, r := range records {
+		fmt.Fprintf(&b, " | switch %d %s %s -> %s %s", r.SwitchID, r.InPort, r.Ingress, r.OutPort, orDash(r.Egress))
+		if r.Unsynchronised {
+			b.WriteString(" (clock not synchronised)")
+		}
+	}
+	return b.String()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func seconds(t tailstamp.Timestamp) string { return fmt.Sprintf("%d.%09d", t.Seconds, t.Nanoseconds) }
+
+// WriteJSON writes r as one JSON object.
+func (r Report) WriteJSON(out io.Writer) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// WriteText writes r as tables, times in nanoseconds.
+func (r Report) WriteText(out io.Writer) error {
+	fmt.Fprintf(out, "%s: %d stamped with %s, %d without a record", plural(r.Frames, "frame"), r.Stamped, plural(r.Records, "record"), r.Plain)
+	if r.Cut > 0 {
+		fmt.Fprintf(out, ", %d cut by the snap length", r.Cut)
+	}
+	fmt.Fprintln(out)
+	for _, f := range r.Flows {
+		fmt.Fprintf(out, "\n%s: %s stamped\n", f.Flow, plural(f.Frames, "frame"))
+		for i, p := range f.Paths {
+			if len(f.Paths) > 1 {
+				fmt.Fprintf(out, "  path %d of %d: %s\n", i+1, len(f.Paths), plural(p.Frames, "frame"))
+			}
+			if err := p.writeText(out); err != nil {
+				return err
+			}
+		}
+	}
+	if r.Error != "" {
+		fmt.Fprintf(out, "\nincomplete: %s\n", r.Error)
+	}
+	return nil
+}
+
+func plural(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func (p PathReport) writeText(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "  \thop\tswitch\tin\tout\tcount\tmin ns\tavg\tp50\tp90\tp99\tmax\t")
+	for i, h := range p.Hops {
+		if h.Delay != nil {
+			fmt.Fprintf(w, "  \t\t\t\tlink\t%s\t\n", h.Delay.columns())
+		}
+		fmt.Fprintf(w, "  \t%d\t%d\t%s\t%s\t%s\t\n", i+1, h.SwitchID, h.InPort, h.OutPort, h.Latency.columns())
+	}
+	if len(p.Hops) > 1 {
+		fmt.Fprintf(w, "  \t\t\t\tall\t%s\t\n", p.EndToEnd.columns())
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i, h := range p.Hops {
+		for _, note := range []struct {
+			n    int64
+			what string
+		}{{h.NoEgress, "without an egress time"}, {h.Unsynchronised, "with a clock that was not synchronised"}, {h.Unusable, "with times that cannot be compared"}} {
+			if note.n > 0 {
+				fmt.Fprintf(out, "  hop %d: %s %s\n", i+1, plural(note.n, "frame"), note.what)
+			}
+		}
+	}
+	return nil
+}
+
+// columns are the figures of one line of the table, "-" when nothing was measured.
+func (s Summary) columns() string {
+	if s.Count == 0 {
+		return "0\t-\t-\t-\t-\t-\t-"
+	}
+	return fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%d\t%d", s.Count, s.Min, s.Avg, s.P50, s.P90, s.P99, s.Max)
+}

@@ -1,0 +1,8 @@
+// Package collector turns what switches put into packets and reports into answers about
+// flows: latency per hop, delay between hops, the path taken.
+//
+// It reads frames and reports that have left a switch and knows nothing of the switch's
+// inside: no database, no SAI. Everything is computed from integers, so that equal input
+// gives equal output and a percentile is a value that was measured. Memory grows with
+// the flows, paths and distinct latencies seen, not with the packets.
+package collector

@@ -1,0 +1,250 @@
+package collector
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/saisim/tailstamp"
+)
+
+// TailStamp gathers what the tail-stamp records of frames say about their flows.
+type TailStamp struct {
+	frames, cut, stamped, records int64
+	flows                         map[Flow]*flowStamps
+}
+
+// flowStamps is what is known of one flow. A flow whose frames went several ways has several paths.
+type flowStamps struct {
+	frames      int64
+	first, last time.Time
+	paths       map[string]*pathStamps
+}
+
+type pathStamps struct {
+	frames   int64
+	hops     []hopStamps
+	delays   []distribution // from departure at hop i to arrival at hop i+1
+	endToEnd distribution
+}
+
+type hopStamps struct {
+	record                             tailstamp.Record // for its switch and ports
+	latency                            distribution
+	noEgress, unsynchronised, unusable int64
+}
+
+// NewTailStamp returns a collector that has seen nothing.
+func NewTailStamp() *TailStamp { return &TailStamp{flows: make(map[Flow]*flowStamps)} }
+
+// Add takes in one frame without its frame check sequence, captured at the given time, and returns the
+// records that it carries, oldest first. length is its length on the wire; one that is cut lacks its
+// end, where records would be.
+func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstamp.Record {
+	c.frames++
+	if len(frame) < length {
+		c.cut++
+		return nil
+	}
+	records, _ := tailstamp.Decode(frame)
+	if len(records) == 0 {
+		return nil
+	}
+	c.stamped++
+	c.records += int64(len(records))
+	key, _ := ParseFlow(frame) // records are found behind IP only
+	flow := c.flows[key]
+	if flow == nil {
+		flow = &flowStamps{first: captured, last: captured, paths: make(map[string]*pathStamps)}
+		c.flows[key] = flow
+	}
+	flow.add(records, captured)
+	return records
+}
+
+func (f *flowStamps) add(records []tailstamp.Record, captured time.Time) {
+	f.frames++
+	if captured.Before(f.first) {
+		f.first = captured
+	}
+	if captured.After(f.last) {
+		f.last = captured
+	}
+	key := pathKey(records)
+	path := f.paths[key]
+	if path == nil {
+		path = newPath(records)
+		f.paths[key] = path
+	}
+	path.add(records)
+}
+
+// pathKey names the switches and ports that records passed.
+func pathKey(records []tailstamp.Record) string {
+	var b strings.Builder
+	for _, r := range records {
+		for _, n := range []uint64{uint64(r.SwitchID), uint64(r.InPort), uint64(r.OutPort)} {
+			b.WriteString(strconv.FormatUint(n, 10))
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+func newPath(records []tailstamp.Record) *pathStamps {
+	p := &pathStamps{endToEnd: distribution{}}
+	for i, r := range records {
+		p.hops = append(p.hops, hopStamps{record: r, latency: distribution{}})
+		if i > 0 {
+			p.delays = append(p.delays, distribution{})
+		}
+	}
+	return p
+}
+
+func (p *pathStamps) add(records []tailstamp.Record) {
+	p.frames++
+	for i, r := range records {
+		hop := &p.hops[i]
+		if r.Flags&tailstamp.Unsynchronised != 0 {
+			hop.unsynchronised++
+		}
+		switch latency, ok := difference(ingress(r), egress(r)); {
+		case ok:
+			hop.latency.add(latency)
+		case egress(r).IsZero():
+			hop.noEgress++
+		default:
+			hop.unusable++
+		}
+		if i > 0 {
+			if delay, ok := difference(egress(records[i-1]), ingress(r)); ok {
+				p.delays[i-1].add(delay)
+			}
+		}
+	}
+	if whole, ok := difference(ingress(records[0]), egress(records[len(records)-1])); ok {
+		p.endToEnd.add(whole)
+	}
+}
+
+func ingress(r tailstamp.Record) tailstamp.Timestamp { return r.Ingress }
+
+// egress is zero when the record says that it was not taken.
+func egress(r tailstamp.Record) tailstamp.Timestamp {
+	if r.Flags&tailstamp.NoEgress != 0 {
+		return tailstamp.Timestamp{}
+	}
+	return r.Egress
+}
+
+// difference is to-from in nanoseconds; negative when clocks say so. It is false when one was
+// not taken, is no time of day, or lies too far from the other for 64 bits.
+func difference(from, to tailstamp.Timestamp) (int64, bool) {
+	const most = uint64(1) << 32 // seconds
+	if from.IsZero() || to.IsZero() || from.Nanoseconds >= 1e9 || to.Nanoseconds >= 1e9 ||
+		max(from.Seconds, to.Seconds)-min(from.Seconds, to.Seconds) > most {
+		return 0, false
+	}
+	return int64(to.Sub(from)), true
+}
+
+// Report is what a TailStamp has gathered. Its JSON form is what tamtam decode prints.
+type Report struct {
+	File    string       `json:"file,omitempty"`
+	Frames  int64        `json:"frames"`
+	Stamped int64        `json:"stamped"` // frames with at least one record
+	Records int64        `json:"records"`
+	Plain   int64        `json:"without_record"`
+	Cut     int64        `json:"cut"` // by the snap length, so that records may be missing
+	Flows   []FlowReport `json:"flows"`
+	Error   string       `json:"error,omitempty"` // why the file could not be read to its end
+}
+
+// FlowReport is one flow of a Report.
+type FlowReport struct {
+	Flow        Flow         `json:"-"`
+	Protocol    string       `json:"protocol"`
+	Source      string       `json:"source"`
+	Destination string       `json:"destination"`
+	SourcePort  uint16       `json:"source_port"`
+	DestPort    uint16       `json:"destination_port"`
+	Later       bool         `json:"later_fragments,omitempty"` // ports unknown
+	Frames      int64        `json:"frames"`
+	First       time.Time    `json:"first"` // when captured
+	Last        time.Time    `json:"last"`
+	Paths       []PathReport `json:"paths"`
+}
+
+// PathReport is one way that frames of a flow took: hop 1 first.
+type PathReport struct {
+	Frames   int64       `json:"frames"`
+	Hops     []HopReport `json:"hops"`
+	EndToEnd Summary     `json:"end_to_end"` // from arrival at the first hop to departure from the last
+}
+
+// HopReport is one switch on a path.
+type HopReport struct {
+	SwitchID       uint32   `json:"switch_id"`
+	InPort         string   `json:"in_port"`
+	OutPort        string   `json:"out_port"`
+	Latency        Summary  `json:"latency"`                // departure minus arrival
+	Delay          *Summary `json:"delay_from_previous"`    // arrival minus departure from the hop before; null at hop 1
+	NoEgress       int64    `json:"no_egress_time"`         // frames without a latency, since they went to the CPU
+	Unsynchronised int64    `json:"clock_not_synchronised"` // frames whose times this switch does not vouch for
+	Unusable       int64    `json:"unusable_times,omitempty"`
+}
+
+// Report sums up what was added so far: the flow with most frames first, then by address.
+func (c *TailStamp) Report() Report {
+	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut,
+		Plain: c.frames - c.stamped - c.cut, Flows: []FlowReport{}}
+	for key, flow := range c.flows {
+		r.Flows = append(r.Flows, flow.report(key))
+	}
+	slices.SortFunc(r.Flows, func(a, b FlowReport) int {
+		return cmp.Or(cmp.Compare(b.Frames, a.Frames), a.Flow.compare(b.Flow))
+	})
+	return r
+}
+
+func (f *flowStamps) report(key Flow) FlowReport {
+	r := FlowReport{Flow: key, Protocol: protocolName(key.Protocol), Source: key.Source.String(), Destination: key.Destination.String(),
+		SourcePort: key.SourcePort, DestPort: key.DestPort, Later: key.LaterFragment,
+		Frames: f.frames, First: f.first, Last: f.last}
+	keys := make([]string, 0, len(f.paths))
+	for k := range f.paths {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.paths[b].frames, f.paths[a].frames), cmp.Compare(a, b))
+	})
+	for _, k := range keys {
+		r.Paths = append(r.Paths, f.paths[k].report())
+	}
+	return r
+}
+
+func (p *pathStamps) report() PathReport {
+	r := PathReport{Frames: p.frames, EndToEnd: p.endToEnd.summary()}
+	for i, hop := range p.hops {
+		h := HopReport{SwitchID: hop.record.SwitchID, InPort: portName(hop.record.InPort, "none"), OutPort: portName(hop.record.OutPort, "CPU"),
+			Latency: hop.latency.summary(), NoEgress: hop.noEgress, Unsynchronised: hop.unsynchronised, Unusable: hop.unusable}
+		if i > 0 {
+			delay := p.delays[i-1].summary()
+			h.Delay = &delay
+		}
+		r.Hops = append(r.Hops, h)
+	}
+	return r
+}
+
+// portName is EthernetN, or other for the number that stands for no such port.
+func portName(n uint16, other string) string {
+	if n == tailstamp.NoPort {
+		return other
+	}
+	return "Ethernet" + strconv.Itoa(int(n))
+}
