@@ -166,15 +166,15 @@ func plural(n int64, what string) string {
 
 func (p PathReport) writeText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "  \thop\tswitch\tin\tout\tcount\tmin ns\tavg\tp50\tp90\tp99\tmax\t")
+	fmt.Fprintln(w, "hop\tswitch\tin\tout\tcount\tmin ns\tavg\tp50\tp90\tp99\tmax\t")
 	for i, h := range p.Hops {
 		if h.Delay != nil {
-			fmt.Fprintf(w, "  \t\t\t\tlink\t%s\t\n", h.Delay.columns())
+			fmt.Fprintf(w, "\t\t\tlink\t%s\t\n", h.Delay.columns())
 		}
-		fmt.Fprintf(w, "  \t%d\t%d\t%s\t%s\t%s\t\n", i+1, h.SwitchID, h.InPort, h.OutPort, h.Latency.columns())
+		fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%s\t\n", i+1, h.SwitchID, h.InPort, h.OutPort, h.Latency.columns())
 	}
 	if len(p.Hops) > 1 {
-		fmt.Fprintf(w, "  \t\t\t\tall\t%s\t\n", p.EndToEnd.columns())
+		fmt.Fprintf(w, "\t\t\tall\t%s\t\n", p.EndToEnd.columns())
 	}
 	if err := w.Flush(); err != nil {
 		return err
