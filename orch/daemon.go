@@ -1,0 +1,261 @@
+package orch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// Options of a [Daemon].
+type Options struct {
+	Logger   *slog.Logger // nil discards
+	Recorder io.Writer    // every task as in SONiC's swss.rec; nil records nothing
+}
+
+// A Daemon consumes tables and hands their rows to handlers. Everything is
+// registered before the first Run or Step.
+type Daemon struct {
+	name     string
+	redis    *swss.Redis
+	log      *slog.Logger
+	recorder io.Writer
+	listener *swss.Listener
+	turn     chan struct{} // holds a value while nobody has the daemon's turn
+	wake     chan struct{}
+
+	// What follows belongs to who has the turn.
+	now      time.Time
+	inputs   []*input
+	timers   []*timer
+	parked   map[Dep]map[*pending]struct{}
+	resolved map[Dep]struct{} // since the handler was last called
+	reports  map[string]Reporting
+	state    map[stateKey]stateRow // outcomes not yet written
+}
+
+// NewDaemon returns a daemon without tables. name is what it is called in logs
+// and in the field "by" of STATE_DB rows.
+func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
+	d := &Daemon{
+		name: name, redis: r, log: opts.Logger, recorder: opts.Recorder,
+		listener: swss.NewListener(r),
+		turn:     make(chan struct{}, 1),
+		wake:     make(chan struct{}, 1),
+		parked:   map[Dep]map[*pending]struct{}{},
+		resolved: map[Dep]struct{}{},
+		reports:  map[string]Reporting{},
+		state:    map[stateKey]stateRow{},
+	}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	d.log = d.log.With("daemon", name)
+	d.turn <- struct{}{}
+	return d
+}
+
+// Name returns the daemon's name.
+func (d *Daemon) Name() string { return d.name }
+
+// Redis returns the server the daemon works on.
+func (d *Daemon) Redis() *swss.Redis { return d.redis }
+
+// Logger returns the daemon's logger.
+func (d *Daemon) Logger() *slog.Logger { return d.log }
+
+// Now returns the daemon's time: of the step being done.
+func (d *Daemon) Now() time.Time { return d.now }
+
+// Consume hands the rows of a source to a handler; table is their name in
+// tasks. Tables are handled in the order in which they are registered. Rows
+// that exist at the start are delivered as Set.
+func (d *Daemon) Consume(src func(*swss.Listener) swss.Source, table string, h Handler, rep Reporting) {
+	source := src(d.listener)
+	rep.By = cmp.Or(rep.By, d.name)
+	if rep.Key == nil {
+		sep := ":"
+		if s, ok := source.(interface{ DB() *swss.DB }); ok {
+			sep = s.DB().Separator()
+		}
+		rep.Key = func(key string) string { return strings.ReplaceAll(key, sep, "|") }
+	}
+	if rep.StateTable != "" {
+		d.reports[rep.StateTable] = rep
+	}
+	d.inputs = append(d.inputs, &input{
+		source: source, table: table, handler: h, rep: rep,
+		rows: map[string]*pending{}, ready: map[string]struct{}{},
+	})
+}
+
+// Receive hands the messages of a source (notifications, queued operations) to
+// f one by one, in their order.
+func (d *Daemon) Receive(src func(*swss.Listener) swss.Source, f func(context.Context, swss.KeyOpFieldsValues) error) {
+	source := src(d.listener)
+	d.inputs = append(d.inputs, &input{source: source, table: source.Name(), receive: f})
+}
+
+// Step does all the work there is at simulated time now and says whether there
+// was any. It neither sleeps nor waits for anything to come.
+//
+// An error means that Redis is not available or that a timer or receiver
+// failed; what was not done is done by the next step.
+func (d *Daemon) Step(ctx context.Context, now time.Time) (worked bool, err error) {
+	return d.step(ctx, now, true)
+}
+
+// step takes the turn and works until nothing is left. With barrier, all that
+// was published before counts as being there.
+func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked bool, err error) {
+	if err := d.take(ctx); err != nil {
+		return false, err
+	}
+	defer d.release()
+	d.now = now
+	for {
+		if barrier {
+			if err := d.listener.Sync(ctx); err != nil {
+				return worked, err
+			}
+		}
+		again, err := d.round(ctx)
+		worked = worked || again
+		if err != nil || !again {
+			return worked, err
+		}
+	}
+}
+
+// round takes what came in, handles it, and fires the timers that are due.
+func (d *Daemon) round(ctx context.Context) (worked bool, err error) {
+	var errs []error
+	for _, f := range []func(context.Context) (bool, error){d.pop, d.process, d.fire, d.process} {
+		did, err := f(ctx)
+		worked = worked || did
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if errors.Is(err, swss.ErrUnavailable) || ctx.Err() != nil {
+			break
+		}
+	}
+	errs = append(errs, d.flushState(ctx))
+	return worked, errors.Join(errs...)
+}
+
+// pop takes what the sources have.
+func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
+	var errs []error
+	for _, in := range d.inputs {
+		items, err := in.source.Pops(ctx)
+		if err != nil {
+			return worked, errors.Join(append(errs, err)...)
+		}
+		worked = worked || len(items) > 0
+		for _, kfv := range items {
+			if in.receive != nil {
+				if err := in.receive(ctx, kfv); err != nil {
+					errs = append(errs, fmt.Errorf("%s: %s: %w", d.name, in.table, err))
+				}
+				continue
+			}
+			t := Task{Table: in.table, Key: kfv.Key, Op: Del}
+			if kfv.Op == swss.OpSet {
+				t.Op, t.Fields = Set, kfv.FieldValues()
+			}
+			d.push(in, t)
+		}
+	}
+	return worked, errors.Join(errs...)
+}
+
+// Do calls f while no handler runs, as if it were one; then the daemon looks
+// for work. A handler must not call it. It fails if ctx ends before f's turn.
+func (d *Daemon) Do(ctx context.Context, f func()) error {
+	if err := d.take(ctx); err != nil {
+		return err
+	}
+	defer d.release()
+	f()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (d *Daemon) take(ctx context.Context) error {
+	select {
+	case <-d.turn:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s is busy: %w", d.name, ctx.Err())
+	}
+}
+
+func (d *Daemon) release() { d.turn <- struct{}{} }
+
+// Close ends the daemon's connection. Run does it when it returns.
+func (d *Daemon) Close() error { return d.listener.Close() }
+
+// A Dump is what a daemon has not done yet.
+type Dump struct {
+	Pending []string         // "TABLE key SET", sorted
+	Parked  map[Dep][]string // the same, by what they wait for
+}
+
+// Dump returns what the daemon has not done yet. A handler must not call it.
+func (d *Daemon) Dump() Dump {
+	<-d.turn
+	defer d.release()
+	dump := Dump{Parked: map[Dep][]string{}}
+	for _, in := range d.inputs {
+		for _, key := range slices.Sorted(maps.Keys(in.rows)) {
+			p := in.rows[key]
+			for _, t := range []*Task{p.del, p.set} {
+				if t == nil {
+					continue
+				}
+				line := fmt.Sprintf("%s %s %s", in.table, key, t.Op)
+				if p.on == (Dep{}) {
+					dump.Pending = append(dump.Pending, line)
+				} else {
+					dump.Parked[p.on] = append(dump.Parked[p.on], line)
+				}
+			}
+		}
+	}
+	slices.Sort(dump.Pending)
+	return dump
+}
+
+// record writes a task in the format of SONiC's swss.rec.
+func (d *Daemon) record(t Task) {
+	line := d.now.UTC().Format("2006-01-02.15:04:05.000000") + "|" + t.Table + ":" + t.Key + "|" + t.Op.String()
+	for _, p := range swss.Pairs(t.Fields) {
+		line += "|" + p.Field + ":" + p.Value
+	}
+	if _, err := io.WriteString(d.recorder, line+"\n"); err != nil {
+		d.log.Warn("recording stopped", "error", err)
+		d.recorder = nil
+	}
+}
+
+// retryDep is what a task with a SAI status of class Retry waits for.
+func retryDep(err error) Dep {
+	var call *sai.CallError
+	if errors.As(err, &call) {
+		return ResourceDep(call.Type)
+	}
+	return Dep{Kind: resourceKind}
+}

@@ -1,0 +1,65 @@
+package orch
+
+import (
+	"context"
+
+	"tamtam/swss"
+)
+
+// An Op is what a task asks for.
+type Op uint8
+
+// The ops.
+const (
+	Set Op = iota + 1
+	Del
+)
+
+// String returns SONiC's word.
+func (o Op) String() string {
+	if o == Del {
+		return swss.OpDel
+	}
+	return swss.OpSet
+}
+
+// A Task is one row to set or delete. The Fields of a Set are the whole row as
+// it now is; a Del has none.
+type Task struct {
+	Table, Key string
+	Op         Op
+	Fields     swss.FieldValues
+}
+
+// A Handler programs one kind of row. It runs only on the daemon's goroutine.
+//
+// All tasks of a call are of one table and one op, sorted by key, one per key;
+// the deletes of a batch come in a call before the sets. Handle returns one
+// error per task:
+//
+//	nil             done
+//	*WaitError      parked until its Dep is resolved
+//	*InvalidError   rejected (so is any error with a method InvalidField)
+//	other           failed; see [Classify] for what SAI statuses mean
+//
+// New work on a parked row wakes it. A Del of an unknown row is done.
+type Handler interface {
+	Handle(ctx context.Context, tasks []Task) []error
+}
+
+// A HandlerFunc is a function as [Handler].
+type HandlerFunc func(ctx context.Context, tasks []Task) []error
+
+// Handle calls f.
+func (f HandlerFunc) Handle(ctx context.Context, tasks []Task) []error { return f(ctx, tasks) }
+
+// Each makes a Handler of a function that handles one task at a time.
+func Each(f func(ctx context.Context, t Task) error) Handler {
+	return HandlerFunc(func(ctx context.Context, tasks []Task) []error {
+		errs := make([]error, len(tasks))
+		for i, t := range tasks {
+			errs[i] = f(ctx, t)
+		}
+		return errs
+	})
+}

@@ -1,0 +1,260 @@
+package orch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/swss"
+)
+
+// An input is one source of a daemon: rows for a handler, or messages for
+// receive.
+type input struct {
+	source  swss.Source
+	table   string
+	handler Handler
+	rep     Reporting
+	receive func(context.Context, swss.KeyOpFieldsValues) error
+
+	rows  map[string]*pending // by key: what is to be done
+	ready map[string]struct{} // keys of rows that are not parked
+}
+
+// pending is what is to be done on one row: at most a delete, then a set.
+type pending struct {
+	in       *input
+	key      string
+	del, set *Task
+	on       Dep // where it is parked; zero if it is ready
+}
+
+// push merges new work into what is pending on a row, and wakes the row.
+func (d *Daemon) push(in *input, t Task) {
+	p := in.rows[t.Key]
+	if p == nil {
+		p = &pending{in: in, key: t.Key}
+		in.rows[t.Key] = p
+	}
+	if t.Op == Del {
+		p.del, p.set = &t, nil // what was to be set is overtaken
+	} else {
+		p.set = &t // rows come whole: the newer one stands for both
+	}
+	d.wakeUp(p)
+}
+
+// wakeUp makes a row ready.
+func (d *Daemon) wakeUp(p *pending) {
+	if p.on != (Dep{}) {
+		delete(d.parked[p.on], p)
+		if len(d.parked[p.on]) == 0 {
+			delete(d.parked, p.on)
+		}
+		p.on = Dep{}
+	}
+	p.in.ready[p.key] = struct{}{}
+}
+
+// park puts a row aside until its dependency is resolved; if that happened
+// while the batch was handled, the row is ready again.
+func (d *Daemon) park(p *pending, on Dep) {
+	if _, ok := d.resolved[on]; ok {
+		d.wakeUp(p)
+		return
+	}
+	p.on = on
+	if d.parked[on] == nil {
+		d.parked[on] = map[*pending]struct{}{}
+	}
+	d.parked[on][p] = struct{}{}
+}
+
+// Resolve wakes the tasks that wait for dep. It is called on the daemon's
+// goroutine: by a handler, an observer, a timer, or through [Daemon.Do].
+func (d *Daemon) Resolve(dep Dep) {
+	d.resolved[dep] = struct{}{}
+	for p := range d.parked[dep] {
+		p.on = Dep{}
+		p.in.ready[p.key] = struct{}{}
+	}
+	delete(d.parked, dep)
+}
+
+// resolveResources wakes what waits for room on the switch.
+func (d *Daemon) resolveResources() {
+	var deps []Dep
+	for dep := range d.parked {
+		if dep.Kind == resourceKind {
+			deps = append(deps, dep)
+		}
+	}
+	for _, dep := range deps {
+		d.Resolve(dep)
+	}
+}
+
+// maxRounds bounds how often one step hands tasks to a handler, so that
+// handlers that keep waking each other are found out.
+const maxRounds = 10000
+
+// process hands out tasks until no row is ready.
+func (d *Daemon) process(ctx context.Context) (worked bool, err error) {
+	for round := 0; ; round++ {
+		again := false
+		for _, in := range d.inputs {
+			if len(in.ready) == 0 {
+				continue
+			}
+			again = true
+			if round >= maxRounds {
+				return true, fmt.Errorf("%s: %s does not settle: %s", d.name, in.table, strings.Join(slices.Sorted(maps.Keys(in.ready)), ", "))
+			}
+			if err := d.processInput(ctx, in); err != nil {
+				return true, err
+			}
+		}
+		if !again {
+			return worked, nil
+		}
+		worked = true
+	}
+}
+
+// processInput hands out all ready rows of one table: the deletes, then the
+// sets of rows that have no delete pending.
+func (d *Daemon) processInput(ctx context.Context, in *input) error {
+	keys := slices.Sorted(maps.Keys(in.ready))
+	clear(in.ready)
+	var dels, sets []*pending
+	for _, key := range keys {
+		if p := in.rows[key]; p.del != nil {
+			dels = append(dels, p)
+		}
+	}
+	if err := d.handle(ctx, in, dels, Del); err != nil {
+		for _, key := range keys {
+			if p := in.rows[key]; p != nil && p.on == (Dep{}) {
+				in.ready[key] = struct{}{}
+			}
+		}
+		return err
+	}
+	for _, key := range keys {
+		p := in.rows[key]
+		if p != nil && p.del == nil && p.set != nil && p.on == (Dep{}) {
+			delete(in.ready, key)
+			sets = append(sets, p)
+		}
+	}
+	return d.handle(ctx, in, sets, Set)
+}
+
+// handle calls the handler for one task of each row, and deals with the
+// answers. It fails only if Redis went away; the rows are then ready again.
+func (d *Daemon) handle(ctx context.Context, in *input, rows []*pending, op Op) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	tasks := make([]Task, len(rows))
+	for i, p := range rows {
+		if tasks[i] = *p.task(op); d.recorder != nil {
+			d.record(tasks[i])
+		}
+	}
+	clear(d.resolved)
+	errs := in.handler.Handle(ctx, tasks)
+	var lost error
+	removed := false
+	for i, p := range rows {
+		err := fmt.Errorf("the handler gave no answer (%d for %d tasks)", len(errs), len(tasks))
+		if i < len(errs) {
+			err = errs[i]
+		}
+		if errors.Is(err, swss.ErrUnavailable) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+			lost = err
+			in.ready[p.key] = struct{}{}
+			continue
+		}
+		if d.settle(p, op, err) && op == Del {
+			removed = true
+		}
+	}
+	if removed {
+		d.resolveResources()
+	}
+	return lost
+}
+
+// task returns what is pending of that op.
+func (p *pending) task(op Op) *Task {
+	if op == Del {
+		return p.del
+	}
+	return p.set
+}
+
+// settle notes the outcome of a task and reports whether it is done.
+func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
+	class := Done
+	if err != nil {
+		class = Classify(err)
+	}
+	var wait *WaitError
+	words := p.in.rep.Words.withDefaults()
+	status, reason := words.Failed, ""
+	switch {
+	case err == nil, class == Benign:
+		d.finish(p, op)
+		d.tell(p, op, words.Active, "")
+		return true
+	case invalid(err):
+		status = words.Invalid
+		d.finish(p, op)
+	case errors.As(err, &wait):
+		status = words.Pending
+		d.park(p, wait.On)
+	case class == Retry:
+		status = words.Pending
+		d.park(p, retryDep(err))
+	default:
+		d.finish(p, op)
+	}
+	if op == Del && status == words.Pending {
+		status = words.Removing
+	}
+	reason = oneLine(err)
+	d.log.Warn("task", "table", p.in.table, "key", p.key, "op", op.String(), "status", status, "reason", reason)
+	d.tell(p, 0, status, reason)
+	return false
+}
+
+// finish takes a task off its row.
+func (d *Daemon) finish(p *pending, op Op) {
+	if op == Del {
+		p.del = nil
+	} else {
+		p.set = nil
+	}
+	if p.del == nil && p.set == nil {
+		delete(p.in.rows, p.key)
+	} else {
+		p.in.ready[p.key] = struct{}{}
+	}
+}
+
+// tell queues the STATE_DB row of an outcome. op is that of a task that is
+// done, else 0.
+func (d *Daemon) tell(p *pending, op Op, status, reason string) {
+	rep := p.in.rep
+	if rep.None || rep.StateTable == "" || op == Set && rep.Forwards || op == Del && p.set != nil {
+		return
+	}
+	d.report(stateRow{
+		table: rep.StateTable, key: rep.Key(p.key), by: rep.By, field: rep.Words.withDefaults().Field,
+		status: status, reason: reason, del: op == Del,
+	})
+}

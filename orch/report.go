@@ -1,0 +1,134 @@
+package orch
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // the script
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/swss"
+)
+
+// Manager is the daemon whose word on a row stands: while the field "by" of a
+// STATE_DB row is Manager, the writes and deletes of other daemons are ignored.
+const Manager = "tammgrd"
+
+// Orchagent is the daemon that programs rows; managers name it when they hand
+// a row over.
+const Orchagent = "orchagent"
+
+// Words are the status words of a STATE_DB table and the field they stand in.
+// What is left empty is tamtam's: field "status", words "active", "pending",
+// "failed".
+type Words struct {
+	Field    string
+	Active   string
+	Pending  string // waits to be applied
+	Removing string // waits to be removed
+	Failed   string
+	Invalid  string
+}
+
+func (w Words) withDefaults() Words {
+	w.Field = cmp.Or(w.Field, "status")
+	w.Active = cmp.Or(w.Active, "active")
+	w.Pending = cmp.Or(w.Pending, "pending")
+	w.Removing = cmp.Or(w.Removing, w.Pending)
+	w.Failed = cmp.Or(w.Failed, "failed")
+	w.Invalid = cmp.Or(w.Invalid, w.Failed)
+	return w
+}
+
+// Reporting says how the outcomes of a table's tasks are told in STATE_DB.
+type Reporting struct {
+	StateTable string
+	Words      Words
+	By         string // the writer's name in the rows; "" is the daemon's name
+	// Key turns a task's key into the state row's; nil puts "|" for the
+	// separator of the task's database.
+	Key func(string) string
+	// Forwards says that a Set that is done was handed to another daemon (see
+	// [Daemon.Handover]), which then tells how it went.
+	Forwards bool
+	// None says that nothing is told.
+	None bool
+}
+
+//go:embed report.lua
+var reportText string
+
+// A stateRow is one outcome to write.
+type stateRow struct {
+	table, key, by, field, status, reason string
+	del                                   bool
+}
+
+type stateKey struct{ table, key string }
+
+// Report sets the status of a row after its task was handled, or on its own
+// account. key is the state row's.
+func (d *Daemon) Report(_ context.Context, stateTable, key, status, reason string) {
+	rep := d.reports[stateTable]
+	d.report(stateRow{
+		table: stateTable, key: key, by: cmp.Or(rep.By, d.name), field: rep.Words.withDefaults().Field,
+		status: status, reason: reason,
+	})
+}
+
+// Unreport deletes the state row of a row that is gone.
+func (d *Daemon) Unreport(_ context.Context, stateTable, key string) {
+	rep := d.reports[stateTable]
+	d.report(stateRow{table: stateTable, key: key, by: cmp.Or(rep.By, d.name), field: rep.Words.withDefaults().Field, del: true})
+}
+
+// Handover tells that rows are now orchagent's: a manager calls it before it
+// forwards them, and orchagent's word then counts. It is written at once.
+func (d *Daemon) Handover(ctx context.Context, stateTable string, keys ...string) error {
+	words := d.reports[stateTable].Words.withDefaults()
+	for _, key := range keys {
+		d.report(stateRow{
+			table: stateTable, key: key, by: Orchagent, field: words.Field,
+			status: words.Pending, reason: "waiting for " + Orchagent,
+		})
+	}
+	return d.flushState(ctx)
+}
+
+// report queues an outcome; of several on one row the last counts.
+func (d *Daemon) report(row stateRow) { d.state[stateKey{row.table, row.key}] = row }
+
+// stateBatch is how many rows one script writes.
+const stateBatch = 256
+
+// flushState writes the queued outcomes in few round trips.
+func (d *Daemon) flushState(ctx context.Context) error {
+	if len(d.state) == 0 {
+		return nil
+	}
+	keys := slices.SortedFunc(maps.Keys(d.state), func(a, b stateKey) int {
+		return cmp.Or(strings.Compare(a.table, b.table), strings.Compare(a.key, b.key))
+	})
+	db := d.redis.DB(swss.StateDB)
+	now := d.now.UTC().Format(time.RFC3339Nano)
+	var calls []swss.Call
+	for chunk := range slices.Chunk(keys, stateBatch) {
+		call := swss.Call{Args: []any{Manager, d.name, now}}
+		for _, k := range chunk {
+			row, op := d.state[k], swss.OpSet
+			if row.del {
+				op = swss.OpDel
+			}
+			call.Keys = append(call.Keys, row.table+db.Separator()+row.key)
+			call.Args = append(call.Args, op, row.field, row.status, row.reason, row.by)
+		}
+		calls = append(calls, call)
+	}
+	if _, err := db.RunMany(ctx, swss.NewScript(reportText), calls); err != nil {
+		return &swss.Error{DB: db.Name(), Op: "report status", Err: err}
+	}
+	clear(d.state)
+	return nil
+}

@@ -1,0 +1,20 @@
+-- Writes status rows. KEYS: the rows. ARGV: the manager's name, the writer's
+-- name, the time, then per row: SET or DEL, the status field's name, status,
+-- reason, by.
+local manager, writer, now = ARGV[1], ARGV[2], ARGV[3]
+for i, key in ipairs(KEYS) do
+  local a = 5 * i - 1
+  local op, field, status, reason, by = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
+  local old = redis.call('HMGET', key, field, 'reason', 'since', 'by')
+  if writer == manager or old[4] ~= manager then
+    if op == 'DEL' then
+      redis.call('DEL', key)
+    elseif old[1] == status and old[2] == reason and old[3] then
+      if old[4] ~= by then
+        redis.call('HSET', key, 'by', by)
+      end
+    else
+      redis.call('HSET', key, field, status, 'reason', reason, 'since', now, 'by', by)
+    end
+  end
+end

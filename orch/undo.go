@@ -1,0 +1,36 @@
+package orch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// An Undo remembers how to take back the steps that succeeded. The zero Undo is
+// ready to use.
+type Undo struct{ steps []undoStep }
+
+type undoStep struct {
+	what string
+	f    func(context.Context) error
+}
+
+// Push adds the way to take back one step; what names it in errors.
+func (u *Undo) Push(what string, f func(context.Context) error) {
+	u.steps = append(u.steps, undoStep{what, f})
+}
+
+// Rollback takes back all steps, the last first. A failure does not keep it
+// from trying the others, nor does the end of ctx; the failures are joined. The
+// Undo is then empty.
+func (u *Undo) Rollback(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	var errs []error
+	for i := len(u.steps) - 1; i >= 0; i-- {
+		if err := u.steps[i].f(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("undo %s: %w", u.steps[i].what, err))
+		}
+	}
+	u.steps = nil
+	return errors.Join(errs...)
+}
