@@ -1,0 +1,225 @@
+package schema
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type row interface{ Fields() map[string]string }
+
+// rowTypes parses each kind of row, for the tests that hold for all.
+var rowTypes = map[string]func(key string, f map[string]string) (row, error){
+	"metadata":    func(k string, f map[string]string) (row, error) { return ParseDeviceMetadata(k, f) },
+	"port":        func(k string, f map[string]string) (row, error) { return ParsePort(k, f) },
+	"portchannel": func(k string, f map[string]string) (row, error) { return ParsePortChannel(k, f) },
+	"member":      func(k string, f map[string]string) (row, error) { return ParsePortChannelMember(k, f) },
+	"vlan":        func(k string, f map[string]string) (row, error) { return ParseVLAN(k, f) },
+	"vlan member": func(k string, f map[string]string) (row, error) { return ParseVLANMember(k, f) },
+	"breakout":    func(k string, f map[string]string) (row, error) { return ParseBreakout(k, f) },
+	"acl type":    func(k string, f map[string]string) (row, error) { return ParseACLTableType(k, f) },
+	"acl table":   func(k string, f map[string]string) (row, error) { return ParseACLTable(k, f) },
+	"tam rule":    func(k string, f map[string]string) (row, error) { return ParseACLRule(builtin("TAM"), k, f) },
+	"l3 rule":     func(k string, f map[string]string) (row, error) { return ParseACLRule(builtin("L3"), k, f) },
+	"l3v6 rule":   func(k string, f map[string]string) (row, error) { return ParseACLRule(builtin("L3V6"), k, f) },
+	"mirror rule": func(k string, f map[string]string) (row, error) { return ParseACLRule(builtin("MIRROR"), k, f) },
+	"dtel rule": func(k string, f map[string]string) (row, error) {
+		return ParseACLRule(builtin("DTEL_FLOW_WATCHLIST"), k, f)
+	},
+	"switch":        func(k string, f map[string]string) (row, error) { return ParseTAMSwitch(k, f) },
+	"switch in use": func(k string, f map[string]string) (row, error) { return ParseTAMSwitchInUse(k, f) },
+	"collector":     func(k string, f map[string]string) (row, error) { return ParseCollector(k, f) },
+	"feature":       func(k string, f map[string]string) (row, error) { return ParseFeature(k, f) },
+	"sampler":       func(k string, f map[string]string) (row, error) { return ParseSampler(k, f) },
+	"flow group":    func(k string, f map[string]string) (row, error) { return ParseFlowGroup(k, f) },
+	"session":       func(k string, f map[string]string) (row, error) { return ParseTailStampSession(k, f) },
+	"flow":          func(k string, f map[string]string) (row, error) { return ParseTailStampFlow(k, f) },
+	"flex counter":  func(k string, f map[string]string) (row, error) { return ParseFlexCounter(k, f) },
+	"crm":           func(k string, f map[string]string) (row, error) { return ParseCRM(k, f) },
+}
+
+func builtin(name string) ACLTableType {
+	t, _ := BuiltinACLType(name)
+	return t
+}
+
+// fieldsOf reads "a=b c=d"; an underscore stands for an empty value.
+func fieldsOf(s string) map[string]string {
+	f := map[string]string{}
+	for _, w := range strings.Fields(s) {
+		k, v, _ := strings.Cut(w, "=")
+		f[k] = strings.TrimSuffix(v, "_")
+	}
+	return f
+}
+
+func TestRows(t *testing.T) {
+	tests := []struct {
+		kind, key, in string
+		want          string // fields formatted; "=": as in
+	}{
+		{"metadata", "localhost", "mac=52:54:00:12:34:56 hostname=leaf1 type=LeafRouter", "mac=52:54:00:12:34:56 hostname=leaf1"},
+		{"port", "Ethernet0", "lanes=1,2,3,4 speed=100000 alias=Eth1/1 index=0 mtu=1500 admin_status=up fec=rs tpid=0x8100",
+			"lanes=1,2,3,4 speed=100000 alias=Eth1/1 index=0 mtu=1500 admin_status=up fec=rs"},
+		{"port", "Ethernet4", "lanes=5 speed=25000", "lanes=5 speed=25000 mtu=9100 admin_status=down"},
+		{"portchannel", "PortChannel1", "min_links=1", "admin_status=up mtu=9100"},
+		{"member", "PortChannel1|Ethernet0", "NULL=NULL", "status=enabled"},
+		{"member", "PortChannel1:Ethernet0", "status=enabled", "="},
+		{"vlan", "Vlan10", "vlanid=10", "vlanid=10 admin_status=up mtu=9100"},
+		{"vlan member", "Vlan10|PortChannel1", "tagging_mode=tagged", "="},
+		{"breakout", "Ethernet0", "brkout_mode=2x25G(2)+1x50G[40G](2)", "="},
+		{"acl type", "T", "MATCHES=dst_ip,SRC_IP ACTIONS=PACKET_ACTION,COUNTER BIND_POINTS@=PORTCHANNEL,PORT",
+			"MATCHES=SRC_IP,DST_IP ACTIONS=PACKET_ACTION,COUNTER BIND_POINTS=PORT,PORTCHANNEL"},
+		{"acl table", "T", "type=L3 ports@=Ethernet12,Ethernet4 policy_desc=x", "TYPE=L3 PORTS=Ethernet4,Ethernet12 POLICY_DESC=x STAGE=INGRESS"},
+		{"switch", "global", "switch-id=2020 enterprise-id=0x10", "switch-id=2020 enterprise-id=16"},
+		{"switch", "global", "NULL=NULL", ""},
+		{"switch in use", "global", "op-switch-id=0", "="},
+		{"collector", "c1", "ipaddress=10.0.0.1 port=9070", "ipaddress=10.0.0.1 ipaddress-type=ipv4 port=9070 protocol=UDP"},
+		{"collector", "c1", "ipaddress=2001:DB8::1 ipaddress-type=IPv6 port=1 protocol=tcp", "ipaddress=2001:db8::1 ipaddress-type=ipv6 port=1 protocol=TCP"},
+		{"feature", "TAILSTAMPING", "status=active", "status=ACTIVE"},
+		{"feature", "FLYMON", "NULL=NULL", "status=INACTIVE"},
+		{"sampler", "s", "sampling-rate=16777216", "="},
+		{"flow group", "F1", "id=7", "id=7 table-name=TAM"},
+		{"session", "sla1", "flowgroup=slaflows", "="},
+		{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1", "="},
+		{"flex counter", "ACL", "FLEX_COUNTER_STATUS=enable POLL_INTERVAL=1000", "="},
+		{"crm", "Config", "polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200 ipv4_route_high_threshold=9",
+			"polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.kind+" "+tt.key, func(t *testing.T) {
+			got, err := rowTypes[tt.kind](tt.key, fieldsOf(tt.in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := tt.want
+			if want == "=" {
+				want = tt.in
+			}
+			if d := cmp.Diff(fieldsOf(want), got.Fields()); d != "" {
+				t.Error(d)
+			}
+			again, err := rowTypes[tt.kind](tt.key, got.Fields())
+			if err != nil || !cmp.Equal(got, again, ignoreAddrs) {
+				t.Errorf("parsed again: %+v, %v; want %+v", again, err, got)
+			}
+		})
+	}
+}
+
+func TestInvalidRows(t *testing.T) {
+	tests := []struct {
+		kind, key, in string
+		want          string // reasons, joined as in a status row
+	}{
+		{"metadata", "localhost", "mac=01:00:00:00:00:01", `mac "01:00:00:00:00:01": want a unicast MAC address such as 52:54:00:12:34:56`},
+		{"port", "Loopback0", "lanes=1 speed=1000", `key "Loopback0": want EthernetN`},
+		{"port", "Ethernet0", "lanes=1,1 speed=fast mtu=9217",
+			`lanes "1,1": want the port's hardware lanes, such as 0,1,2,3, none twice; speed "fast": want a number in 1..1600000; mtu "9217": want a number in 68..9216`},
+		{"port", "Ethernet0", "_=_", `lanes is missing: want the port's hardware lanes, such as 0,1,2,3, none twice; speed is missing: want the speed in Mb/s`},
+		{"vlan", "Vlan4095", "_=_", `key "Vlan4095": want VlanN, N in 1..4094`},
+		{"vlan", "Vlan10", "vlanid=11", `vlanid "11": want 10 as in the key`},
+		{"vlan member", "Vlan10|Ethernet0", "tagging_mode=none", `tagging_mode "none": want tagged, untagged or priority_tagged`},
+		{"breakout", "Ethernet0", "brkout_mode=4x25", `brkout_mode "4x25": want a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)`},
+		{"acl type", "L3", "MATCHES=SRC_IP BIND_POINTS=PORT", `key "L3": want a name that no built-in table type has`},
+		{"acl type", "T", "MATCHES=SRC_IPP,SRC_MAC BIND_POINTS=VLAN",
+			`MATCHES "SRC_IPP": want names of matches; the nearest is SRC_IP; MATCHES "SRC_MAC": want names of matches; the nearest is SRC_IP; BIND_POINTS "VLAN": want PORT or PORTCHANNEL`},
+		{"acl table", "T", "TYPE=L3 SPEED=3", `SPEED "3": want a field of the table; the nearest is TYPE`},
+		{"acl table", "TAM", "TYPE=TAM STAGE=egress", `STAGE "EGRESS": want INGRESS in a table of type TAM`},
+		{"switch", "global", "switch-id=4294967296 deviceid=3",
+			`switch-id "4294967296": want a number in 1..4294967295; deviceid "3": want a field of the table; the nearest is switch-id`},
+		{"switch", "global", "switch-id=0", `switch-id "0": want a number in 1..4294967295`},
+		{"switch", "x", "switch-id=1", `key "x": want global`},
+		{"collector", "c1", "ipaddress=224.0.0.1 port=0 protocol=SCTP",
+			`ipaddress "224.0.0.1": want a unicast IPv4 or IPv6 address; port "0": want a number in 1..65535; protocol "SCTP": want UDP or TCP`},
+		{"collector", "c1", "ipaddress=10.0.0.1 ipaddress-type=ipv6 port=1", `ipaddress-type "ipv6": want ipv4, as the address is`},
+		{"collector", "a,b", "ipaddress=10.0.0.1 port=1", `key "a,b": want 1 to 255 visible ASCII characters without | : and ,`},
+		{"feature", "IFA", "status=ACTIVE", `key "IFA": want TAILSTAMPING, ALTMARK, FLYMON or TABLERECORD`},
+		{"feature", "TAILSTAMPING", "status=ON", `status "ON": want ACTIVE or INACTIVE`},
+		{"sampler", "s", "rate=10", `sampling-rate is missing: want one in how many packets, 1..16777216; rate "10": want a field of the table; the nearest is sampling-rate`},
+		{"flow group", "F1", "id=0 table=T", `id "0": want a number in 1..4294967295; table "T": want a field of the table; the nearest is id`},
+		{"session", "s1", "flow-group=F1", `flowgroup is missing: want the name of a flow group; flow-group "F1": want a field of the table; the nearest is flowgroup`},
+		{"flow", "s1", "acl-table-name=T", `acl-rule-name is missing: want the name of an ACL rule`},
+		{"crm", "Config", "acl_entry_low_threshold=90", `acl_entry_low_threshold "90": want at most the high threshold, 85`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.kind+" "+tt.key, func(t *testing.T) {
+			_, err := rowTypes[tt.kind](tt.key, fieldsOf(tt.in))
+			if got := Reason(err); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			var fe *FieldError
+			if !errors.As(err, &fe) || !strings.Contains(fe.Error(), "|"+tt.key) {
+				t.Errorf("%v is no FieldError that names the row", err)
+			}
+		})
+	}
+}
+
+func TestStatusRow(t *testing.T) {
+	since := time.Date(2024, 5, 6, 7, 8, 9, 10, time.UTC)
+	s := Status{Status: FeatureUnsupported, Reason: "no TAM object", Since: since, By: ByTAMMgr}
+	f := s.Fields(StateTAMFeature)
+	want := map[string]string{"op-status": "UNSUPPORTED", "reason": "no TAM object", "since": "2024-05-06T07:08:09.00000001Z", "by": "tammgrd"}
+	if d := cmp.Diff(want, f); d != "" {
+		t.Error(d)
+	}
+	got, err := ParseStatus(StateTAMFeature, "TAILSTAMPING", f)
+	if err != nil || got != s {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestCompareNames(t *testing.T) {
+	names := []string{"Ethernet10", "F", "Ethernet2", "Ethernet2a", "Ethernet02", "", "PortChannel1", "Ethernet", "F01", "F1", "F1b"}
+	SortNames(names)
+	want := []string{"", "Ethernet", "Ethernet02", "Ethernet2", "Ethernet2a", "Ethernet10", "F", "F01", "F1", "F1b", "PortChannel1"}
+	if d := cmp.Diff(want, names); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestBuiltinACLTypes(t *testing.T) {
+	for _, typ := range BuiltinACLTypes() {
+		if got, ok := BuiltinACLType(typ.Name); !ok || !cmp.Equal(got, typ) {
+			t.Errorf("%s: %v", typ.Name, ok)
+		}
+	}
+}
+
+// FuzzRows: no input makes a parser panic, every error names its row, and
+// what was parsed is formatted to fields that parse to the same row.
+func FuzzRows(f *testing.F) {
+	kinds := slices.Sorted(maps.Keys(rowTypes))
+	for i, s := range []string{
+		"mac=52:54:00:12:34:56", "lanes=1,2 speed=1", "mtu=9100", "status=enabled", "vlanid=3", "tagging_mode=tagged",
+		"brkout_mode=2x25G(2)+1x50G[40G](2)", "MATCHES=SRC_IP BIND_POINTS=PORT", "TYPE=L3 PORTS@=a,b",
+		"SRC_IP=1.2.3.4 SRC_IP_MASK=255.0.255.0 TCP_FLAGS=0x2/0x12 IN_PORTS=Ethernet0 SRC_MAC=02:00:00:00:00:01/ff:00:00:00:00:00",
+		"DST_IPV6=2001::/16 L4_SRC_PORT_RANGE=1-2 PACKET_ACTION=REDIRECT:10.0.0.1@Ethernet0 PRIORITY=010",
+		"switch-id=1", "ipaddress=::1 port=1 protocol=TCP", "status=ACTIVE", "sampling-rate=1", "id=1 table-name=T", "flowgroup=F",
+		"FLOW_OP=INT INT_SESSION=x FLOW_SAMPLE_PERCENT=3", "polling_interval=1",
+	} {
+		for k := range kinds {
+			f.Add(uint8(k), []string{"localhost", "Ethernet0", "PortChannel1|Ethernet0", "Vlan10", "Vlan10|Ethernet1", "T|R", "global"}[(i+k)%7], s)
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind uint8, key, s string) {
+		parse := rowTypes[kinds[int(kind)%len(kinds)]]
+		got, err := parse(key, fieldsOf(s))
+		if err != nil {
+			if fe := (*FieldError)(nil); !errors.As(err, &fe) || Reason(err) == "" {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		again, err := parse(key, got.Fields())
+		if err != nil || !cmp.Equal(got, again, ignoreAddrs) {
+			t.Fatalf("%v: %+v parses to %+v", err, got, again)
+		}
+	})
+}
