@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// liveNames completes from the names in a list of the tree.
+func liveNames(container string, list string) func(context.Context, *Shell) ([]string, error) {
+	return func(ctx context.Context, s *Shell) ([]string, error) {
+		found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, gpath(tamRoot, container, keyed{list, "name", "*"}, "config", "name"))
+		if err != nil {
+			return nil, err
+		}
+		return naturally(found[0].texts()), nil
+	}
+}
+
+// liveInterfaces completes from the interfaces there are.
+func liveInterfaces(ctx context.Context, s *Shell) ([]string, error) {
+	found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, gpath(interfacesRoot, keyed{"interface", "name", "*"}, "config", "name"))
+	if err != nil {
+		return nil, err
+	}
+	return naturally(found[0].texts()), nil
+}
+
+func nameKind(live func(context.Context, *Shell) ([]string, error)) *argKind {
+	return &argKind{label: "<name>", parse: parseName, live: live}
+}
+
+// parseName takes what the tree takes for a name: visible ASCII without "|".
+func parseName(text string) (string, error) {
+	if text == "" || len(text) > 255 {
+		return "", fmt.Errorf("a name has 1 to 255 characters, not %d", len(text))
+	}
+	for _, r := range text {
+		if r <= ' ' || r > '~' || r == '|' {
+			return "", fmt.Errorf("a name holds visible ASCII characters without \"|\", not %q", r)
+		}
+	}
+	return text, nil
+}
+
+// number is a decimal number, or a hexadecimal one behind 0x.
+func number(low, high uint64) *argKind {
+	label := fmt.Sprintf("<%d-%d>", low, high)
+	return &argKind{label: label, parse: func(text string) (string, error) {
+		n, err := parseUint(text)
+		if err != nil || n < low || n > high {
+			return "", fmt.Errorf("%q is not a number from %d to %d", text, low, high)
+		}
+		return strconv.FormatUint(n, 10), nil
+	}}
+}
+
+func parseUint(text string) (uint64, error) {
+	if hex, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
+		return strconv.ParseUint(hex, 16, 64)
+	}
+	return strconv.ParseUint(text, 10, 64)
+}
+
+func oneOf(choices ...choice) *argKind {
+	names := make([]string, len(choices))
+	for i, c := range choices {
+		names[i] = c.word
+	}
+	return &argKind{label: "{" + strings.Join(names, "|") + "}", choices: choices}
+}
+
+var (
+	ipAddress = &argKind{label: "<A.B.C.D | A:B::C>", parse: func(text string) (string, error) {
+		a, err := netip.ParseAddr(text)
+		if err != nil || a.Zone() != "" {
+			return "", fmt.Errorf("%q is not an IPv4 or IPv6 address", text)
+		}
+		return a.String(), nil
+	}}
+
+	ipPrefix = &argKind{label: "<A.B.C.D[/len] | A:B::C[/len]>", parse: parsePrefix}
+
+	macMatch = &argKind{label: "<H:H:H:H:H:H[/mask]>", parse: parseMAC}
+
+	portMatch = &argKind{label: "<0-65535 | low-high>", parse: parsePorts}
+
+	etherType = &argKind{
+		label:   "<0x600-0xffff>",
+		choices: []choice{{"ipv4", "0x0800"}, {"ipv6", "0x86dd"}, {"arp", "0x0806"}},
+		parse: func(text string) (string, error) {
+			n, err := parseUint(text)
+			if err != nil || n < 0x600 || n > 0xffff {
+				return "", fmt.Errorf("%q is not an EtherType from 0x600 to 0xffff", text)
+			}
+			return fmt.Sprintf("0x%04x", n), nil
+		},
+	}
+
+	ipProtocol = &argKind{
+		label:   "<0-255>",
+		choices: []choice{{"tcp", "6"}, {"udp", "17"}, {"icmp", "1"}, {"icmpv6", "58"}},
+		parse:   number(0, 255).parse,
+	}
+
+	tcpFlags = &argKind{label: "<fin,syn,rst,psh,ack,urg>", parse: parseFlags}
+
+	breakoutMode = &argKind{label: "<NxSPEED>", parse: func(text string) (string, error) {
+		text = strings.ToUpper(text)
+		m := breakoutForm.FindStringSubmatch(text)
+		if m == nil {
+			return "", fmt.Errorf("%q is not a breakout mode such as 1x100G, 2x50G or 4x25G", text)
+		}
+		return m[1] + "x" + m[2] + "G", nil
+	}}
+
+	breakoutForm = regexp.MustCompile(`^([1248])X(1|10|25|40|50|100|200|400|800)G$`)
+
+	flagNames = []string{"fin", "syn", "rst", "psh", "ack", "urg"}
+)
+
+func parsePrefix(text string) (string, error) {
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		return a.Unmap().String(), nil
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return "", fmt.Errorf("%q is not an IPv4 or IPv6 address or prefix", text)
+	}
+	if p != p.Masked() {
+		return "", fmt.Errorf("%s has bits set behind the prefix: want %s", text, p.Masked())
+	}
+	return p.String(), nil
+}
+
+// parseMAC reads an address and, behind "/", the mask of its bits that count.
+func parseMAC(text string) (string, error) {
+	addr, mask, masked := strings.Cut(text, "/")
+	out := make([]string, 0, 2)
+	for _, part := range []string{addr, mask}[:1+btoi(masked)] {
+		hw, err := net.ParseMAC(part)
+		if err != nil || len(hw) != 6 {
+			return "", fmt.Errorf("%q is not a MAC address such as 00:11:22:33:44:55", part)
+		}
+		out = append(out, hw.String())
+	}
+	return strings.Join(out, "/"), nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// parsePorts reads a port or a range; the canonical range is "low-high".
+func parsePorts(text string) (string, error) {
+	bad := fmt.Errorf("%q is not a port or a range of ports such as 80 or 8000-8100", text)
+	low, high, isRange := strings.Cut(strings.Replace(text, "..", "-", 1), "-")
+	l, err := strconv.ParseUint(low, 10, 16)
+	if err != nil {
+		return "", bad
+	}
+	if !isRange {
+		return strconv.FormatUint(l, 10), nil
+	}
+	h, err := strconv.ParseUint(high, 10, 16)
+	if err != nil || h < l {
+		return "", bad
+	}
+	return fmt.Sprintf("%d-%d", l, h), nil
+}
+
+// parseFlags reads names of TCP flags with commas, in any order.
+func parseFlags(text string) (string, error) {
+	given := strings.Split(strings.ToLower(text), ",")
+	var out []string
+	for _, name := range flagNames {
+		if slices.Contains(given, name) {
+			out = append(out, name)
+		}
+	}
+	if len(out) != len(given) {
+		return "", errors.New("TCP flags are names with commas, each once: " + strings.Join(flagNames, ","))
+	}
+	return strings.Join(out, ","), nil
+}

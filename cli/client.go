@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// client asks one gNMI server, in JSON_IETF.
+type client struct {
+	conf Config
+	conn *grpc.ClientConn
+	gnmi gpb.GNMIClient
+}
+
+// dial prepares the connection; the first request makes it.
+func dial(conf Config) (*client, error) {
+	creds, err := conf.credentials()
+	if err != nil {
+		return nil, err
+	}
+	target := conf.Target
+	if !strings.HasPrefix(target, "unix:") {
+		target = "passthrough:///" + target
+	}
+	conn, err := grpc.NewClient(target,
+		grpc.WithTransportCredentials(creds),
+		grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
+	if err != nil {
+		return nil, fmt.Errorf("target %s: %w", conf.Target, err)
+	}
+	return &client{conf: conf, conn: conn, gnmi: gpb.NewGNMIClient(conn)}, nil
+}
+
+// request bounds one call and gives it the user's name.
+func (c *client) request(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.conf.User != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "username", c.conf.User, "password", c.conf.Password)
+	}
+	return context.WithTimeout(ctx, c.conf.Timeout)
+}
+
+// get reads the values at paths; a path without data gives an empty tree.
+func (c *client) get(ctx context.Context, kind gpb.GetRequest_DataType, paths ...*gpb.Path) ([]tree, error) {
+	out := make([]tree, len(paths))
+	for i, p := range paths {
+		reply, err := c.getOne(ctx, kind, p)
+		if err != nil {
+			return nil, err
+		}
+		if out[i], err = decodeReply(p, reply); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// getOne asks for one path: one that has no data makes a server refuse the
+// whole request, so paths do not share one.
+func (c *client) getOne(ctx context.Context, kind gpb.GetRequest_DataType, p *gpb.Path) (*gpb.GetResponse, error) {
+	ctx, cancel := c.request(ctx)
+	defer cancel()
+	reply, err := c.gnmi.Get(ctx, &gpb.GetRequest{Path: []*gpb.Path{p}, Type: kind, Encoding: gpb.Encoding_JSON_IETF})
+	if status.Code(err) == codes.NotFound {
+		return &gpb.GetResponse{}, nil
+	}
+	return reply, c.explain(err)
+}
+
+// decodeReply puts the updates of a reply together: one update at the path
+// itself, or one for each instance of a list below it.
+func decodeReply(asked *gpb.Path, reply *gpb.GetResponse) (tree, error) {
+	var parts []any
+	for _, n := range reply.GetNotification() {
+		for _, u := range n.GetUpdate() {
+			v, err := decodeValue(u.GetVal())
+			if err != nil {
+				return tree{}, fmt.Errorf("%s: %w", pathText(asked), err)
+			}
+			parts = append(parts, v)
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return tree{}, nil
+	case len(parts) == 1 && !hasWildcard(asked):
+		return tree{parts[0]}, nil
+	}
+	return tree{parts}, nil
+}
+
+func decodeValue(v *gpb.TypedValue) (any, error) {
+	var raw []byte
+	switch v := v.GetValue().(type) {
+	case *gpb.TypedValue_JsonIetfVal:
+		raw = v.JsonIetfVal
+	case *gpb.TypedValue_JsonVal:
+		raw = v.JsonVal
+	case *gpb.TypedValue_StringVal:
+		return v.StringVal, nil
+	default:
+		return nil, fmt.Errorf("the server answers %T, want JSON_IETF", v)
+	}
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	dec.UseNumber()
+	var out any
+	if err := dec.Decode(&out); err != nil {
+		return nil, fmt.Errorf("the server's JSON: %w", err)
+	}
+	return out, nil
+}
+
+// change is one step of a Set. A nil value deletes.
+type change struct {
+	path    *gpb.Path
+	value   any
+	replace bool
+}
+
+// set applies changes as one transaction.
+func (c *client) set(ctx context.Context, changes ...change) error {
+	req := &gpb.SetRequest{}
+	for _, ch := range changes {
+		if ch.value == nil {
+			req.Delete = append(req.Delete, ch.path)
+			continue
+		}
+		raw, err := json.Marshal(ch.value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", pathText(ch.path), err)
+		}
+		u := &gpb.Update{Path: ch.path, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: raw}}}
+		if ch.replace {
+			req.Replace = append(req.Replace, u)
+		} else {
+			req.Update = append(req.Update, u)
+		}
+	}
+	ctx, cancel := c.request(ctx)
+	defer cancel()
+	_, err := c.gnmi.Set(ctx, req)
+	return c.explain(err)
+}
+
+// explain turns a gRPC error into the sentence that helps its reader.
+func (c *client) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	text := st.Message()
+	switch st.Code() {
+	case codes.Unavailable:
+		return fmt.Errorf("no answer from the gNMI server at %s: %s%s", c.conf.Target, c.hint(text), lastCause(text))
+	case codes.DeadlineExceeded:
+		return fmt.Errorf("no answer from the gNMI server at %s within %s", c.conf.Target, c.conf.Timeout.Round(time.Millisecond))
+	case codes.Canceled:
+		return errors.New("interrupted")
+	case codes.Unauthenticated:
+		return fmt.Errorf("the server refuses user %q: %s", c.conf.User, text)
+	case codes.PermissionDenied:
+		return fmt.Errorf("permission denied for user %q: %s", c.conf.User, text)
+	case codes.Unimplemented:
+		return fmt.Errorf("not supported by this server: %s", text)
+	}
+	if text == "" {
+		text = st.Code().String()
+	}
+	return errors.New(text)
+}
+
+// hint guesses what a failed connection means for the user's options.
+func (c *client) hint(text string) string {
+	switch {
+	case strings.Contains(text, "first record does not look like a TLS handshake"):
+		return "it speaks cleartext (use --insecure): "
+	case strings.Contains(text, "unknown authority"):
+		return "its certificate is not signed by a known CA (name the CA file, or skip verification): "
+	case strings.Contains(text, "tls: "), strings.Contains(text, "x509: "):
+		return "TLS: "
+	case c.conf.Insecure && (strings.Contains(text, "server preface") || strings.Contains(text, "connection reset")):
+		return "it may speak TLS (leave out --insecure): "
+	}
+	return ""
+}
+
+// lastCause cuts gRPC's own wrapping from a connection error.
+func lastCause(text string) string {
+	text = strings.TrimSuffix(text, `"`)
+	if _, after, ok := strings.Cut(text, "desc = "); ok {
+		text = strings.TrimPrefix(after, `"transport: `)
+	}
+	return text
+}
+
+func (c *client) close() error { return c.conn.Close() }

@@ -1,0 +1,310 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+func interfaceCommands() []*command {
+	var (
+		iface  = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
+		port   = &argKind{label: "<EthernetN | alias>", parse: parseName, live: liveInterfaces}
+		group  = nameKind(liveNames("flowgroups", "flowgroup"))
+		vlan   = number(1, 4094)
+		num    = number(0, 9999)
+		rename = &argKind{label: "<text>", parse: parseDescription}
+	)
+	return []*command{
+		{modes: inConfig, form: seq("interface", arg("name", iface, "Name")), do: enterInterface("")},
+		{modes: inConfig, form: seq("interface Ethernet", arg("name", num, "Number")), do: enterInterface("Ethernet")},
+		{
+			modes: inConfig, do: enterInterface("PortChannel"),
+			form: seq("interface PortChannel", arg("name", num, "Number")),
+			no:   noForm("interface PortChannel", arg("name", num, "Number")),
+		},
+		{
+			modes: inConfig, do: enterInterface("Vlan"),
+			form: seq("interface Vlan", arg("name", vlan, "Number")),
+			no:   noForm("interface Vlan", arg("name", vlan, "Number")),
+		},
+		{
+			modes: inConfig, do: setBreakout,
+			form: seq("interface breakout port", arg("port", port, "The cage's first port"),
+				"mode", arg("mode", breakoutMode, "Such as 1x100G, 2x50G, 4x25G")),
+			no: noForm("interface breakout port", arg("port", port, "The cage's first port")),
+		},
+		{
+			modes: inInterface, form: seq("flow-group", arg("name", group, "Name of the flow group")), do: attachFlowGroup,
+			no: noForm("flow-group", arg("name", group, "Name of the flow group")),
+		},
+		{modes: inInterface, form: seq(kw("shutdown", "Disable the interface")), no: noForm(kw("shutdown", "Enable the interface")), do: setShutdown},
+		{
+			modes: inInterface, do: setLeaf("mtu"),
+			form: seq(kw("mtu", "Largest frame without Ethernet header and FCS"), arg("value", number(68, 9216), "Octets")),
+			no:   noForm(kw("mtu", "Back to 9100")),
+		},
+		{
+			modes: inInterface, do: setLeaf("description"),
+			form: seq(kw("description", "Words of the user"), arg("value", rename, "Text, in quotes when it holds blanks")),
+			no:   noForm(kw("description", "Words of the user")),
+		},
+		{
+			modes: inInterface, do: setChannelGroup,
+			form: seq(kw("channel-group", "Join a port channel"), arg("value", num, "Number of the port channel")),
+			no:   noForm(kw("channel-group", "Leave the port channel")),
+		},
+		{
+			modes: inInterface, do: setVLANMember("UNTAGGED"),
+			form: seq("switchport", kw("access", "Frames without tag"), "Vlan", arg("value", vlan, "Number")),
+			no:   noForm("switchport", kw("access", "Frames without tag"), "Vlan", opt(arg("value", vlan, "Number"))),
+		},
+		{
+			modes: inInterface, do: setVLANMember("TAGGED"),
+			form: seq("switchport", kw("trunk", "Frames with tag"), kw("allowed", "These may pass"), "Vlan", arg("value", vlan, "Number")),
+			no:   noForm("switchport", kw("trunk", "Frames with tag"), kw("allowed", "These may pass"), "Vlan", arg("value", vlan, "Number")),
+		},
+	}
+}
+
+func parseDescription(text string) (string, error) {
+	if text == "" || len(text) > 255 {
+		return "", fmt.Errorf("a description has 1 to 255 octets, not %d", len(text))
+	}
+	return text, nil
+}
+
+func interfacePath(name string, below ...any) *gpb.Path {
+	return gpath(append([]any{interfacesRoot, keyed{"interface", "name", name}}, below...)...)
+}
+
+func vlanPath(id string, below ...any) *gpb.Path {
+	return gpath(append([]any{vlansRoot, keyed{"vlan", "vlan-id", id}}, below...)...)
+}
+
+var interfaceName = regexp.MustCompile(`(?i)^(Ethernet|PortChannel)([0-9]{1,4})$`)
+
+// resolve is SONiC's name of an interface that may be written as its alias or in
+// other case.
+func (s *Shell) resolve(ctx context.Context, text string) (string, error) {
+	if m := interfaceName.FindStringSubmatch(text); m != nil {
+		kind := "Ethernet"
+		if strings.EqualFold(m[1], "PortChannel") {
+			kind = "PortChannel"
+		}
+		found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, interfacePath(kind+m[2], "config"))
+		if err != nil || found[0].exists() {
+			return kind + m[2], err
+		}
+		return "", fmt.Errorf("interface %s does not exist", kind+m[2])
+	}
+	found, err := s.client.get(ctx, gpb.GetRequest_ALL, gpath(interfacesRoot))
+	if err != nil {
+		return "", err
+	}
+	for _, i := range found[0].items("interface") {
+		if strings.EqualFold(i.text("state", "alias"), text) {
+			return i.name(), nil
+		}
+	}
+	return "", fmt.Errorf("no interface has the name or alias %s", text)
+}
+
+// enterInterface goes to an interface. Port channels and VLANs are made when
+// they do not exist yet.
+func enterInterface(kind string) func(context.Context, *call) error {
+	return func(ctx context.Context, c *call) error {
+		name := kind + c.args["name"]
+		path, made := interfacePath(name), interfaceEntry(name, nil)
+		if kind == "Vlan" {
+			path, made = vlanPath(c.args["name"]), vlanEntry(c.args["name"])
+		}
+		switch {
+		case c.no:
+			found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, path)
+			if err == nil && !found[0].exists() {
+				err = fmt.Errorf("interface %s does not exist", name)
+			}
+			if err != nil {
+				return err
+			}
+			return c.sh.client.set(ctx, change{path: path})
+		case kind == "PortChannel", kind == "Vlan":
+			if err := c.sh.client.set(ctx, change{path: path, value: made}); err != nil {
+				return err
+			}
+		default:
+			var err error
+			if name, err = c.sh.resolve(ctx, name); err != nil {
+				return err
+			}
+		}
+		c.sh.mode, c.sh.iface = modeInterface, name
+		return nil
+	}
+}
+
+// interfaceEntry is an interface as the tree has it, with the leaves of config.
+func interfaceEntry(name string, config map[string]any) map[string]any {
+	all := map[string]any{"name": name}
+	for k, v := range config {
+		all[k] = v
+	}
+	return map[string]any{"openconfig-interfaces:name": name, "openconfig-interfaces:config": all}
+}
+
+func vlanEntry(id string) map[string]any {
+	n, _ := strconv.ParseUint(id, 10, 16) // number has checked it
+	return map[string]any{"tamtam-interfaces:vlan-id": n, "tamtam-interfaces:config": map[string]any{"vlan-id": n}}
+}
+
+// only refuses a command on a kind of interface that it does not apply to.
+func (s *Shell) only(what string, kinds ...string) error {
+	if !slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(s.iface, k) }) {
+		return fmt.Errorf("%s has no %s: it is for %s", s.iface, what, strings.Join(kinds, " and "))
+	}
+	return nil
+}
+
+func setShutdown(ctx context.Context, c *call) error {
+	if err := c.sh.only("shutdown", "Ethernet", "PortChannel"); err != nil {
+		return err
+	}
+	return c.sh.client.set(ctx, change{path: interfacePath(c.sh.iface, "config", "enabled"), value: c.no})
+}
+
+func setLeaf(leaf string) func(context.Context, *call) error {
+	return func(ctx context.Context, c *call) error {
+		if err := c.sh.only(leaf, "Ethernet", "PortChannel"); err != nil {
+			return err
+		}
+		path := interfacePath(c.sh.iface, "config", leaf)
+		if c.no {
+			return c.sh.client.set(ctx, change{path: path})
+		}
+		var value any = c.args["value"]
+		if leaf == "mtu" {
+			n, err := strconv.ParseUint(c.args["value"], 10, 16)
+			if err != nil {
+				return err
+			}
+			value = n
+		}
+		return c.sh.client.set(ctx, change{path: path, value: value})
+	}
+}
+
+// attachFlowGroup adds the interface to those of a flow group or takes it away.
+func attachFlowGroup(ctx context.Context, c *call) error {
+	if err := c.sh.only("flow-group", "Ethernet", "PortChannel"); err != nil {
+		return err
+	}
+	name := c.args["name"]
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, flowGroupPath(name))
+	if err != nil {
+		return err
+	}
+	if !found[0].exists() {
+		return fmt.Errorf("flow group %s does not exist", name)
+	}
+	path := flowGroupPath(name, "config", "interfaces")
+	if !c.no {
+		return c.sh.client.set(ctx, change{path: path, value: []string{c.sh.iface}})
+	}
+	attached := found[0].texts("config", "interfaces")
+	rest := slices.DeleteFunc(slices.Clone(attached), func(i string) bool { return i == c.sh.iface })
+	switch {
+	case len(rest) == len(attached):
+		return fmt.Errorf("flow group %s is not attached to %s", name, c.sh.iface)
+	case len(rest) > 0:
+		return c.sh.client.set(ctx, change{path: path, value: rest, replace: true})
+	}
+	if err := c.sh.client.set(ctx, change{path: path}); err != nil {
+		return err
+	}
+	c.sh.warn("flow group %s is attached to no interface now: it matches on all of them", name)
+	return nil
+}
+
+// setBreakout splits the cage of a port, or makes it one port again.
+func setBreakout(ctx context.Context, c *call) error {
+	port, err := c.sh.resolve(ctx, c.args["port"])
+	if err != nil {
+		return err
+	}
+	path := interfacePath(port, "breakout-mode", "groups", keyed{"group", "index", "1"})
+	if c.no {
+		return c.sh.client.set(ctx, change{path: path})
+	}
+	count, speed, _ := strings.Cut(c.args["mode"], "x")
+	n, err := strconv.ParseUint(count, 10, 8)
+	if err != nil {
+		return err
+	}
+	config := map[string]any{"index": 1, "num-breakouts": n, "breakout-speed": "SPEED_" + speed + "B"}
+	value := map[string]any{"tamtam-interfaces:index": 1, "tamtam-interfaces:config": config}
+	return c.sh.client.set(ctx, change{path: path, value: value})
+}
+
+// setChannelGroup makes the port a member of a port channel or of none.
+func setChannelGroup(ctx context.Context, c *call) error {
+	if err := c.sh.only("channel-group", "Ethernet"); err != nil {
+		return err
+	}
+	member := func(channel string) *gpb.Path {
+		return interfacePath(channel, "aggregation", "members", keyed{"member", "interface", c.sh.iface})
+	}
+	if !c.no {
+		value := map[string]any{
+			"tamtam-interfaces:interface": c.sh.iface,
+			"tamtam-interfaces:config":    map[string]any{"interface": c.sh.iface},
+		}
+		return c.sh.client.set(ctx, change{path: member("PortChannel" + c.args["value"]), value: value})
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(interfacesRoot))
+	if err != nil {
+		return err
+	}
+	for _, i := range found[0].items("interface") {
+		for _, m := range i.items("aggregation", "members", "member") {
+			if m.text("interface") == c.sh.iface {
+				return c.sh.client.set(ctx, change{path: member(i.name())})
+			}
+		}
+	}
+	return fmt.Errorf("%s is in no port channel", c.sh.iface)
+}
+
+// setVLANMember puts the interface into a VLAN or takes it out.
+func setVLANMember(tagging string) func(context.Context, *call) error {
+	return func(ctx context.Context, c *call) error {
+		if err := c.sh.only("switchport", "Ethernet", "PortChannel"); err != nil {
+			return err
+		}
+		member := keyed{"member", "interface", c.sh.iface}
+		if !c.no {
+			config := map[string]any{"interface": c.sh.iface, "tagging-mode": tagging}
+			value := map[string]any{"tamtam-interfaces:interface": c.sh.iface, "tamtam-interfaces:config": config}
+			return c.sh.client.set(ctx, change{path: vlanPath(c.args["value"], "members", member), value: value})
+		}
+		found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(vlansRoot))
+		if err != nil {
+			return err
+		}
+		for _, v := range found[0].items("vlan") {
+			id := v.text("vlan-id")
+			for _, m := range v.items("members", "member") {
+				its := m.text("config", "tagging-mode")
+				if m.text("interface") == c.sh.iface && its == tagging && (c.args["value"] == "" || c.args["value"] == id) {
+					return c.sh.client.set(ctx, change{path: vlanPath(id, "members", member)})
+				}
+			}
+		}
+		return fmt.Errorf("%s is in no such VLAN", c.sh.iface)
+	}
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// mode is a place in the shell: it says which commands are known and what
+// they apply to.
+type mode uint8
+
+const (
+	modeExec mode = iota
+	modeConfig
+	modeTAM
+	modeTailStamp
+	modeInterface
+	modePipe // not a place: the grammar of what follows "|"
+)
+
+// parent is the mode that `exit` returns to, and the one whose commands are
+// tried when the present mode does not know a command.
+func (m mode) parent() (mode, bool) {
+	switch m {
+	case modeConfig:
+		return modeExec, true
+	case modeTAM, modeInterface:
+		return modeConfig, true
+	case modeTailStamp:
+		return modeTAM, true
+	}
+	return m, false
+}
+
+// element is one word of a command's grammar: a keyword or a parameter.
+type element struct {
+	word string // the keyword; empty for a parameter
+	name string // parameter: the name of its value in call.args
+	kind *argKind
+	help string
+}
+
+// argKind is a type of parameter.
+type argKind struct {
+	label   string                                                // how help names it, "<1-65535>"
+	parse   func(text string) (string, error)                     // canonical text, or why not
+	choices []choice                                              // fixed values; abbreviations are accepted
+	live    func(ctx context.Context, s *Shell) ([]string, error) // values that exist now, for TAB and ?
+}
+
+type choice struct{ word, help string }
+
+// form is one way to write a command: elements in their order, then options,
+// each at most once and in any order.
+type form struct {
+	fixed   []element
+	options [][]element
+}
+
+// command is one row of the command table. Exactly one of do and show is set.
+type command struct {
+	modes []mode
+	form  form
+	no    *form // what may follow "no"; nil when there is no such form
+	do    func(ctx context.Context, c *call) error
+	show  func(ctx context.Context, c *call) (*view, error)
+}
+
+// call is one use of a command.
+type call struct {
+	sh   *Shell
+	args map[string]string // by parameter name; keywords of options are present with ""
+	no   bool
+}
+
+// has tells whether an option keyword or parameter was given.
+func (c *call) has(name string) bool { _, ok := c.args[name]; return ok }
+
+func kw(word, help string) element { return element{word: word, help: help} }
+
+func arg(name string, kind *argKind, help string) element {
+	return element{name: name, kind: kind, help: help}
+}
+
+// words makes keywords without own help from a phrase; their help is that of
+// the phrase's entry in wordHelp.
+func words(phrase string) []element {
+	var out []element
+	for w := range strings.FieldsSeq(phrase) {
+		out = append(out, kw(w, wordHelp[w]))
+	}
+	return out
+}
+
+func seq(parts ...any) form {
+	var f form
+	for _, p := range parts {
+		switch p := p.(type) {
+		case string:
+			f.fixed = append(f.fixed, words(p)...)
+		case element:
+			f.fixed = append(f.fixed, p)
+		case []element:
+			f.options = append(f.options, p)
+		case [][]element:
+			f.options = append(f.options, p...)
+		default:
+			panic(fmt.Sprintf("cli: %T in the command table", p))
+		}
+	}
+	return f
+}
+
+func opt(elements ...element) []element { return elements }
+
+// path is a compiled form: one command, with or without "no" or "do" in front.
+type path struct {
+	cmd *command
+	no  bool
+	form
+}
+
+// grammar holds the compiled forms of each mode.
+type grammar map[mode][]path
+
+// compile turns the command table into the forms of every mode. Exec commands
+// are also known in every configuration mode behind "do".
+func compile(table []*command) grammar {
+	g := grammar{}
+	for _, c := range table {
+		for _, m := range c.modes {
+			g[m] = append(g[m], path{cmd: c, form: c.form})
+			if c.no != nil {
+				f := form{fixed: append(words("no"), c.no.fixed...), options: c.no.options}
+				g[m] = append(g[m], path{cmd: c, no: true, form: f})
+			}
+		}
+	}
+	for _, p := range g[modeExec] {
+		p.fixed = append(words("do"), p.fixed...)
+		for _, m := range []mode{modeConfig, modeTAM, modeTailStamp, modeInterface} {
+			g[m] = append(g[m], p)
+		}
+	}
+	return g
+}

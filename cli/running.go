@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// showRunning writes the configuration as the commands that make it. Read back
+// with -f, or pasted at the prompt, they make it again.
+func showRunning(ctx context.Context, c *call) (*view, error) {
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(tamRoot), gpath(interfacesRoot), gpath(vlansRoot))
+	if err != nil {
+		return nil, err
+	}
+	tam, interfaces, vlans := found[0], found[1], found[2]
+	data := one("openconfig-tam", "tam", tam)
+	for name, t := range map[string]tree{interfacesRoot: interfaces, vlansRoot: vlans} {
+		if t.exists() {
+			data[name] = t.v
+		}
+	}
+	text := func(p *page) {
+		p.line("configure terminal")
+		p.runningLinks(interfaces, vlans)
+		p.runningTAM(tam)
+		p.runningInterfaces(interfaces, vlans, tam)
+		p.line("end")
+	}
+	return &view{data, text}, nil
+}
+
+func showRunningTAM(ctx context.Context, c *call) (*view, error) {
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(tamRoot))
+	if err != nil {
+		return nil, err
+	}
+	text := func(p *page) {
+		p.line("configure terminal")
+		p.runningTAM(found[0])
+		for _, name := range attachedInterfaces(found[0]) {
+			p.line("interface %s", name)
+			p.runningAttached(name, found[0])
+			p.line("!")
+		}
+		p.line("end")
+	}
+	return &view{one("openconfig-tam", "tam", found[0]), text}, nil
+}
+
+// runningLinks writes what makes interfaces: breakouts first, since they give
+// the ports that the rest names.
+func (p *page) runningLinks(interfaces, vlans tree) {
+	for _, i := range interfaces.sorted("interface") {
+		for _, g := range i.items("breakout-mode", "groups", "group") {
+			if mode := breakoutOf(g); mode != "" {
+				p.line("interface breakout port %s mode %s", i.name(), mode)
+			}
+		}
+	}
+	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
+		p.line("interface Vlan %s", v.text("vlan-id"))
+		p.line("!")
+	}
+}
+
+// runningTAM writes the mode config-tam. Sessions come before "enable", so that
+// the feature starts with all of them.
+func (p *page) runningTAM(tam tree) {
+	p.line("tam")
+	for _, leaf := range []string{"switch-id", "enterprise-id"} {
+		if v := tam.text("switch", "config", leaf); v != "" {
+			p.line(" %s %s", leaf, v)
+		}
+	}
+	for _, e := range tam.sorted("collectors", "collector") {
+		p.line(" collector %s ip %s port %s protocol %s", quote(e.name()), config(e, "ip"), config(e, "port"), config(e, "protocol"))
+	}
+	for _, e := range tam.sorted("samplers", "sampler") {
+		p.line(" sampler %s rate %s", quote(e.name()), config(e, "sampling-rate"))
+	}
+	for _, e := range tam.sorted("flowgroups", "flowgroup") {
+		p.line(" flow-group %s%s", quote(e.name()), flowGroupWords(e))
+	}
+	p.line(" tail-stamping")
+	for _, e := range tam.sorted("tailstamping-sessions", "tailstamping-session") {
+		p.line("  session %s flowgroup %s", quote(e.name()), quote(config(e, "flowgroup")))
+	}
+	for _, f := range tam.items("features", "feature") {
+		if f.name() == "TAILSTAMPING" && f.word("config", "status") == "ACTIVE" {
+			p.line("  enable")
+		}
+	}
+	p.line("!")
+}
+
+// flowGroupWords are the options of the command that makes a flow group.
+func flowGroupWords(group tree) string {
+	var b strings.Builder
+	put := func(word, value string) {
+		if value != "" {
+			b.WriteString(" " + word + " " + value)
+		}
+	}
+	put("id", config(group, "id"))
+	put("ip-version", strings.ToLower(config(group, "ip-version")))
+	for _, m := range matches() {
+		if m.label != "" {
+			put(m.word, m.read(group))
+		}
+	}
+	put("priority", config(group, "priority"))
+	return b.String()
+}
+
+// attachedInterfaces are the interfaces that flow groups are attached to.
+func attachedInterfaces(tam tree) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, g := range tam.items("flowgroups", "flowgroup") {
+		for _, i := range g.texts("config", "interfaces") {
+			if !seen[i] {
+				seen[i] = true
+				out = append(out, i)
+			}
+		}
+	}
+	return naturally(out)
+}
+
+func (p *page) runningAttached(iface string, tam tree) {
+	for _, g := range tam.sorted("flowgroups", "flowgroup") {
+		for _, i := range g.texts("config", "interfaces") {
+			if i == iface {
+				p.line(" flow-group %s", quote(g.name()))
+			}
+		}
+	}
+}
+
+// runningInterfaces writes the mode of each interface: port channels first,
+// since ports join them.
+func (p *page) runningInterfaces(interfaces, vlans, tam tree) {
+	channel := map[string]string{} // of a member
+	var ports, channels []tree
+	for _, i := range interfaces.sorted("interface") {
+		number, isChannel := strings.CutPrefix(i.name(), "PortChannel")
+		if !isChannel {
+			ports = append(ports, i)
+			continue
+		}
+		channels = append(channels, i)
+		for _, m := range i.items("aggregation", "members", "member") {
+			channel[m.text("interface")] = number
+		}
+	}
+	for _, i := range append(channels, ports...) {
+		p.line("interface %s", spaced(i.name()))
+		p.runningLeaves(i)
+		if number := channel[i.name()]; number != "" {
+			p.line(" channel-group %s", number)
+		}
+		p.runningVLANs(i.name(), vlans)
+		p.runningAttached(i.name(), tam)
+		p.line("!")
+	}
+}
+
+// spaced writes PortChannel1 as "PortChannel 1", the form of the command that
+// makes it.
+func spaced(name string) string {
+	if number, ok := strings.CutPrefix(name, "PortChannel"); ok {
+		return "PortChannel " + number
+	}
+	return name
+}
+
+func (p *page) runningLeaves(i tree) {
+	if v := i.text("config", "description"); v != "" {
+		p.line(" description %s", quote(v))
+	}
+	if v := i.text("config", "mtu"); v != "" {
+		p.line(" mtu %s", v)
+	}
+	switch i.text("config", "enabled") {
+	case "true":
+		p.line(" no shutdown")
+	case "false":
+		p.line(" shutdown")
+	}
+}
+
+func (p *page) runningVLANs(iface string, vlans tree) {
+	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
+		for _, m := range v.items("members", "member") {
+			switch {
+			case m.text("interface") != iface:
+			case config(m, "tagging-mode") == "UNTAGGED":
+				p.line(" switchport access Vlan %s", v.text("vlan-id"))
+			default:
+				p.line(" switchport trunk allowed Vlan %s", v.text("vlan-id"))
+			}
+		}
+	}
+}

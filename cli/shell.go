@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// Shell is one session with one switch.
+type Shell struct {
+	conf    Config
+	client  *client
+	grammar grammar
+
+	mode     mode
+	iface    string  // the interface that modeInterface configures
+	finished bool    // exit was said in exec mode
+	scripted bool    // a script runs
+	ids      *idPool // flow group ids, remembered during a script
+}
+
+// New checks the configuration and prepares the connection; the first command
+// that needs the switch makes it. The caller closes the Shell.
+func New(conf Config) (*Shell, error) {
+	if err := conf.check(); err != nil {
+		return nil, err
+	}
+	c, err := dial(conf)
+	if err != nil {
+		return nil, err
+	}
+	return &Shell{conf: conf, client: c, grammar: compile(commandTable())}, nil
+}
+
+// Close ends the connection.
+func (s *Shell) Close() error { return s.client.close() }
+
+// Prompt is what an interactive session shows before the next command, for
+// example "sonic(config-tam)# ".
+func (s *Shell) Prompt() string {
+	where := ""
+	switch s.mode {
+	case modeConfig:
+		where = "(config)"
+	case modeTAM:
+		where = "(config-tam)"
+	case modeTailStamp:
+		where = "(config-tam-ts)"
+	case modeInterface:
+		where = "(conf-if-" + s.iface + ")"
+	}
+	return s.conf.Hostname + where + "# "
+}
+
+// Exec runs one command line in the present mode. Blank lines and lines that
+// begin with "!" or "#" do nothing. The error's text is complete, "%Error: "
+// included, and is not printed here; a *SyntaxError also holds the line and
+// the place in it.
+func (s *Shell) Exec(ctx context.Context, line string) error {
+	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }) {
+		return commandError{errors.New("the line holds control characters or is not UTF-8")}
+	}
+	line = strings.TrimRight(line, " \t")
+	trimmed := strings.TrimLeft(line, " \t")
+	if trimmed == "" || trimmed[0] == '!' || trimmed[0] == '#' {
+		return nil
+	}
+	err := s.run(ctx, line)
+	var syntax *SyntaxError
+	if err == nil || errors.As(err, &syntax) {
+		return err
+	}
+	return commandError{err}
+}
+
+// commandError is a command that was understood but failed.
+type commandError struct{ err error }
+
+func (e commandError) Error() string { return errorText(e.err.Error()) }
+func (e commandError) Unwrap() error { return e.err }
+
+// errorText is how SONiC's shell words a failure.
+func errorText(reason string) string {
+	r, n := utf8.DecodeRuneInString(reason)
+	return "%Error: " + string(unicode.ToUpper(r)) + reason[n:]
+}
+
+// run parses the line and runs the command and its pipes.
+func (s *Shell) run(ctx context.Context, line string) error {
+	tokens := split(line)
+	for _, t := range tokens {
+		if t.open {
+			return &SyntaxError{Line: line, Col: t.col, Reason: "the closing quote is missing"}
+		}
+	}
+	parts, bars := stages(tokens)
+	if len(parts[0]) == 0 {
+		return &SyntaxError{Line: line, Col: bars[0].col, Reason: "a command is missing before the pipe"}
+	}
+	found, in, err := s.grammar.parse(s.mode, line, parts[0])
+	if err != nil {
+		return err
+	}
+	if found.cmd.show == nil {
+		if len(bars) > 0 {
+			return &SyntaxError{Line: line, Col: bars[0].col, Reason: "only the output of show commands can be piped"}
+		}
+		if in != modeExec {
+			s.mode = in
+		}
+		return found.cmd.do(ctx, &call{sh: s, args: found.args, no: found.no})
+	}
+	pipes, err := s.parsePipes(line, parts[1:])
+	if err != nil {
+		return err
+	}
+	v, err := found.cmd.show(ctx, &call{sh: s, args: found.args})
+	if err != nil {
+		return err
+	}
+	return v.print(s.conf.Out, pipes)
+}
+
+// warn tells the user something beside the output.
+func (s *Shell) warn(format string, args ...any) {
+	fmt.Fprintf(s.conf.Err, "%%Warning: "+format+"\n", args...)
+}
+
+// ExecFile runs the commands in a file and stops at the first that fails; the
+// error names the file and the line. "-" is the Config's In.
+func (s *Shell) ExecFile(ctx context.Context, name string) error {
+	if name == "-" {
+		return s.script(ctx, "standard input", s.conf.In)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("command file: %w", err)
+	}
+	defer f.Close()
+	return s.script(ctx, name, f)
+}
+
+// maxLine is the longest line of a script, in bytes.
+const maxLine = 1 << 20
+
+func (s *Shell) script(ctx context.Context, name string, r io.Reader) error {
+	s.scripted = true
+	defer func() { s.scripted, s.ids = false, nil }()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	n := 0
+	for n++; lines.Scan() && !s.finished; n++ {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+		if err := s.Exec(ctx, lines.Text()); err != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s:%d: %w", name, n, err)
+	}
+	return nil
+}
+
+// Run reads commands from the Config's In until it ends, `exit` is said or ctx
+// is done. At a terminal it edits lines and goes on after errors, which it
+// prints; other input is run like a file, up to the first error.
+func (s *Shell) Run(ctx context.Context) error {
+	f, ok := s.conf.In.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return s.ExecFile(ctx, "-")
+	}
+	return s.interact(ctx, newConsole(f, s.conf.Out))
+}

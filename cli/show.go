@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+func showCommands() []*command {
+	var (
+		collector = nameKind(liveNames("collectors", "collector"))
+		sampler   = nameKind(liveNames("samplers", "sampler"))
+		group     = nameKind(liveNames("flowgroups", "flowgroup"))
+		session   = nameKind(liveNames("tailstamping-sessions", "tailstamping-session"))
+		acl       = &argKind{label: "<table>", parse: parseName}
+		iface     = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
+		feature   = oneOf(choice{"tail-stamping", "Timestamps at the end of frames"}, choice{"alt-mark", "Alternate marking"},
+			choice{"flymon", "Sketches"}, choice{"table-record", "Table recording"})
+	)
+	rows := []struct {
+		form form
+		show func(context.Context, *call) (*view, error)
+	}{
+		{seq("show tam", kw("switch", "Attributes of the switch that are in use")), showSwitch},
+		{seq("show tam", kw("summary", "All of it on one page")), showSummary},
+		{seq("show tam", kw("collectors", "Where reports go"), opt(arg("name", collector, "Only this one"))), showCollectors},
+		{seq("show tam", kw("samplers", "One packet in how many"), opt(arg("name", sampler, "Only this one"))), showSamplers},
+		{seq("show tam", kw("flow-groups", "Which packets are meant"), opt(arg("name", group, "Only this one"))), showFlowGroups},
+		{seq("show tam", kw("features", "What is active"), opt(arg("name", feature, "Only this one"))), showFeatures},
+		{seq("show tam tail-stamping"), showTailStamping},
+		{seq("show tam tail-stamping", kw("sessions", "Flow groups that are stamped"), opt(arg("name", session, "Only this one"))), showSessions},
+		{seq("show interface", kw("status", "State of the ports"), opt(arg("name", iface, "Only this one"))), showInterfaceStatus},
+		{seq("show interface counters", opt(arg("name", iface, "Only this one"))), showInterfaceCounters},
+		{seq("show interface breakout"), showBreakout},
+		{seq("show", kw("vlan", "VLANs and their members")), showVLAN},
+		{seq("show", kw("access-list", "ACL tables and rules"), opt(arg("name", acl, "Only this table"))), showACL},
+		{seq("show", kw("acl", "The same as access-list"), opt(arg("name", acl, "Only this table"))), showACL},
+		{seq("show running-configuration"), showRunning},
+		{seq("show running-configuration tam"), showRunningTAM},
+		{seq("show", kw("version", "Versions of client and server")), showVersion},
+	}
+	out := make([]*command, len(rows))
+	for i, r := range rows {
+		out[i] = &command{modes: inExec, form: r.form, show: r.show}
+	}
+	return out
+}
+
+// one is the member of a view's data for a container or a list entry.
+func one(module, name string, t tree) map[string]any {
+	if !t.exists() {
+		return map[string]any{}
+	}
+	return map[string]any{module + ":" + name: t.v}
+}
+
+// entry is the view's data for one entry of a list.
+func entry(module, list string, t tree) map[string]any {
+	return map[string]any{module + ":" + list: []any{t.v}}
+}
+
+// read gets the entries of a TAM list, or the one that the call names.
+func (l listEntry) read(ctx context.Context, c *call) (entries []tree, data map[string]any, err error) {
+	if name := c.args["name"]; name != "" {
+		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, l.path(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		if !found[0].exists() {
+			return nil, nil, fmt.Errorf("%s %s does not exist", l.what, name)
+		}
+		return found, entry("openconfig-tam", l.list, found[0]), nil
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, l.container))
+	if err != nil {
+		return nil, nil, err
+	}
+	return found[0].sorted(l.list), one("openconfig-tam", l.container, found[0]), nil
+}
+
+// config is a leaf of the entry as configured or, failing that, as it is.
+func config(t tree, leaf string) string {
+	if v := t.text("config", leaf); v != "" {
+		return v
+	}
+	return t.text("state", leaf)
+}
+
+// title writes a status word as the show commands spell it: ACTIVE and active
+// as Active, INSUFFICIENT_RESOURCES as Insufficient Resources.
+func title(word string) string {
+	parts := strings.FieldsFunc(strings.ToLower(word), func(r rune) bool { return r == '_' || r == ' ' || r == '-' })
+	for i, p := range parts {
+		parts[i] = strings.ToUpper(p[:1]) + p[1:]
+	}
+	return strings.Join(parts, " ")
+}
+
+// inactive tells whether a state says that its object is not in effect.
+func inactive(state tree) bool {
+	status := state.word("status")
+	return status != "" && !strings.EqualFold(status, "active")
+}
+
+// whyNot writes status and reason of an object that is not in effect.
+func (p *page) whyNot(width int, state tree) {
+	if !inactive(state) {
+		return
+	}
+	p.field(width, "Status", title(state.word("status")))
+	if reason := state.text("reason"); reason != "" {
+		p.field(width, "Reason", reason)
+	}
+}
+
+// whyNots writes, below a table, a line for each entry that is not in effect.
+func (p *page) whyNots(entries []tree) {
+	first := true
+	for _, e := range entries {
+		state := e.at("state")
+		if !inactive(state) {
+			continue
+		}
+		if first {
+			p.line("")
+			first = false
+		}
+		p.line("%s: %s: %s", e.name(), title(state.word("status")), state.text("reason"))
+	}
+}
+
+func showSwitch(ctx context.Context, c *call) (*view, error) {
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "switch"))
+	if err != nil {
+		return nil, err
+	}
+	state := found[0].at("state")
+	text := func(p *page) {
+		p.line("")
+		p.line("TAM Device information")
+		p.line("----------------------")
+		p.field(15, "Switch ID", state.text("op-switch-id"))
+		p.field(15, "Enterprise ID", state.text("op-enterprise-id"))
+		p.whyNot(15, state)
+		p.line("")
+	}
+	return &view{one("openconfig-tam", "switch", found[0]), text}, nil
+}
+
+func showCollectors(ctx context.Context, c *call) (*view, error) {
+	entries, data, err := listEntry{"collector", "collectors", "collector"}.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	text := func(p *page) {
+		p.line("")
+		if c.has("name") {
+			e := entries[0]
+			p.field(14, "Name", e.name())
+			p.field(14, "IP Address", config(e, "ip"))
+			p.field(14, "Port", config(e, "port"))
+			p.field(14, "Protocol", config(e, "protocol"))
+			p.whyNot(14, e.at("state"))
+		} else {
+			var rows [][]string
+			for _, e := range entries {
+				rows = append(rows, []string{e.name(), config(e, "ip"), config(e, "port"), config(e, "protocol")})
+			}
+			p.table([]column{{"Name", 16, 3}, {"IP Address", 14, 3}, {"Port", 6, 2}, {"Protocol", 8, 0}}, rows)
+			p.whyNots(entries)
+		}
+		p.line("")
+	}
+	return &view{data, text}, nil
+}
+
+func showSamplers(ctx context.Context, c *call) (*view, error) {
+	entries, data, err := listEntry{"sampler", "samplers", "sampler"}.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	text := func(p *page) {
+		p.line("")
+		if c.has("name") {
+			p.field(14, "Name", entries[0].name())
+			p.field(14, "Sample Rate", config(entries[0], "sampling-rate"))
+			p.whyNot(14, entries[0].at("state"))
+		} else {
+			var rows [][]string
+			for _, e := range entries {
+				rows = append(rows, []string{e.name(), config(e, "sampling-rate")})
+			}
+			p.table([]column{{"Name", 11, 2}, {"Sample Rate", 11, 0}}, rows)
+			p.whyNots(entries)
+		}
+		p.line("")
+	}
+	return &view{data, text}, nil
+}
+
+// showVersion asks for the server's capabilities.
+func showVersion(ctx context.Context, c *call) (*view, error) {
+	ctx, cancel := c.sh.client.request(ctx)
+	defer cancel()
+	reply, err := c.sh.client.gnmi.Capabilities(ctx, &gpb.CapabilityRequest{})
+	if err != nil {
+		return nil, c.sh.client.explain(err)
+	}
+	var models []any
+	var rows [][]string
+	for _, m := range reply.GetSupportedModels() {
+		models = append(models, map[string]any{"name": m.GetName(), "organization": m.GetOrganization(), "version": m.GetVersion()})
+		rows = append(rows, []string{m.GetName(), m.GetVersion(), m.GetOrganization()})
+	}
+	client := c.sh.conf.Version
+	if client == "" {
+		client = "unknown"
+	}
+	data := map[string]any{"client-version": client, "gnmi-version": reply.GetGNMIVersion(), "models": models}
+	text := func(p *page) {
+		p.line("")
+		p.field(15, "Client version", client)
+		p.field(15, "gNMI version", reply.GetGNMIVersion())
+		p.line("")
+		p.table([]column{{"Model", 24, 2}, {"Version", 10, 2}, {"Organization", 12, 0}}, rows)
+		p.line("")
+	}
+	return &view{data, text}, nil
+}

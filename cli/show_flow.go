@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// flowWidth is where the colon stands in the blocks of flow groups and sessions.
+const flowWidth = 19
+
+// fieldsOf writes the configured fields of a flow group, indented.
+func (p *page) fieldsOf(group tree) {
+	for _, m := range matches() {
+		if m.label == "" {
+			continue // another spelling of a field that is shown
+		}
+		if text := m.read(group); text != "" {
+			p.field(flowWidth, "   "+m.label, text)
+		}
+	}
+	if v := config(group, "ip-version"); v != "" {
+		p.field(flowWidth, "   IP Version", v)
+	}
+	attached := group.texts("config", "interfaces")
+	if len(attached) > 0 {
+		p.field(flowWidth, "   Ingress Intf", strings.Join(attached, ","))
+	}
+}
+
+// orZero is a counter's text; one that nobody has counted yet is 0.
+func orZero(text string) string {
+	if text == "" {
+		return "0"
+	}
+	return text
+}
+
+func showFlowGroups(ctx context.Context, c *call) (*view, error) {
+	entries, data, err := listEntry{"flow group", "flowgroups", "flowgroup"}.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	text := func(p *page) {
+		p.line("")
+		for _, e := range entries {
+			p.field(flowWidth, "Flow Group Name", e.name())
+			if id := config(e, "id"); id != "" {
+				p.field(flowWidth, "   Id", id)
+			}
+			p.field(flowWidth, "   Priority", config(e, "priority"))
+			p.fieldsOf(e)
+			p.field(flowWidth, "Packet Count", orZero(e.text("state", "packets")))
+			p.whyNot(flowWidth, e.at("state"))
+			p.line("")
+		}
+	}
+	return &view{data, text}, nil
+}
+
+func showSessions(ctx context.Context, c *call) (*view, error) {
+	entries, data, err := listEntry{"tail-stamping session", "tailstamping-sessions", "tailstamping-session"}.read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.has("name") {
+		return sessionView(ctx, c, entries[0], data)
+	}
+	text := func(p *page) {
+		var rows [][]string
+		for _, e := range entries {
+			rows = append(rows, []string{e.name(), config(e, "flowgroup")})
+		}
+		p.line("")
+		p.table([]column{{"Name", 11, 4}, {"Flow Group", 16, 0}}, rows)
+		p.whyNots(entries)
+		p.line("")
+	}
+	return &view{data, text}, nil
+}
+
+// sessionView shows one session with its flow group's fields and its counts.
+func sessionView(ctx context.Context, c *call, session tree, data map[string]any) (*view, error) {
+	name := config(session, "flowgroup")
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, flowGroupPath(name))
+	if err != nil {
+		return nil, err
+	}
+	if found[0].exists() {
+		data["openconfig-tam:flowgroup"] = []any{found[0].v}
+	}
+	counters := session.at("state", "counters")
+	text := func(p *page) {
+		p.line("")
+		p.field(flowWidth, "Session", session.name())
+		p.field(flowWidth, "Flow Group Name", name)
+		p.fieldsOf(found[0])
+		p.field(flowWidth, "Packet Count", orZero(counters.text("matched-packets")))
+		p.field(flowWidth, "Stamped Count", orZero(counters.text("stamped-packets")))
+		p.notStamped(counters.at("not-stamped"))
+		p.whyNot(flowWidth, session.at("state"))
+		p.line("")
+	}
+	return &view{data, text}, nil
+}
+
+// notStamped writes how many packets left without a record, and those reasons
+// that occurred.
+func (p *page) notStamped(reasons tree) {
+	labels := []struct{ leaf, label string }{
+		{"not-tcp-udp", "Not TCP/UDP"},
+		{"not-ethernet-ii", "Not Ethernet II"},
+		{"cut", "Cut"},
+		{"mtu", "MTU"},
+	}
+	var sum uint64
+	for _, l := range labels {
+		n, _ := reasons.count(l.leaf)
+		sum += n
+	}
+	p.field(flowWidth, "Not Stamped", strconv.FormatUint(sum, 10))
+	for _, l := range labels {
+		if n, _ := reasons.count(l.leaf); n > 0 {
+			p.field(flowWidth, "   "+l.label, strconv.FormatUint(n, 10))
+		}
+	}
+}
+
+// tailStamping reads the feature's state and the switch's identity.
+func (s *Shell) tailStamping(ctx context.Context) (feature, id tree, err error) {
+	found, err := s.client.get(ctx, gpb.GetRequest_ALL, featureStatePath("TAILSTAMPING"), gpath(tamRoot, "switch"))
+	if err != nil {
+		return tree{}, tree{}, err
+	}
+	return found[0], found[1], nil
+}
+
+// featureStatus is a feature's state in words; a feature without state is inactive.
+func featureStatus(state tree) string {
+	if status := state.word("op-status"); status != "" {
+		return title(status)
+	}
+	return "Inactive"
+}
+
+func showTailStamping(ctx context.Context, c *call) (*view, error) {
+	feature, id, err := c.sh.tailStamping(ctx)
+	if err != nil {
+		return nil, err
+	}
+	data := one("openconfig-tam", "switch", id)
+	if feature.exists() {
+		data["openconfig-tam:feature"] = []any{map[string]any{"feature-ref": "TAILSTAMPING", "state": feature.v}}
+	}
+	text := func(p *page) {
+		p.line("")
+		p.field(flowWidth, "Status", featureStatus(feature))
+		if reason := feature.text("reason"); reason != "" && feature.word("op-status") != "ACTIVE" {
+			p.field(flowWidth, "Reason", reason)
+		}
+		p.field(flowWidth, "Switch ID", id.text("state", "op-switch-id"))
+		p.line("")
+	}
+	return &view{data, text}, nil
+}
+
+// featureStates reads the state of all features.
+func (s *Shell) featureStates(ctx context.Context) (tree, error) {
+	found, err := s.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "features-state"))
+	if err != nil {
+		return tree{}, err
+	}
+	return found[0], nil
+}
+
+func showFeatures(ctx context.Context, c *call) (*view, error) {
+	states, err := c.sh.featureStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	features := states.sorted("feature")
+	if want := c.args["name"]; want != "" {
+		return featureView(features, want)
+	}
+	text := func(p *page) {
+		p.line("")
+		p.features(features)
+		p.line("")
+	}
+	return &view{one("openconfig-tam", "features-state", states), text}, nil
+}
+
+func featureView(features []tree, name string) (*view, error) {
+	for _, f := range features {
+		if featureName(f.name()) != name {
+			continue
+		}
+		text := func(p *page) {
+			p.line("")
+			p.field(14, "Name", name)
+			p.field(14, "Status", featureStatus(f.at("state")))
+			if reason := f.text("state", "reason"); reason != "" {
+				p.field(14, "Reason", reason)
+			}
+			p.line("")
+		}
+		return &view{entry("openconfig-tam", "feature", f), text}, nil
+	}
+	return nil, fmt.Errorf("the switch does not report the feature %s", name)
+}
+
+// features writes the table of features and why one is not what it should be.
+func (p *page) features(features []tree) {
+	var rows [][]string
+	for _, f := range features {
+		rows = append(rows, []string{featureName(f.name()), featureStatus(f.at("state"))})
+	}
+	p.table([]column{{"Name", 11, 2}, {"Status", 9, 0}}, rows)
+	first := true
+	for _, f := range features {
+		reason := f.text("state", "reason")
+		if reason == "" {
+			continue
+		}
+		if first {
+			p.line("")
+			first = false
+		}
+		p.line("%s: %s: %s", featureName(f.name()), featureStatus(f.at("state")), reason)
+	}
+}
+
+func showSummary(ctx context.Context, c *call) (*view, error) {
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot))
+	if err != nil {
+		return nil, err
+	}
+	tam := found[0]
+	text := func(p *page) {
+		p.line("")
+		p.field(flowWidth, "Switch ID", tam.text("switch", "state", "op-switch-id"))
+		p.field(flowWidth, "Enterprise ID", tam.text("switch", "state", "op-enterprise-id"))
+		p.whyNot(flowWidth, tam.at("switch", "state"))
+		p.line("")
+		p.features(tam.sorted("features-state", "feature"))
+		p.line("")
+		p.tally("Collectors", tam.items("collectors", "collector"))
+		p.tally("Samplers", tam.items("samplers", "sampler"))
+		p.tally("Flow Groups", tam.items("flowgroups", "flowgroup"))
+		p.tally("Sessions", tam.items("tailstamping-sessions", "tailstamping-session"))
+		p.line("")
+	}
+	return &view{one("openconfig-tam", "tam", tam), text}, nil
+}
+
+// tally writes how many entries there are, and how many are not in effect.
+func (p *page) tally(label string, entries []tree) {
+	by := map[string]int{}
+	for _, e := range entries {
+		if inactive(e.at("state")) {
+			by[strings.ToLower(e.at("state").word("status"))]++
+		}
+	}
+	text := strconv.Itoa(len(entries))
+	for _, status := range []string{"pending", "failed"} {
+		if by[status] > 0 {
+			text += fmt.Sprintf(", %d %s", by[status], status)
+		}
+	}
+	p.field(flowWidth, label, text)
+}

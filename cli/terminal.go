@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// console is where an interactive session reads keys and writes.
+type console interface {
+	io.ReadWriter
+	raw() (restore func(), err error) // from now on keys come one by one
+	size() (width, height int)
+}
+
+// tty is the console of a real terminal.
+type tty struct {
+	in  *os.File
+	out io.Writer
+}
+
+func newConsole(in *os.File, out io.Writer) console { return tty{in, out} }
+
+func (t tty) Read(b []byte) (int, error)  { return t.in.Read(b) }
+func (t tty) Write(b []byte) (int, error) { return t.out.Write(b) }
+
+func (t tty) raw() (func(), error) {
+	fd := int(t.in.Fd())
+	state, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = term.Restore(fd, state) }, nil
+}
+
+func (t tty) size() (int, int) {
+	w, h, err := term.GetSize(int(t.in.Fd()))
+	if err != nil || w <= 0 {
+		return 80, 24
+	}
+	return w, h
+}
+
+// keys are control characters that the line editor does not treat itself.
+const (
+	keyCtrlC = 0x03
+	keyTab   = '\t'
+	abandon  = "\x05\x15\r" // end of line, erase it, enter
+)
+
+// keyReader passes keys on from the console. Ctrl-C abandons the line instead
+// of ending the session; ctx ends the input.
+type keyReader struct {
+	ctx  context.Context
+	keys <-chan []byte
+	rest []byte
+}
+
+func (r *keyReader) Read(b []byte) (int, error) {
+	if len(r.rest) == 0 {
+		select {
+		case <-r.ctx.Done():
+			return 0, io.EOF
+		case k, ok := <-r.keys:
+			if !ok {
+				return 0, io.EOF
+			}
+			r.rest = bytes.ReplaceAll(k, []byte{keyCtrlC}, []byte(abandon))
+		}
+	}
+	n := copy(b, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// pump reads the console into a channel until it ends or ctx is done.
+func pump(ctx context.Context, r io.Reader) <-chan []byte {
+	keys := make(chan []byte)
+	go func() {
+		defer close(keys)
+		for {
+			b := make([]byte, 256)
+			n, err := r.Read(b)
+			if n > 0 {
+				select {
+				case keys <- b[:n]:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return keys
+}
+
+// interact is the interactive session: prompt, edit, run, and on with the next
+// line whatever came of it.
+func (s *Shell) interact(ctx context.Context, con console) error {
+	rw := struct {
+		io.Reader
+		io.Writer
+	}{&keyReader{ctx: ctx, keys: pump(ctx, con)}, con}
+	editor := term.NewTerminal(rw, "")
+	hist, err := openHistory(s.conf.HistoryFile)
+	if err != nil {
+		s.warn("history: %v", err)
+	}
+	defer hist.close()
+	editor.History = hist
+	editor.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
+		return s.onKey(ctx, editor, line, pos, key)
+	}
+	for !s.finished {
+		line, err := s.readLine(con, editor)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil && !errors.Is(err, term.ErrPasteIndicator):
+			return err
+		}
+		if err := s.execInterruptible(ctx, line); err != nil {
+			s.printError(err)
+		}
+	}
+	return nil
+}
+
+// readLine edits one line; only meanwhile is the console raw.
+func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
+	restore, err := con.raw()
+	if err != nil {
+		return "", err
+	}
+	defer restore()
+	w, h := con.size()
+	if err := editor.SetSize(w, h); err != nil {
+		return "", err
+	}
+	editor.SetPrompt(s.Prompt())
+	return editor.ReadLine()
+}
+
+// execInterruptible runs a line that Ctrl-C ends.
+func (s *Shell) execInterruptible(ctx context.Context, line string) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	return s.Exec(ctx, line)
+}
+
+// printError shows an error at the prompt: the mark stands under what was typed.
+func (s *Shell) printError(err error) {
+	var syntax *SyntaxError
+	if !errors.As(err, &syntax) {
+		fmt.Fprintln(s.conf.Err, err)
+		return
+	}
+	before := strings.Repeat(" ", utf8.RuneCountInString(s.Prompt()))
+	fmt.Fprintf(s.conf.Err, "%s%s^\n%s\n", before, syntax.indent(), errorText(syntax.Reason))
+}
+
+// onKey answers TAB and ? while a line is edited. A ? inside quotes is a
+// character like any other.
+func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, key rune) (string, int, bool) {
+	before := line[:pos]
+	switch key {
+	case '?':
+		if t := split(before); len(t) > 0 && t[len(t)-1].open {
+			return "", 0, false
+		}
+		var out bytes.Buffer
+		fmt.Fprintf(&out, "%s%s?\n", s.Prompt(), line)
+		s.help(ctx, &out, before)
+		_, _ = w.Write(out.Bytes())
+		return line, pos, true
+	case keyTab:
+		extended, choices := s.completion(ctx, before)
+		if len(choices) > 0 {
+			fmt.Fprintf(w, "%s%s\n%s\n", s.Prompt(), line, strings.Join(choices, "  "))
+		}
+		return extended + line[pos:], len(extended), true
+	}
+	return "", 0, false
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// tree is a node of RFC 7951 data as encoding/json decodes it. Names are asked
+// for without module prefix and found with or without. The zero tree is absent
+// data, and so is everything below it.
+type tree struct{ v any }
+
+// exists tells whether there is data; an object without members is none.
+func (t tree) exists() bool {
+	m, isObject := t.v.(map[string]any)
+	return t.v != nil && !(isObject && len(m) == 0)
+}
+
+// at is the node below t that the names lead to.
+func (t tree) at(names ...string) tree {
+	for _, name := range names {
+		m, _ := t.v.(map[string]any)
+		t = tree{m[name]}
+		if t.v != nil {
+			continue
+		}
+		for k, v := range m {
+			if _, local, ok := strings.Cut(k, ":"); ok && local == name {
+				t.v = v
+				break
+			}
+		}
+	}
+	return t
+}
+
+// text is a scalar as RFC 7951 writes it, a leaf-list as its values with
+// commas, and "" for anything else. Identities lose their prefix only where
+// the caller asks with word.
+func (t tree) text(names ...string) string {
+	switch v := t.at(names...).v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = tree{v[i]}.text()
+		}
+		return strings.Join(parts, ",")
+	}
+	return ""
+}
+
+// word is an enumeration's or identity's name without prefix.
+func (t tree) word(names ...string) string {
+	text := t.text(names...)
+	if _, local, ok := strings.Cut(text, ":"); ok {
+		return local
+	}
+	return text
+}
+
+// texts are the values of a leaf-list.
+func (t tree) texts(names ...string) []string {
+	var out []string
+	for _, e := range t.items(names...) {
+		out = append(out, e.text())
+	}
+	return out
+}
+
+// count is an unsigned number; ok is false when there is none.
+func (t tree) count(names ...string) (n uint64, ok bool) {
+	n, err := strconv.ParseUint(t.text(names...), 10, 64)
+	return n, err == nil
+}
+
+// items are the entries of a list or leaf-list; a single object counts as one.
+func (t tree) items(names ...string) []tree {
+	switch v := t.at(names...).v.(type) {
+	case []any:
+		out := make([]tree, len(v))
+		for i := range v {
+			out[i] = tree{v[i]}
+		}
+		return out
+	case map[string]any:
+		return []tree{{v}}
+	}
+	return nil
+}
+
+// sorted are the entries of a list, in the natural order of their name.
+func (t tree) sorted(names ...string) []tree {
+	out := t.items(names...)
+	slices.SortStableFunc(out, func(a, b tree) int { return natural(a.name(), b.name()) })
+	return out
+}
+
+// sortedBy are the entries of a list, in the natural order of a leaf.
+func (t tree) sortedBy(leaf string, names ...string) []tree {
+	out := t.items(names...)
+	slices.SortStableFunc(out, func(a, b tree) int { return natural(a.text(leaf), b.text(leaf)) })
+	return out
+}
+
+// naturally sorts names.
+func naturally(names []string) []string {
+	slices.SortFunc(names, natural)
+	return names
+}
+
+// name is the key of a list entry.
+func (t tree) name() string {
+	for _, key := range []string{"name", "feature-ref"} {
+		if s := t.text(key); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// natural compares names so that Ethernet4 comes before Ethernet12.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		da, db := digits(a), digits(b)
+		if da == 0 || db == 0 {
+			if a[0] != b[0] {
+				return int(a[0]) - int(b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		na, nb := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
+		if len(na) != len(nb) {
+			return len(na) - len(nb)
+		}
+		if c := strings.Compare(na, nb); c != 0 {
+			return c
+		}
+		a, b = a[da:], b[db:]
+	}
+	return len(a) - len(b)
+}
+
+// digits is the length of the number that s begins with.
+func digits(s string) int {
+	return len(s) - len(strings.TrimLeft(s, "0123456789"))
+}
+
+// keyed is a list entry in a path.
+type keyed struct{ list, key, value string }
+
+// gpath builds a path of element names and keyed list entries.
+func gpath(elems ...any) *gpb.Path {
+	p := &gpb.Path{}
+	for _, e := range elems {
+		switch e := e.(type) {
+		case string:
+			p.Elem = append(p.Elem, &gpb.PathElem{Name: e})
+		case keyed:
+			p.Elem = append(p.Elem, &gpb.PathElem{Name: e.list, Key: map[string]string{e.key: e.value}})
+		}
+	}
+	return p
+}
+
+// pathText writes a path for people.
+func pathText(p *gpb.Path) string {
+	var b strings.Builder
+	for _, e := range p.GetElem() {
+		fmt.Fprintf(&b, "/%s", e.GetName())
+		for k, v := range e.GetKey() {
+			fmt.Fprintf(&b, "[%s=%s]", k, v)
+		}
+	}
+	return b.String()
+}
+
+func hasWildcard(p *gpb.Path) bool {
+	return slices.ContainsFunc(p.GetElem(), func(e *gpb.PathElem) bool {
+		for _, v := range e.GetKey() {
+			if v == "*" {
+				return true
+			}
+		}
+		return false
+	})
+}
