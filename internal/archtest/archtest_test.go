@@ -1,0 +1,198 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "tamtam"
+
+// pkg is what go list says of a package.
+type pkg struct {
+	ImportPath, Dir                    string
+	Imports                            []string // of its code, not of its tests
+	GoFiles, TestGoFiles, XTestGoFiles []string
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles", module+"/...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var all []pkg
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := decoder.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 5 {
+		t.Fatalf("go list found %d packages only", len(all))
+	}
+	return all
+}
+
+// within says that path is folder or inside it.
+func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+
+// roomOf finds the room of a package of this module.
+func roomOf(rules []room, path string) (room, bool) {
+	local := strings.TrimPrefix(path, module+"/")
+	var best room
+	for _, r := range rules {
+		if within(local, r.name) && len(r.name) > len(best.name) {
+			best = r
+		}
+	}
+	return best, best.name != ""
+}
+
+// offences lists the edges from p that rules do not allow.
+func offences(rules []room, p pkg) []string {
+	from, ok := roomOf(rules, p.ImportPath)
+	if !ok {
+		return []string{fmt.Sprintf("%s: no rule for this package; add its room to rules_test.go", p.ImportPath)}
+	}
+	var bad []string
+	for _, path := range p.Imports {
+		switch {
+		case within(path, module):
+			local := strings.TrimPrefix(path, module+"/")
+			if slices.ContainsFunc(testKits, func(kit string) bool { return within(local, kit) }) {
+				bad = append(bad, fmt.Sprintf("%s -> %s: only tests may import a test kit", p.ImportPath, path))
+			}
+			to, _ := roomOf(rules, path)
+			if to.name != from.name && !slices.Contains(from.below, to.name) {
+				bad = append(bad, fmt.Sprintf("%s -> %s: %s may import %s", p.ImportPath, path, from.name, orNothing(from.below)))
+			}
+		case strings.Contains(strings.SplitN(path, "/", 2)[0], "."):
+			if !slices.ContainsFunc(from.modules, func(m string) bool { return within(path, m) }) {
+				bad = append(bad, fmt.Sprintf("%s -> %s: outside the standard library %s may import %s", p.ImportPath, path, from.name, orNothing(from.modules)))
+			}
+		}
+	}
+	return bad
+}
+
+func orNothing(names []string) string {
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return "only " + strings.Join(names, ", ")
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range list(t) {
+		for _, bad := range offences(rules, p) {
+			t.Error(bad)
+		}
+	}
+}
+
+// The table itself points down: a room's rooms below come after it.
+func TestRulesPointDown(t *testing.T) {
+	for i, r := range rules {
+		for _, name := range r.below {
+			if at := slices.IndexFunc(rules, func(o room) bool { return o.name == name }); at <= i {
+				t.Errorf("%s may import %s, which is not below it in the table", r.name, name)
+			}
+		}
+	}
+}
+
+func TestOffencesAreFound(t *testing.T) {
+	tests := []struct {
+		name    string
+		from    string
+		imports []string
+		want    string // part of the one offence; none when empty
+	}{
+		{"down", "tamtam/tsorch", []string{"tamtam/orch", "tamtam/sai", "fmt"}, ""},
+		{"own sub-package", "tamtam/mgmt", []string{"tamtam/mgmt/tree"}, ""},
+		{"sideways", "tamtam/tsorch", []string{"tamtam/aclorch"}, "tamtam/tsorch -> tamtam/aclorch: tsorch may import only orch"},
+		{"up", "tamtam/saisim", []string{"tamtam/sairedis"}, "tamtam/saisim -> tamtam/sairedis"},
+		{"a room inside a room", "tamtam/saisim/tailstamp", []string{"tamtam/saisim"}, "saisim/tailstamp may import nothing"},
+		{"a name that only starts alike", "tamtam/saisimulator", nil, "no rule for this package"},
+		{"module", "tamtam/cli", []string{"github.com/redis/go-redis/v9"}, "outside the standard library cli may import only"},
+		{"package of a module", "tamtam/cli", []string{"google.golang.org/grpc/codes"}, ""},
+		{"test kit", "tamtam/sairedis", []string{"tamtam/sai/saitest"}, "only tests may import a test kit"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			bad := offences(rules, pkg{ImportPath: tt.from, Imports: tt.imports})
+			if tt.want == "" && len(bad) > 0 || tt.want != "" && (len(bad) != 1 || !strings.Contains(bad[0], tt.want)) {
+				t.Errorf("offences %q, want one with %q", bad, tt.want)
+			}
+		})
+	}
+}
+
+// clockCalls are what makes code depend on the wall clock.
+var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+// In a simulation the only clock is the chip's: daemons are told the time. And a test that sleeps
+// is a test of luck.
+func TestNobodyAsksTheWallClock(t *testing.T) {
+	for _, p := range list(t) {
+		from, _ := roomOf(rules, p.ImportPath)
+		if !from.clock {
+			for _, file := range p.GoFiles {
+				for _, call := range timeCalls(t, filepath.Join(p.Dir, file), clockCalls) {
+					t.Errorf("%s: %s may not ask the wall clock", call, from.name)
+				}
+			}
+		}
+		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			for _, call := range timeCalls(t, filepath.Join(p.Dir, file), []string{"Sleep"}) {
+				t.Errorf("%s: a test may not sleep; wait for what it waits for", call)
+			}
+		}
+	}
+}
+
+// timeCalls finds uses of the given functions of package time in a file, as "file:line: time.Name".
+func timeCalls(t *testing.T, file string, names []string) (found []string) {
+	t.Helper()
+	files := token.NewFileSet()
+	parsed, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	local := ""
+	for _, i := range parsed.Imports {
+		if path, _ := strconv.Unquote(i.Path.Value); path == "time" {
+			local = "time"
+			if i.Name != nil {
+				local = i.Name.Name
+			}
+		}
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok && local != "" {
+			if x, ok := s.X.(*ast.Ident); ok && x.Name == local && slices.Contains(names, s.Sel.Name) {
+				found = append(found, fmt.Sprintf("%s: time.%s", files.Position(s.Pos()), s.Sel.Name))
+			}
+		}
+		return true
+	})
+	return found
+}

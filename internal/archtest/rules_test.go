@@ -1,0 +1,65 @@
+package archtest
+
+// room is a top-level folder, or a folder inside one that has rules of its own. A package belongs
+// to the room whose name is the longest prefix of its path.
+type room struct {
+	name string
+	// below lists the rooms it may import. Its own sub-packages need no mention.
+	below []string
+	// modules lists the modules outside the standard library that it may import.
+	modules []string
+	// clock says that it may ask the wall clock, sleep or set timers: what runs live and never in a
+	// simulation.
+	clock bool
+}
+
+const (
+	cobra     = "github.com/spf13/cobra"
+	gnmi      = "github.com/openconfig/gnmi"
+	gopacket  = "github.com/gopacket/gopacket"
+	goredis   = "github.com/redis/go-redis/v9"
+	goyang    = "github.com/openconfig/goyang"
+	grpc      = "google.golang.org/grpc"
+	miniredis = "github.com/alicebob/miniredis/v2"
+	protobuf  = "google.golang.org/protobuf"
+	xcrypto   = "golang.org/x/crypto"
+	xsync     = "golang.org/x/sync"
+	xsys      = "golang.org/x/sys"
+	xterm     = "golang.org/x/term"
+	ygot      = "github.com/openconfig/ygot"
+)
+
+// rules go from the top down: a room may import only rooms further down, never one beside it.
+// What one orch needs of another is an interface that it declares itself and device passes in.
+var rules = []room{
+	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
+		below: []string{"cli", "device", "lab", "mgmt", "collector", "capture", "sairedis", "saisim", "sai", "orch", "swss", "schema"}},
+	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
+	{name: "lab", below: []string{"device", "collector", "capture", "saisim", "sai", "schema", "swss"}},
+	{name: "device", modules: []string{xsync, xsys}, clock: true,
+		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "portsorch", "aclorch", "tsorch",
+			"orch", "sairedis", "saisim", "saisim/tailstamp", "sai", "swss", "schema"}},
+	{name: "mgmt", below: []string{"yang", "swss", "schema"}, modules: []string{gnmi, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}}, // generated types stop at mgmt
+	{name: "collector", below: []string{"capture", "saisim/tailstamp"}, modules: []string{gopacket}},
+
+	{name: "tammgr", below: []string{"orch", "schema", "swss"}},
+	{name: "portmgr", below: []string{"orch", "schema", "swss"}},
+	{name: "portsorch", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "aclorch", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
+
+	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
+	{name: "saisim", below: []string{"saisim/tailstamp", "sai"}}, // knows SAI and packets, nothing of Redis
+	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
+	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
+
+	{name: "sai"},
+	{name: "schema"},
+	{name: "saisim/tailstamp"},
+	{name: "capture", modules: []string{gopacket}},
+	{name: "internal", clock: true},
+}
+
+// testKits are packages that only tests may import.
+var testKits = []string{"sai/saitest", "swss/swsstest"}
