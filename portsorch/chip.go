@@ -1,0 +1,162 @@
+package portsorch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/sai"
+)
+
+// A chip holds what the ASIC has by itself.
+type chip struct {
+	switchID sai.OID
+	cpu      sai.OID
+	vlan     sai.OID            // default VLAN
+	bridge   sai.OID            // default .1Q bridge
+	unused   map[string]sai.OID // ports that no row has claimed, by laneKey
+	stats    []sai.StatID       // port statistics that the ASIC can count
+}
+
+// laneKey is the set of lanes as text: the same for every order of lanes.
+func laneKey(lanes []uint32) string {
+	sorted := slices.Sorted(slices.Values(lanes))
+	var b strings.Builder
+	for i, l := range sorted {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatUint(uint64(l), 10))
+	}
+	return b.String()
+}
+
+// createSwitch creates the switch object and takes away what the ASIC brings
+// along and SONiC does not want: the members of the default VLAN and the bridge
+// ports of all ports.
+func createSwitch(ctx context.Context, api sai.API, mac sai.MAC) (*chip, error) {
+	oid, err := api.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{
+		{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)},
+		{ID: sai.SwitchAttrSrcMACAddress, Value: mac},
+		{ID: sai.SwitchAttrFDBEventNotify, Value: sai.Pointer(1)},
+		{ID: sai.SwitchAttrPortStateChangeNotify, Value: sai.Pointer(1)},
+		{ID: sai.SwitchAttrSwitchShutdownRequestNotify, Value: sai.Pointer(1)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the switch: %w", err)
+	}
+	c := &chip{switchID: oid, unused: map[string]sai.OID{}}
+	if err := c.readDefaults(ctx, api); err != nil {
+		return nil, err
+	}
+	if err := c.readPorts(ctx, api); err != nil {
+		return nil, err
+	}
+	if err := c.removeDefaults(ctx, api); err != nil {
+		return nil, err
+	}
+	c.stats = portStats(ctx, api)
+	return c, nil
+}
+
+func (c *chip) readDefaults(ctx context.Context, api sai.API) error {
+	got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, c.switchID), []sai.Attr{
+		sai.Want(sai.SwitchAttrCPUPort, 0),
+		sai.Want(sai.SwitchAttrDefaultVLANID, 0),
+		sai.Want(sai.SwitchAttrDefault1qBridgeID, 0),
+	})
+	if err != nil {
+		return fmt.Errorf("read the switch's default objects: %w", err)
+	}
+	for i, to := range []*sai.OID{&c.cpu, &c.vlan, &c.bridge} {
+		*to, _ = got[i].Value.(sai.OID)
+	}
+	return nil
+}
+
+func (c *chip) readPorts(ctx context.Context, api sai.API) error {
+	ports, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeSwitch, c.switchID), sai.SwitchAttrPortList)
+	if err != nil {
+		return fmt.Errorf("read the port list: %w", err)
+	}
+	for _, oid := range ports {
+		v, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, oid), sai.PortAttrHWLaneList, 8)
+		if err != nil {
+			return fmt.Errorf("read the lanes of a port: %w", err)
+		}
+		list, _ := v.(sai.Uints)
+		lanes := make([]uint32, len(list))
+		for i, l := range list {
+			lanes[i] = uint32(l)
+		}
+		c.unused[laneKey(lanes)] = oid
+	}
+	return nil
+}
+
+func (c *chip) removeDefaults(ctx context.Context, api sai.API) error {
+	members, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeVLAN, c.vlan), sai.VLANAttrMemberList)
+	if err != nil {
+		return fmt.Errorf("read the default VLAN's members: %w", err)
+	}
+	if err := removeAll(ctx, api, sai.ObjectTypeVLANMember, members); err != nil {
+		return fmt.Errorf("remove the default VLAN's members: %w", err)
+	}
+	bridgePorts, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeBridge, c.bridge), sai.BridgeAttrPortList)
+	if err != nil {
+		return fmt.Errorf("read the default bridge's ports: %w", err)
+	}
+	var plain []sai.OID
+	for _, bp := range bridgePorts {
+		got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeBridgePort, bp), []sai.Attr{sai.Want(sai.BridgePortAttrType, 0)})
+		if err != nil {
+			return fmt.Errorf("read a bridge port's type: %w", err)
+		}
+		if got[0].Value == sai.BridgePortTypePort {
+			plain = append(plain, bp)
+		}
+	}
+	if err := removeAll(ctx, api, sai.ObjectTypeBridgePort, plain); err != nil {
+		return fmt.Errorf("remove the default bridge ports: %w", err)
+	}
+	return nil
+}
+
+func removeAll(ctx context.Context, api sai.API, t sai.ObjectType, oids []sai.OID) error {
+	if len(oids) == 0 {
+		return nil
+	}
+	keys := make([]sai.Key, len(oids))
+	for i, oid := range oids {
+		keys[i] = sai.Obj(t, oid)
+	}
+	return errors.Join(api.BulkRemove(ctx, keys)...)
+}
+
+// getOIDs reads an object list of any length.
+func getOIDs(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID) ([]sai.OID, error) {
+	v, err := getList(ctx, api, k, id, 128)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := v.(sai.OIDs)
+	return list, nil
+}
+
+// getList reads a list, first with room for n items, then with as much as the
+// answer asks for.
+func getList(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID, n int) (sai.Value, error) {
+	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
+	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
+		if n, ok := sai.ListLen(got[0].Value); ok {
+			got, err = api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return got[0].Value, nil
+}

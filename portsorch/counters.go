@@ -1,0 +1,239 @@
+package portsorch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// statGroup is the flex counter group of port statistics.
+const statGroup = "PORT_STAT_COUNTER"
+
+// statInterval is how often port statistics are read unless FLEX_COUNTER_TABLE
+// says otherwise; as in SONiC.
+const statInterval = time.Second
+
+// A Poller has objects polled by syncd; [tamtam/sairedis.Client] is one.
+type Poller interface {
+	SetCounterGroup(ctx context.Context, group string, fields []swss.Pair) error
+	StartPoll(ctx context.Context, group string, oids []sai.OID, fields []swss.Pair) error
+	StopPoll(ctx context.Context, group string, oids []sai.OID) error
+}
+
+// wantedStats are the statistics of SONiC's port counters.
+var wantedStats = []sai.StatID{
+	sai.PortStatIfInOctets, sai.PortStatIfInUcastPkts, sai.PortStatIfInNonUcastPkts, sai.PortStatIfInDiscards,
+	sai.PortStatIfInErrors, sai.PortStatIfInUnknownProtos, sai.PortStatIfInBroadcastPkts, sai.PortStatIfInMulticastPkts,
+	sai.PortStatIfOutOctets, sai.PortStatIfOutUcastPkts, sai.PortStatIfOutNonUcastPkts, sai.PortStatIfOutDiscards,
+	sai.PortStatIfOutErrors, sai.PortStatIfOutQlen, sai.PortStatIfOutBroadcastPkts, sai.PortStatIfOutMulticastPkts,
+	sai.PortStatInDroppedPkts, sai.PortStatOutDroppedPkts,
+	sai.PortStatEtherRxOversizePkts, sai.PortStatEtherTxOversizePkts, sai.PortStatEtherStatsUndersizePkts,
+	sai.PortStatEtherStatsJabbers, sai.PortStatEtherStatsFragments,
+}
+
+// portStats returns those of the wanted statistics that the ASIC has: reading
+// one that it has not would fail for all.
+func portStats(ctx context.Context, api sai.API) []sai.StatID {
+	has, err := api.StatsCapability(ctx, sai.ObjectTypePort)
+	if err != nil {
+		return wantedStats
+	}
+	return slices.DeleteFunc(slices.Clone(wantedStats), func(s sai.StatID) bool { return !slices.Contains(has, s) })
+}
+
+// counters keeps what COUNTERS_DB says about which object is which port, and
+// what is polled. Changes are collected and written by flush.
+type counters struct {
+	poller   Poller
+	ids      []swss.Pair
+	rows     *swss.Table // COUNTERS
+	ports    nameMap
+	lags     nameMap
+	start    []sai.OID
+	stop     []sai.OID
+	enabled  bool
+	interval time.Duration
+	dirty    bool // the group's settings have to be sent
+}
+
+// open removes what a former life left in the maps.
+func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
+	db := cfg.Redis.DB(swss.CountersDB)
+	c.poller = cfg.Poller
+	c.rows = swss.NewTable(db, schema.CountersTable)
+	c.ports = nameMap{table: swss.NewTable(db, schema.CountersPortNameMap)}
+	c.lags = nameMap{table: swss.NewTable(db, schema.CountersLAGNameMap)}
+	c.enabled, c.interval, c.dirty = true, statInterval, true
+	names := make([]string, len(chip.stats))
+	for i, s := range chip.stats {
+		names[i] = s.String()
+	}
+	c.ids = []swss.Pair{{Field: "PORT_COUNTER_ID_LIST", Value: strings.Join(names, ",")}}
+	for _, m := range []*nameMap{&c.ports, &c.lags} {
+		if err := m.clear(ctx, c.rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configure takes a row of FLEX_COUNTER_TABLE.
+func (c *counters) configure(ctx context.Context, t orch.Task) error {
+	if t.Key != "PORT" {
+		return nil
+	}
+	enabled, interval := true, statInterval
+	if t.Op == orch.Set {
+		row, err := schema.ParseFlexCounter(t.Key, t.Fields)
+		if err != nil {
+			return err
+		}
+		enabled = !row.Given || row.Enabled
+		if row.Interval > 0 {
+			interval = row.Interval
+		}
+	}
+	if enabled != c.enabled || interval != c.interval {
+		c.enabled, c.interval, c.dirty = enabled, interval, true
+	}
+	return c.flush(ctx)
+}
+
+func (c *counters) addPort(name string, oid sai.OID) {
+	c.ports.put(name, oid)
+	c.start = append(c.start, oid)
+}
+
+func (c *counters) removePort(name string, oid sai.OID) {
+	c.ports.remove(name)
+	if i := slices.Index(c.start, oid); i >= 0 {
+		c.start = slices.Delete(c.start, i, i+1)
+		return
+	}
+	if !slices.Contains(c.stop, oid) {
+		c.stop = append(c.stop, oid)
+	}
+}
+
+// stopPolling has syncd forget the ports that are about to be removed: it must
+// not be asked to read an object that does not exist.
+func (c *counters) stopPolling(ctx context.Context) error {
+	if len(c.stop) == 0 {
+		return nil
+	}
+	if c.poller != nil {
+		if err := c.poller.StopPoll(ctx, statGroup, c.stop); err != nil {
+			return err
+		}
+	}
+	keys := make([]string, len(c.stop))
+	for i, oid := range c.stop {
+		keys[i] = oid.String()
+	}
+	if err := c.rows.DelMany(ctx, keys); err != nil {
+		return err
+	}
+	c.stop = nil
+	return nil
+}
+
+// flush sends what has changed.
+func (c *counters) flush(ctx context.Context) error {
+	if err := c.stopPolling(ctx); err != nil {
+		return err
+	}
+	if err := c.sendGroup(ctx); err != nil {
+		return err
+	}
+	if len(c.start) > 0 && c.poller != nil {
+		if err := c.poller.StartPoll(ctx, statGroup, c.start, c.ids); err != nil {
+			return err
+		}
+	}
+	c.start = nil
+	return errors.Join(c.ports.flush(ctx), c.lags.flush(ctx))
+}
+
+func (c *counters) sendGroup(ctx context.Context) error {
+	if !c.dirty || c.poller == nil {
+		return nil
+	}
+	if err := c.poller.SetCounterGroup(ctx, statGroup, groupFields(c.interval, c.enabled)); err != nil {
+		return err
+	}
+	c.dirty = false
+	return nil
+}
+
+// A nameMap is a hash of COUNTERS_DB from names to objects.
+type nameMap struct {
+	table *swss.Table
+	set   swss.FieldValues
+	del   map[string]bool
+}
+
+// clear removes the map and the counters of the objects that it names.
+func (m *nameMap) clear(ctx context.Context, rows *swss.Table) error {
+	old, _, err := m.table.Get(ctx, "")
+	if err != nil {
+		return err
+	}
+	if err := rows.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
+		return err
+	}
+	return m.table.Del(ctx, "")
+}
+
+func (m *nameMap) put(name string, oid sai.OID) {
+	if m.set == nil {
+		m.set = swss.FieldValues{}
+	}
+	m.set[name] = oid.String()
+	delete(m.del, name)
+}
+
+func (m *nameMap) remove(name string) {
+	if m.del == nil {
+		m.del = map[string]bool{}
+	}
+	m.del[name] = true
+	delete(m.set, name)
+}
+
+func (m *nameMap) flush(ctx context.Context) error {
+	if len(m.del) > 0 {
+		if err := m.table.HDel(ctx, "", slices.Sorted(maps.Keys(m.del))...); err != nil {
+			return err
+		}
+		m.del = nil
+	}
+	if len(m.set) > 0 {
+		if err := m.table.Set(ctx, "", m.set); err != nil {
+			return err
+		}
+		m.set = nil
+	}
+	return nil
+}
+
+// groupFields are the settings of a group of flex counters.
+func groupFields(interval time.Duration, enabled bool) []swss.Pair {
+	status := "disable"
+	if enabled {
+		status = "enable"
+	}
+	return []swss.Pair{
+		{Field: "POLL_INTERVAL", Value: strconv.FormatInt(interval.Milliseconds(), 10)},
+		{Field: "STATS_MODE", Value: "STATS_MODE_READ"},
+		{Field: "FLEX_COUNTER_STATUS", Value: status},
+	}
+}
