@@ -1,0 +1,78 @@
+# The two commands that most people need work without make:
+#   go run ./cmd/tamtam demo      and      ./scripts/test.sh
+# This file holds the rest. "make help" lists the targets.
+
+GO      ?= go
+FUZZ    ?= 60s
+IMAGE   ?= tamtam
+
+.PHONY: help build test test-long race fuzz bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+
+### help            this list
+help:
+	@sed -n 's/^### //p' $(MAKEFILE_LIST)
+
+### build           bin/tamtam, static
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/tamtam ./cmd/tamtam
+
+### test            everything that the gate checks (scripts/test.sh)
+test:
+	./scripts/test.sh
+
+### test-long       all tests under the race detector with nothing left out, three times in shuffled order
+test-long:
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -count=3 -timeout 60m ./...
+
+### race            the race detector over PKG (default all): make race PKG=./swss/...
+PKG ?= ./...
+race:
+	CGO_ENABLED=1 $(GO) test -race -count=1 $(PKG)
+
+### fuzz            every fuzz target for FUZZ each (default 60s)
+fuzz:
+	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func | |' | sort -u | while read -r dir target; do \
+		echo "== $$dir $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$dir || exit 1; done
+
+### bench           Go benchmarks with allocations, then tamtam's own
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) run ./cmd/tamtam bench
+
+### lint            gofmt, go vet, and golangci-lint where it is installed
+lint:
+	@files=$$(git ls-files '*.go' | xargs gofmt -l); [ -z "$$files" ] || { echo "not formatted:"; echo "$$files"; exit 1; }
+	$(GO) vet ./...
+	@if command -v golangci-lint >/dev/null; then golangci-lint run; else echo "golangci-lint is not installed; left out"; fi
+
+### generate        all generated code anew
+generate:
+	$(GO) generate ./...
+
+### generate-check  generated code is what its sources give
+generate-check: generate
+	@git diff --exit-code -- '*zz_generated*' || { echo "generated code was out of date"; exit 1; }
+
+### image           the container image $(IMAGE); makes the base images where no registry is reachable
+image:
+	./scripts/make-image.sh $(IMAGE)
+
+### compose-up      redis, the daemons and a configuration as containers
+compose-up:
+	./docker/compose.sh up -d
+
+### compose-down    stops and removes them
+compose-down:
+	./docker/compose.sh down -v
+
+### compose-test    image, containers, health, a row from CONFIG_DB to the ASIC, and down again
+compose-test:
+	./scripts/test-compose.sh
+
+### demo-capture    records the demo's captures anew (root)
+demo-capture:
+	./scripts/record-demo.sh
+
+### clean           what was built
+clean:
+	rm -rf bin docker/build

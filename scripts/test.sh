@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# Checks everything: format, vet, import rules, all tests, the tests again under the race
+# detector, and a few seconds of fuzzing. Exits 0 only when all that could run passed.
+#
+# Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
+# with) it installs with apt-get where it is root or may use sudo without a password; elsewhere it
+# says what it leaves out, and goes on.
+#
+# Usage: scripts/test.sh [--no-install] [--no-race] [--fuzz SECONDS]
+#   --no-install      install nothing
+#   --no-race         leave the race detector out
+#   --fuzz SECONDS    time for each fuzz target (default 3, 0 for none)
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+install=yes race=yes fuzz=3
+while [ $# -gt 0 ]; do
+	case $1 in
+	--no-install) install=no ;;
+	--no-race) race=no ;;
+	--fuzz)
+		fuzz=${2:-}
+		shift
+		[[ $fuzz =~ ^[0-9]+$ ]] || { echo "test.sh: --fuzz takes a number of seconds" >&2; exit 2; }
+		;;
+	-h | --help) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+	*) echo "test.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
+	esac
+	shift
+done
+
+log=$(mktemp -d)
+trap 'rm -rf "$log"' EXIT
+summary=() failed=0
+
+say() { printf '\n=== %s\n' "$*"; }
+result() { summary+=("$(printf '%-8s %s' "$1" "$2")"); }
+pass() { result ok "$1"; }
+fail() { result FAILED "$1"; failed=1; }
+skip() { result skipped "$1"; echo "skipped: $1"; }
+
+# check NAME COMMAND...: runs the command and notes how it went and how long it took.
+check() {
+	local name=$1 start=$SECONDS
+	shift
+	say "$name"
+	if "$@"; then pass "$name ($((SECONDS - start)) s)"; else fail "$name ($((SECONDS - start)) s): $*"; fi
+}
+
+# --- tools
+
+command -v go >/dev/null || { echo "test.sh: Go is not installed; see https://go.dev/doc/install" >&2; exit 1; }
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
+may_install() {
+	[ $install = yes ] && command -v apt-get >/dev/null && { [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null; }
+}
+
+# can_compile: a C program can be compiled and linked, as the race detector needs.
+can_compile() { echo 'int main(void){return 0;}' | "${CC:-gcc}" -x c -o "$log/probe" - 2>/dev/null; }
+
+missing=()
+command -v redis-server >/dev/null || missing+=(redis-server)
+[ $race = no ] || can_compile || missing+=(gcc libc6-dev)
+if [ ${#missing[@]} -gt 0 ]; then
+	if may_install; then
+		say "installing ${missing[*]} with apt-get (--no-install forbids it)"
+		export DEBIAN_FRONTEND=noninteractive
+		{ as_root apt-get update -q && as_root apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$log/apt" 2>&1 ||
+			{ tail -5 "$log/apt"; echo "could not install ${missing[*]}; going on without"; }
+	else
+		say "not installed, and may not be installed from here: ${missing[*]}"
+	fi
+fi
+command -v redis-server >/dev/null || skip "comparison with a real Redis: redis-server is not installed (those tests say so and skip)"
+if [ $race = yes ] && ! can_compile; then
+	skip "race detector: no C compiler"
+	race=no
+fi
+
+# --- checks
+
+gofmt_clean() {
+	local files
+	files=$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0r ls 2>/dev/null | xargs -r "$(go env GOROOT)/bin/gofmt" -l)
+	[ -z "$files" ] || { echo "not formatted (gofmt -w mends it):"; echo "$files"; return 1; }
+}
+
+# Fuzzing adds to what the tests do with the stored inputs: a few seconds of new ones. Each
+# target costs a build too, so the whole is bounded.
+fuzz_targets() {
+	local start=$SECONDS limit=180 dir target status=0 left=0
+	while IFS=: read -r dir target; do
+		if [ $((SECONDS - start)) -ge $limit ]; then
+			left=$((left + 1))
+			continue
+		fi
+		if go test -run '^$' -fuzz "^$target\$" -fuzztime "${fuzz}s" "./$dir" >"$log/fuzz" 2>&1; then
+			echo "ok   $dir $target: $(grep -o 'execs: [0-9]*' "$log/fuzz" | tail -1)"
+		else
+			echo "FAIL $dir $target"
+			tail -40 "$log/fuzz"
+			status=1
+		fi
+	done < <(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|^\./||; s|/[^/]*:func |:|' | sort -u)
+	[ $left = 0 ] || echo "$left targets left out after $limit s; 'make fuzz' runs them all"
+	return $status
+}
+
+check "gofmt" gofmt_clean
+check "go vet" go vet ./...
+check "import rules" go test -count=1 ./internal/archtest
+if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing: --fuzz 0"; fi
+# The race detector makes code several times slower, so tests that run long leave some of their
+# rounds out there (-short); the run after it leaves out nothing.
+if [ $race = yes ]; then
+	check "tests under the race detector (-short)" env CGO_ENABLED=1 go test -race -short -count=1 -timeout 10m ./...
+fi
+
+tests() {
+	go test -count=1 -timeout 10m ./... 2>&1 | tee "$log/tests"
+	return "${PIPESTATUS[0]}"
+}
+check "tests" tests
+
+# --- summary; the last lines are go test's own, one for each package
+
+say "summary"
+printf '%s\n' "${summary[@]}"
+[ $failed = 0 ] && echo "all passed" || echo "FAILED"
+say "go test -count=1 ./..."
+grep -E '^(ok|FAIL|--- FAIL|panic:)' "$log/tests"
+exit $failed
