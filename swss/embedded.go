@@ -1,45 +1,322 @@
 package swss
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"net"
+	"strings"
+	"sync"
 
 	"github.com/alicebob/miniredis/v2"
-	miniserver "github.com/alicebob/miniredis/v2/server"
+	mini "github.com/alicebob/miniredis/v2/server"
 )
 
 // OpenEmbedded starts a server in this process. It listens at each of listen:
-// "host:port" or "/path" of a unix socket; at 127.0.0.1 and a free port if none
+// "host:port", or "/path" of a unix socket; at 127.0.0.1 and a free port if none
 // is given.
+//
+// It is miniredis with what SONiC needs beside it: keyspace events for whoever
+// writes (clients, transactions, scripts), CONFIG, unix sockets, and 64
+// databases. It keeps nothing on disk, times to live stand still, and blocking
+// pops cause no events.
 func OpenEmbedded(listen ...string) (*Redis, error) {
-	s, err := newServer(listen)
-	if err != nil {
-		return nil, err
-	}
 	cfg, err := DefaultConfig("")
 	if err != nil {
 		return nil, err
 	}
+	s, err := newServer(listen)
+	if err != nil {
+		return nil, fmt.Errorf("embedded redis: %w", err)
+	}
 	return &Redis{cfg: cfg, embedded: s, dbs: map[DBName]*DB{}}, nil
 }
 
-// A server is the embedded Redis.
+// A server is the embedded Redis. Its hook sees every command before miniredis
+// does: those that write run inside mu, so that their events are published
+// before anybody sees the reply, in the order of the writes.
 type server struct {
-	mini *miniredis.Miniredis
+	data      *miniredis.Miniredis
+	srv       *mini.Server
+	listeners []net.Listener
+	accepting sync.WaitGroup
+
+	sessionMu sync.RWMutex
+	sessions  map[*mini.Peer]*session
+	closed    bool
+
+	mu       sync.Mutex
+	params   map[string]string // of CONFIG
+	flags    eventFlags
+	pubsub   pubsub
+	shadows  [3]shadow // by depth: a transaction, in it a script, in it a command
+	depth    int
+	scriptDB int // database of the script that runs
+}
+
+// A session is one connection. It belongs to the connection's goroutine.
+type session struct {
+	peer  *mini.Peer
+	db    int
+	pass  bool // the hook lets the command through
+	multi bool
+	tx    []queued
+
+	channels, patterns []string // subscribed to
+}
+
+// A shadow is a peer whose replies are kept instead of sent.
+type shadow struct {
+	peer *mini.Peer
+	w    *bufio.Writer
+	buf  bytes.Buffer
 }
 
 func newServer(listen []string) (*server, error) {
-	s := &server{mini: miniredis.NewMiniRedis()}
-	if err := s.mini.Start(); err != nil {
-		return nil, fmt.Errorf("embedded redis: %w", err)
+	s := &server{
+		data:     miniredis.NewMiniRedis(),
+		sessions: map[*mini.Peer]*session{},
+		params: map[string]string{
+			"databases": fmt.Sprint(databasesInRedis), "save": "", "appendonly": "no",
+			"maxmemory": "0", "timeout": "0",
+		},
 	}
-	err := s.mini.Server().Register("CONFIG", func(c *miniserver.Peer, _ string, args []string) {
-		c.WriteStrings([]string{"notify-keyspace-events", keyspaceFlags})
-	})
-	return s, err
+	s.flags.set(keyspaceFlags)
+	for i := range s.shadows {
+		sh := &s.shadows[i]
+		sh.w = bufio.NewWriter(&sh.buf)
+		sh.peer = mini.NewPeer(sh.w)
+	}
+	first, err := s.data.Dial() // starts it, without a listener of its own
+	if err != nil {
+		return nil, err
+	}
+	first.Close()
+	s.srv = s.data.Server()
+	s.srv.SetPreHook(s.hook)
+	if len(listen) == 0 {
+		listen = []string{"127.0.0.1:0"}
+	}
+	for _, addr := range listen {
+		network := "tcp"
+		if strings.HasPrefix(addr, "/") {
+			network = "unix"
+		}
+		l, err := net.Listen(network, addr)
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		s.listeners = append(s.listeners, l)
+		s.accepting.Add(1)
+		go s.accept(l)
+	}
+	return s, nil
 }
 
-func (s *server) addr() string { return s.mini.Addr() }
-func (s *server) close()       { s.mini.Close() }
+func (s *server) accept(l net.Listener) {
+	defer s.accepting.Done()
+	for {
+		conn, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err == nil {
+			s.srv.ServeConn(newAsyncConn(conn))
+		}
+	}
+}
 
-func (s *server) dial() (net.Conn, error) { return net.Dial("tcp", s.mini.Addr()) }
+// addr returns where clients reach the server.
+func (s *server) addr() string {
+	a := s.listeners[0].Addr()
+	if a.Network() == "unix" {
+		return unixPrefix + a.String()
+	}
+	return a.String()
+}
+
+// dial returns a connection that stays within the process.
+func (s *server) dial() (net.Conn, error) {
+	s.sessionMu.RLock()
+	defer s.sessionMu.RUnlock()
+	if s.closed {
+		return nil, net.ErrClosed
+	}
+	client, server := net.Pipe()
+	s.srv.ServeConn(newAsyncConn(server))
+	return client, nil
+}
+
+func (s *server) close() {
+	s.sessionMu.Lock()
+	s.closed = true
+	s.sessionMu.Unlock()
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	s.accepting.Wait()
+	s.data.Close()
+}
+
+// session returns the session of a connection, nil for the peers of scripts
+// and for shadows: those come with a context that they got elsewhere.
+func (s *server) session(c *mini.Peer) *session {
+	s.sessionMu.RLock()
+	ss := s.sessions[c]
+	s.sessionMu.RUnlock()
+	if ss != nil || c.Ctx != nil || s.shadowed(c) {
+		return ss
+	}
+	ss = &session{peer: c}
+	s.sessionMu.Lock()
+	s.sessions[c] = ss
+	s.sessionMu.Unlock()
+	c.OnDisconnect(func() {
+		s.sessionMu.Lock()
+		delete(s.sessions, c)
+		s.sessionMu.Unlock()
+		s.mu.Lock()
+		s.pubsub.drop(ss)
+		s.mu.Unlock()
+	})
+	return ss
+}
+
+func (s *server) shadowed(c *mini.Peer) bool {
+	for i := range s.shadows {
+		if c == s.shadows[i].peer {
+			return true
+		}
+	}
+	return false
+}
+
+// hook sees a command first and reports whether it is done with it.
+func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
+	ss := s.session(c)
+	if ss == nil {
+		return !s.shadowed(c) && s.nested(c, cmd, args)
+	}
+	if ss.pass {
+		return false
+	}
+	if len(ss.channels)+len(ss.patterns) > 0 && !c.Resp3 && s.subscribedOnly(ss, cmd, args) {
+		return true
+	}
+	switch cmd {
+	case "MULTI", "EXEC", "DISCARD", "SELECT":
+		s.control(ss, cmd, args)
+		return true
+	}
+	if ss.multi {
+		s.write(ss, cmd, args)
+		return true
+	}
+	switch cmd {
+	case "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "PUBSUB":
+		s.mu.Lock()
+		s.subscription(ss, cmd, args)
+		s.mu.Unlock()
+	case "PUBLISH":
+		if len(args) != 2 {
+			return false
+		}
+		s.mu.Lock()
+		n := s.pubsub.publish(args[0], args[1])
+		s.mu.Unlock()
+		c.WriteInt(n)
+	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
+		s.mu.Lock()
+		s.scriptDB = ss.db
+		s.native(ss, cmd, args)
+		s.mu.Unlock()
+	case "CONFIG":
+		s.config(c, args)
+	case "COMMAND":
+		c.WriteLen(0)
+	case "CLIENT":
+		if len(args) > 0 && strings.EqualFold(args[0], "SETINFO") {
+			c.WriteOK()
+			break
+		}
+		return false
+	default:
+		if planOf(cmd) == nil {
+			return false
+		}
+		s.write(ss, cmd, args)
+	}
+	return true
+}
+
+// native runs a command of a connection in miniredis.
+func (s *server) native(ss *session, cmd string, args []string) {
+	ss.pass = true
+	s.srv.Dispatch(ss.peer, append([]string{cmd}, args...))
+	ss.pass = false
+}
+
+// run runs a command with the context of c and returns the raw reply. The
+// caller holds mu.
+func (s *server) run(c *mini.Peer, cmd string, args ...string) string {
+	sh := &s.shadows[s.depth]
+	s.depth++
+	sh.buf.Reset()
+	sh.peer.Ctx, sh.peer.Resp3 = c.Ctx, c.Resp3
+	s.srv.Dispatch(sh.peer, append([]string{cmd}, args...))
+	c.Ctx = sh.peer.Ctx // made by the first command of a connection
+	sh.w.Flush()
+	s.depth--
+	return sh.buf.String()
+}
+
+// write runs a command that may cause events, or queues it in a transaction.
+func (s *server) write(ss *session, cmd string, args []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ss.multi {
+		s.queue(ss, cmd, args)
+		return
+	}
+	ss.peer.WriteRaw(s.perform(ss.peer, ss.db, cmd, args))
+}
+
+// nested handles a command of a script; the script's caller holds mu.
+func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
+	switch {
+	case cmd == "SELECT":
+		reply := s.run(c, cmd, args...)
+		if n, err := parseDB(args); err == nil {
+			s.scriptDB = n
+		}
+		c.WriteRaw(reply)
+	case cmd == "PUBLISH" && len(args) == 2:
+		c.WriteInt(s.pubsub.publish(args[0], args[1]))
+	case planOf(cmd) != nil:
+		c.WriteRaw(s.perform(c, s.scriptDB, cmd, args))
+	default:
+		return false
+	}
+	return true
+}
+
+// perform runs a command and publishes its events.
+func (s *server) perform(c *mini.Peer, db int, cmd string, args []string) string {
+	p := planOf(cmd)
+	if p == nil {
+		return s.run(c, cmd, args...)
+	}
+	before, after := p.probes(args)
+	o := outcome{db: db, cmd: cmd, args: args, before: make([]bool, len(before)), after: make([]bool, len(after))}
+	for i, key := range before {
+		o.before[i] = s.run(c, "EXISTS", key) == ":1\r\n"
+	}
+	o.reply = s.run(c, cmd, args...)
+	for i, key := range after {
+		o.after[i] = s.run(c, "EXISTS", key) == ":1\r\n"
+	}
+	s.emit(p.events(o))
+	return o.reply
+}

@@ -30,12 +30,12 @@ type Listener struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	mu       sync.Mutex
-	subs     map[subscription][]intake
-	conn     *redis.PubSub // nil while there is no connection
-	change   chan struct{} // closed when conn changes
-	lastErr  error         // why there is no connection; nil if not yet tried
-	waiting  map[string]chan error
+	mu      sync.Mutex
+	subs    map[subscription][]intake
+	conn    *redis.PubSub // nil while there is no connection
+	change  chan struct{} // closed when conn changes
+	lastErr error         // why there is no connection; nil if not yet tried
+	waiting map[string]chan error
 	pings   int
 }
 
