@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Shows that the daemons work as containers: builds the image if it is not there, starts compose.yaml,
+# waits until every container is healthy, follows the example session from CONFIG_DB down to
+# the ASIC, adds and removes one through CONFIG_DB, restarts each daemon in turn, and removes everything.
+#
+# Usage: scripts/test-compose.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+image=${TAMTAM_IMAGE:=tamtam}
+export TAMTAM_IMAGE TAMTAM_GNMI=${TAMTAM_GNMI:-127.0.0.1:0}
+
+compose() { docker/compose.sh "$@"; }
+redis() { compose exec -T redis redis-cli --raw "$@"; }
+down() { compose down -v >/dev/null 2>&1 || true; }
+fail() {
+	echo "FAILED: $*" >&2
+	compose ps >&2
+	compose logs --tail=20 >&2
+	exit 1
+}
+
+# await WHAT COMMAND...: until the command succeeds, for a minute.
+await() {
+	local what=$1 end=$((SECONDS + 60))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || fail "$what: not within a minute"
+		sleep 0.5
+	done
+	echo "ok   $what"
+}
+healthy() {
+	local name
+	for name in redis syncd orchagent tammgrd mgmtd; do
+		[ "$(docker inspect -f '{{.State.Health.Status}}' "$(compose ps -q $name)")" = healthy ] || return 1
+	done
+}
+feature_active() { [ "$(redis -n 6 hget 'TAM_STATE_FEATURES_TABLE|TAILSTAMPING' op-status)" = ACTIVE ]; }
+session_is() { [ "$(redis -n 6 hget "TAM_STATE_TAILSTAMPING_TABLE|$1" status)" = "$2" ]; }
+asic_has() { [ "$(redis -n 1 eval "return #redis.call('keys', 'ASIC_STATE:SAI_OBJECT_TYPE_$1:*')" 0)" = "$2" ]; }
+
+docker image inspect "$image" >/dev/null 2>&1 || ./scripts/make-image.sh "$image"
+trap down EXIT
+down
+compose up -d >/dev/null 2>&1 || fail "compose up"
+await "every container is healthy" healthy
+await "the feature is active" feature_active
+await "the session of the configuration is active" session_is web active
+await "the ASIC has its rule" asic_has ACL_ENTRY 1
+await "the ASIC has its TAM object" asic_has TAM_INT 1
+
+redis -n 4 hset 'TAM_FLOWGROUP_TABLE|video' id 2 >/dev/null
+redis -n 4 hset 'ACL_RULE|TAM|video' PRIORITY 90 ETHER_TYPE 2048 IP_PROTOCOL 17 >/dev/null
+redis -n 4 hset 'TAM_TAILSTAMPING_TABLE|video' flowgroup video >/dev/null
+await "a session written with redis-cli becomes active" session_is video active
+await "the ASIC has both rules" asic_has ACL_ENTRY 2
+redis -n 4 del 'TAM_TAILSTAMPING_TABLE|video' 'ACL_RULE|TAM|video' 'TAM_FLOWGROUP_TABLE|video' >/dev/null
+await "removed again, the ASIC has one rule" asic_has ACL_ENTRY 1
+
+for daemon in tammgrd orchagent syncd mgmtd redis; do
+	compose restart "$daemon" >/dev/null 2>&1 || fail "restart $daemon"
+	await "after a restart of $daemon all are healthy" healthy
+	await "  and the session is active" session_is web active
+	await "  and the ASIC has its rule" asic_has ACL_ENTRY 1
+done
+echo "all passed"
