@@ -114,8 +114,7 @@ var (
 	tcpFlags = &argKind{label: "<fin,syn,rst,psh,ack,urg>", parse: parseFlags}
 
 	breakoutMode = &argKind{label: "<NxSPEED>", parse: func(text string) (string, error) {
-		text = strings.ToUpper(text)
-		m := breakoutForm.FindStringSubmatch(text)
+		m := breakoutForm.FindStringSubmatch(strings.ToUpper(text))
 		if m == nil {
 			return "", fmt.Errorf("%q is not a breakout mode such as 1x100G, 2x50G or 4x25G", text)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"strings"
 	"time"
 
@@ -29,11 +30,15 @@ func dial(conf Config) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	target := conf.Target
-	if !strings.HasPrefix(target, "unix:") {
-		target = "passthrough:///" + target
+	network, address := "tcp", conf.Target
+	authority := address
+	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address, authority = "unix", socket, "localhost"
 	}
-	conn, err := grpc.NewClient(target,
+	conn, err := grpc.NewClient("passthrough:///"+authority,
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}),
 		grpc.WithTransportCredentials(creds),
 		grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))

@@ -116,7 +116,7 @@ func familyOf(args map[string]string, group tree) (string, error) {
 			its = "ipv6"
 		}
 		if family != "" && family != its {
-			return "", fmt.Errorf("%s %s is not of the family %s that the rest of the command names", word, text, family)
+			return "", fmt.Errorf("address %s of %s is not of the family %s that the rest of the command names", text, word, family)
 		}
 		family = its
 	}

@@ -26,6 +26,7 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		p.runningLinks(interfaces, vlans)
 		p.runningTAM(tam)
 		p.runningInterfaces(interfaces, vlans, tam)
+		p.runningTailStamping(tam)
 		p.line("end")
 	}
 	return &view{data, text}, nil
@@ -44,6 +45,7 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 			p.runningAttached(name, found[0])
 			p.line("!")
 		}
+		p.runningTailStamping(found[0])
 		p.line("end")
 	}
 	return &view{one("openconfig-tam", "tam", found[0]), text}, nil
@@ -65,34 +67,52 @@ func (p *page) runningLinks(interfaces, vlans tree) {
 	}
 }
 
-// runningTAM writes the mode config-tam. Sessions come before "enable", so that
-// the feature starts with all of them.
+// runningTAM writes the mode config-tam up to its features. Flow groups that
+// have an id come before those that will get one.
 func (p *page) runningTAM(tam tree) {
-	p.line("tam")
+	var lines page
 	for _, leaf := range []string{"switch-id", "enterprise-id"} {
 		if v := tam.text("switch", "config", leaf); v != "" {
-			p.line(" %s %s", leaf, v)
+			lines.line(" %s %s", leaf, v)
 		}
 	}
 	for _, e := range tam.sorted("collectors", "collector") {
-		p.line(" collector %s ip %s port %s protocol %s", quote(e.name()), config(e, "ip"), config(e, "port"), config(e, "protocol"))
+		lines.line(" collector %s ip %s port %s protocol %s", quote(e.name()), config(e, "ip"), config(e, "port"), config(e, "protocol"))
 	}
 	for _, e := range tam.sorted("samplers", "sampler") {
-		p.line(" sampler %s rate %s", quote(e.name()), config(e, "sampling-rate"))
+		lines.line(" sampler %s rate %s", quote(e.name()), config(e, "sampling-rate"))
 	}
-	for _, e := range tam.sorted("flowgroups", "flowgroup") {
-		p.line(" flow-group %s%s", quote(e.name()), flowGroupWords(e))
+	groups := tam.sorted("flowgroups", "flowgroup")
+	for _, numbered := range []bool{true, false} {
+		for _, e := range groups {
+			if numbered == (config(e, "id") != "") {
+				lines.line(" flow-group %s%s", quote(e.name()), flowGroupWords(e))
+			}
+		}
 	}
-	p.line(" tail-stamping")
+	p.block("tam", &lines)
+}
+
+// runningTailStamping comes last, so that nothing is stamped before all is said.
+func (p *page) runningTailStamping(tam tree) {
+	var lines page
 	for _, e := range tam.sorted("tailstamping-sessions", "tailstamping-session") {
-		p.line("  session %s flowgroup %s", quote(e.name()), quote(config(e, "flowgroup")))
+		lines.line("  session %s flowgroup %s", quote(e.name()), quote(config(e, "flowgroup")))
 	}
 	for _, f := range tam.items("features", "feature") {
 		if f.name() == "TAILSTAMPING" && f.word("config", "status") == "ACTIVE" {
-			p.line("  enable")
+			lines.line("  enable")
 		}
 	}
-	p.line("!")
+	p.block("tam\n tail-stamping", &lines)
+}
+
+// block writes lines under the command that enters their mode; no lines, no
+// block.
+func (p *page) block(head string, lines *page) {
+	if lines.Len() > 0 {
+		p.line("%s\n%s!", head, lines)
+	}
 }
 
 // flowGroupWords are the options of the command that makes a flow group.

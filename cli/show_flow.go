@@ -25,8 +25,7 @@ func (p *page) fieldsOf(group tree) {
 	if v := config(group, "ip-version"); v != "" {
 		p.field(flowWidth, "   IP Version", v)
 	}
-	attached := group.texts("config", "interfaces")
-	if len(attached) > 0 {
+	if attached := naturally(group.texts("config", "interfaces")); len(attached) > 0 {
 		p.field(flowWidth, "   Ingress Intf", strings.Join(attached, ","))
 	}
 }
@@ -202,7 +201,7 @@ func featureView(features []tree, name string) (*view, error) {
 			p.line("")
 			p.field(14, "Name", name)
 			p.field(14, "Status", featureStatus(f.at("state")))
-			if reason := f.text("state", "reason"); reason != "" {
+			if reason := f.text("state", "reason"); reason != "" && f.word("state", "op-status") != "ACTIVE" {
 				p.field(14, "Reason", reason)
 			}
 			p.line("")
@@ -222,7 +221,7 @@ func (p *page) features(features []tree) {
 	first := true
 	for _, f := range features {
 		reason := f.text("state", "reason")
-		if reason == "" {
+		if reason == "" || f.word("state", "op-status") == "ACTIVE" {
 			continue
 		}
 		if first {

@@ -1,0 +1,468 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/status"
+)
+
+// sent is the latest Set as text: one line for each operation.
+func (s *session) sent() string {
+	var b strings.Builder
+	req := s.server.sets[len(s.server.sets)-1]
+	for _, p := range req.Delete {
+		fmt.Fprintf(&b, "delete %s\n", pathText(p))
+	}
+	for op, list := range map[string][]*gpb.Update{"replace": req.Replace, "update": req.Update} {
+		for _, u := range list {
+			fmt.Fprintf(&b, "%s %s %s\n", op, pathText(u.Path), u.Val.GetJsonIetfVal())
+		}
+	}
+	return b.String()
+}
+
+func TestConfigurationCommands(t *testing.T) {
+	const group = "/openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_236]"
+	for _, tt := range []struct {
+		mode mode
+		line string
+		want string
+	}{
+		{modeTAM, "switch-id 2020", "update /openconfig-tam:tam/switch/config/switch-id 2020\n"},
+		{modeTAM, "no switch-id", "delete /openconfig-tam:tam/switch/config/switch-id\n"},
+		{modeTAM, "no enterprise-id 7", "delete /openconfig-tam:tam/switch/config/enterprise-id\n"},
+		{modeTAM, "collector c1 ip 2001:DB8::0:1 port 9", `update /openconfig-tam:tam/collectors/collector[name=c1] ` +
+			`{"openconfig-tam:config":{"ip":"2001:db8::1","name":"c1","port":9,"protocol":"UDP"},"openconfig-tam:name":"c1"}` + "\n"},
+		{modeTAM, "no collector MOD_Col_m16", "delete /openconfig-tam:tam/collectors/collector[name=MOD_Col_m16]\n"},
+		{modeTAM, "sampler s1 rate 100", `update /openconfig-tam:tam/samplers/sampler[name=s1] ` +
+			`{"openconfig-tam:config":{"name":"s1","sampling-rate":100},"openconfig-tam:name":"s1"}` + "\n"},
+		{modeTAM, "flow-group new protocol tcp dst-l4-port 80-90 src-ip 10.0.0.0/8 tcp-flags ack,syn ethertype ipv4", `update /openconfig-tam:tam/flowgroups/flowgroup[name=new] ` +
+			`{"openconfig-tam:config":{"id":1,"name":"new"},"openconfig-tam:ipv4":{"config":{"protocol":6,"source-address":"10.0.0.0/8"}},` +
+			`"openconfig-tam:l2":{"config":{"ethertype":2048}},"openconfig-tam:name":"new","openconfig-tam:transport":{"config":{"destination-port":"80..90","tcp-flags":["TCP_SYN","TCP_ACK"]}}}` + "\n"},
+		{modeTAM, "flow-group tcp_port_239 dscp 1 src-mac 00:AA:BB:CC:DD:EE", `update /openconfig-tam:tam/flowgroups/flowgroup[name=tcp_port_239] ` +
+			`{"openconfig-tam:config":{"name":"tcp_port_239"},"openconfig-tam:ipv6":{"config":{"dscp":1}},` +
+			`"openconfig-tam:l2":{"config":{"source-mac":"00:aa:bb:cc:dd:ee","source-mac-mask":"ff:ff:ff:ff:ff:ff"}},"openconfig-tam:name":"tcp_port_239"}` + "\n"},
+		{modeTAM, "no flow-group tcp_port_236", "delete " + group + "\n"},
+		{modeTAM, "no flow-group tcp_port_236 src-ip dst-l4-port", "delete " + group + "/ipv4/config/source-address\n" +
+			"delete " + group + "/ipv6/config/source-address\ndelete " + group + "/transport/config/destination-port\n"},
+		{modeTailStamp, "session s flowgroup g", `update /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
+			`{"openconfig-tam:config":{"flowgroup":"g","name":"s"},"openconfig-tam:name":"s"}` + "\n"},
+		{modeTailStamp, "enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
+			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"ACTIVE"},"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
+		{modeTailStamp, "no enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
+			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"INACTIVE"},"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
+		{modeInterface, "flow-group tcp_port_236", "update " + group + `/config/interfaces ["Ethernet4"]` + "\n"},
+		{modeInterface, "no flow-group tcp_port_236", "replace " + group + `/config/interfaces ["Ethernet20"]` + "\n"},
+		{modeInterface, "mtu 1500", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu 1500\n"},
+		{modeInterface, "no mtu", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu\n"},
+		{modeInterface, "shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled false\n"},
+		{modeInterface, "no shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled true\n"},
+		{modeInterface, "channel-group 1", "update /openconfig-interfaces:interfaces/interface[name=PortChannel1]/aggregation/members/member[interface=Ethernet4] " +
+			`{"tamtam-interfaces:config":{"interface":"Ethernet4"},"tamtam-interfaces:interface":"Ethernet4"}` + "\n"},
+		{modeInterface, "no switchport access Vlan", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]/members/member[interface=Ethernet4]\n"},
+		{modeConfig, "interface breakout port Eth2/1 mode 4x25g", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1] " +
+			`{"tamtam-interfaces:config":{"breakout-speed":"SPEED_25GB","index":1,"num-breakouts":4},"tamtam-interfaces:index":1}` + "\n"},
+		{modeConfig, "no interface breakout port Ethernet4", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1]\n"},
+		{modeConfig, "no interface Vlan 10", "delete /tamtam-interfaces:vlans/vlan[vlan-id=10]\n"},
+	} {
+		t.Run(tt.line, func(t *testing.T) {
+			s := newSession(t)
+			s.server.load(t, switchTree)
+			s.mode = tt.mode
+			s.iface = "Ethernet4"
+			s.do(t, tt.line)
+			if diff := cmp.Diff(tt.want, s.sent()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRefusedCommands(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	for _, tt := range []struct {
+		mode       mode
+		line, want string
+	}{
+		{modeTAM, "no collector c9", "%Error: Collector c9 does not exist"},
+		{modeTAM, "no flow-group g9", "%Error: Flow group g9 does not exist"},
+		{modeTAM, "flow-group g src-ip 1.1.1.1 dst-ip ::1", "%Error: Address ::1 of dst-ip is not of the family ipv4 that the rest of the command names"},
+		{modeTailStamp, "no session x", "%Error: Tail-stamping session x does not exist"},
+		{modeConfig, "interface Ethernet99", "%Error: Interface Ethernet99 does not exist"},
+		{modeConfig, "interface Eth9/9", "%Error: No interface has the name or alias Eth9/9"},
+		{modeInterface, "no flow-group tcp_port_239", "%Error: Flow group tcp_port_239 is not attached to Ethernet4"},
+		{modeInterface, "flow-group g9", "%Error: Flow group g9 does not exist"},
+		{modeInterface, "no channel-group", "%Error: Ethernet4 is in no port channel"},
+	} {
+		s.mode, s.iface = tt.mode, "Ethernet4"
+		if got := s.fails(t, tt.line); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.line, got, tt.want)
+		}
+	}
+	s.mode, s.iface = modeInterface, "Vlan10"
+	if got, want := s.fails(t, "mtu 1500"), "%Error: Vlan10 has no mtu: it is for Ethernet and PortChannel"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if len(s.server.sets) > 0 {
+		t.Errorf("refused commands sent %v", s.server.sets)
+	}
+}
+
+func TestServerReasonIsShown(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	s.server.onSet = func(*gpb.SetRequest) error {
+		return status.Error(codes.FailedPrecondition, "flow group tcp_port_236 is in use by tail-stamping session http_236")
+	}
+	s.mode = modeTAM
+	want := "%Error: Flow group tcp_port_236 is in use by tail-stamping session http_236"
+	if got := s.fails(t, "no flow-group tcp_port_236"); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestEnableThatTheSwitchRefuses(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"TAILSTAMPING","state":{"op-status":"UNSUPPORTED","reason":"the ASIC cannot stamp"}}]}}}`)
+	s.mode = modeTailStamp
+	if got, want := s.fails(t, "enable"), "%Error: Tail-stamping is not activated: the ASIC cannot stamp"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestDetachFromTheLastInterfaceWarns(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	s.mode, s.iface = modeInterface, "Ethernet4"
+	s.do(t, "no flow-group tcp_port_236", "interface Ethernet20", "no flow-group tcp_port_236")
+	if want := "%Warning: flow group tcp_port_236 is attached to no interface now: it matches on all of them\n"; s.err.String() != want {
+		t.Errorf("warned %q, want %q", s.err, want)
+	}
+}
+
+// New flow groups get the lowest ids that are free, in a script and outside.
+func TestFlowGroupIDs(t *testing.T) {
+	ids := func(s *session) string {
+		var out []string
+		for _, g := range (tree{s.server.tree}).sorted("tam", "flowgroups", "flowgroup") {
+			out = append(out, g.name()+"="+g.text("config", "id"))
+		}
+		return strings.Join(out, " ")
+	}
+	lines := []string{"configure terminal", "tam", "flow-group b id 2", "flow-group a", "flow-group c", "no flow-group a", "flow-group d", "flow-group b priority 5"}
+	want := "b=2 c=3 d=1"
+	t.Run("one by one", func(t *testing.T) {
+		s := newSession(t)
+		s.do(t, lines...)
+		if got := ids(s); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+	t.Run("script", func(t *testing.T) {
+		s := newSession(t)
+		if err := s.script(t.Context(), "x", strings.NewReader(strings.Join(lines, "\n"))); err != nil {
+			t.Fatal(err)
+		}
+		if got := ids(s); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+	t.Run("somebody else is faster", func(t *testing.T) {
+		s := newSession(t)
+		s.mode = modeTAM
+		first := true
+		s.server.onSet = func(*gpb.SetRequest) error {
+			if !first {
+				return nil
+			}
+			first = false
+			s.server.load(t, `{"tam":{"flowgroups":{"flowgroup":[{"name":"z","config":{"name":"z","id":1}}]}}}`)
+			return status.Error(codes.InvalidArgument, "id 1 is used by flow group z")
+		}
+		s.do(t, "flow-group a")
+		if got, want := ids(s), "a=2 z=1"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// The running configuration, run on an empty switch, makes the same
+// configuration; and so does that switch's.
+func TestRunningConfigurationRoundTrip(t *testing.T) {
+	first := newSession(t)
+	first.server.load(t, switchTree)
+	text := first.do(t, "show running-configuration")
+
+	second := newSession(t)
+	second.server.load(t, `{"interfaces":{"interface":[{"name":"Ethernet4","config":{"name":"Ethernet4"}},{"name":"Ethernet20","config":{"name":"Ethernet20"}}]}}`)
+	file := filepath.Join(t.TempDir(), "running")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.ExecFile(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(text, second.do(t, "show running-configuration")); diff != "" {
+		t.Errorf("running configuration (-first +second):\n%s", diff)
+	}
+	if got := second.Prompt(); got != "sonic# " {
+		t.Errorf("the prompt after it is %q", got)
+	}
+	// On the switch itself it changes nothing.
+	before := first.server.snapshot(t)
+	if err := first.ExecFile(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	text = first.do(t, "show running-configuration")
+	if diff := cmp.Diff(text, second.do(t, "show running-configuration")); diff != "" {
+		t.Errorf("running configuration after its own replay (-first +second):\n%s\nbefore: %s", diff, before)
+	}
+}
+
+func TestScriptStopsAtTheFirstError(t *testing.T) {
+	s := newSession(t)
+	file := filepath.Join(t.TempDir(), "commands")
+	text := "configure terminal\n\n! comment\n  tam\n  switch-id 7\n  switch-id x\n  switch-id 8\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := s.ExecFile(t.Context(), file)
+	want := file + ":6: %Error: \"x\" is not a number from 1 to 4294967295\n    switch-id x\n              ^"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if got, want := s.sent(), "update /openconfig-tam:tam/switch/config/switch-id 7\n"; got != want {
+		t.Errorf("the last Set is %s, want %s", got, want)
+	}
+	if err := s.ExecFile(t.Context(), file+".absent"); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("absent file: %v", err)
+	}
+}
+
+func TestRunReadsInputThatIsNoTerminal(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	s.conf.In = strings.NewReader("show tam switch | include Switch\nexit\nnever\n")
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.out.String(), "Switch ID      : 2020\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	s.finished = false
+	s.conf.In = strings.NewReader("show tam switch | count\nnever\n")
+	if err := s.Run(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "standard input:2: ") {
+		t.Errorf("error %v, want one in line 2", err)
+	}
+}
+
+// fakeConsole types keys and keeps what was written.
+type fakeConsole struct {
+	io.Reader
+	bytes.Buffer
+}
+
+func (c *fakeConsole) Read(b []byte) (int, error) { return c.Reader.Read(b) }
+func (c *fakeConsole) raw() (func(), error)       { return func() {}, nil }
+func (c *fakeConsole) size() (width, height int)  { return 200, 50 }
+
+func TestInteractiveSession(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	hist := filepath.Join(t.TempDir(), "history")
+	s.conf.HistoryFile = hist
+	con := &fakeConsole{Reader: strings.NewReader(
+		"conf\t\r" + // TAB completes
+			"foo\r" + // an error does not end the session
+			"ta?\x15" + // ? helps; Ctrl-U erases
+			"garbage\x03" + // Ctrl-C abandons the line
+			"tam\r" +
+			"flow-group \"a?\" src-\t\x15" + // ? inside quotes is a character, TAB lists choices
+			"do show tam switch | include Ent\r" +
+			"\x1b[A\r" + // the line above again
+			"exit\rexit\rexit\rnever\r")}
+	if err := s.interact(t.Context(), con); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := s.out.String(), "Enterprise ID  : 1234\nEnterprise ID  : 1234\n"; got != want {
+		t.Errorf("output %q, want %q", got, want)
+	}
+	if got, want := s.err.String(), "               ^\n%Error: Invalid input detected at \"^\" marker\n"; got != want {
+		t.Errorf("errors %q, want %q", got, want)
+	}
+	for _, want := range []string{"configure ", "Telemetry and monitoring", "src-ip  src-l4-port  src-mac", "sonic(config-tam)# "} {
+		if !strings.Contains(con.String(), want) {
+			t.Errorf("the terminal does not show %q:\n%q", want, con.String())
+		}
+	}
+	text, err := os.ReadFile(hist)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "configure \nfoo\ntam\ndo show tam switch | include Ent\nexit\n"
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+func TestInteractiveSessionEndsWithItsContext(t *testing.T) {
+	s := newSession(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r, w := io.Pipe()
+	defer w.Close()
+	if err := s.interact(ctx, &fakeConsole{Reader: r}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for _, tt := range []struct {
+		conf Config
+		want string
+	}{
+		{Config{}, "target is empty"},
+		{Config{Target: "localhost"}, "want HOST:PORT"},
+		{Config{Target: "h:1", Insecure: true, SkipVerify: true}, "insecure (cleartext) excludes"},
+		{Config{Target: "h:1", SkipVerify: true, CAFile: "x"}, "skip-verify"},
+		{Config{Target: "h:1", CertFile: "x"}, "belong together"},
+		{Config{Target: "h:1", Password: "x"}, "a password needs a user"},
+		{Config{Target: "h:1", CAFile: "/nonexistent"}, "CA file: open /nonexistent"},
+	} {
+		if _, err := New(tt.conf); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %q", tt.conf, err, tt.want)
+		}
+	}
+}
+
+// certificate makes a self-signed certificate for 127.0.0.1 and writes it as PEM.
+func certificate(t *testing.T) (tls.Certificate, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(1<<33, 0), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
+}
+
+func TestConnections(t *testing.T) {
+	pair, ca := certificate(t)
+	_, otherCA := certificate(t)
+	listen := func(opts ...grpc.ServerOption) (*fakeServer, string) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &fakeServer{tree: map[string]any{}, password: "secret"}
+		f.load(t, switchTree)
+		serve(t, f, l, opts...)
+		return f, l.Addr().String()
+	}
+	_, secure := listen(grpc.Creds(credentials.NewServerTLSFromCert(&pair)))
+	_, clear := listen()
+	for _, tt := range []struct {
+		name string
+		conf Config
+		want string // part of the error; empty: success
+	}{
+		{"verified", Config{Target: secure, CAFile: ca, User: "admin", Password: "secret"}, ""},
+		{"unverified", Config{Target: secure, SkipVerify: true, User: "admin", Password: "secret"}, ""},
+		{"cleartext", Config{Target: clear, Insecure: true, User: "admin", Password: "secret"}, ""},
+		{"bad password", Config{Target: secure, CAFile: ca, User: "admin", Password: "x"}, `he server refuses user "admin": wrong password`},
+		{"unknown CA", Config{Target: secure, CAFile: otherCA}, "not signed by a known CA"},
+		{"wrong name", Config{Target: secure, CAFile: ca, ServerName: "sonic"}, "x509"},
+		{"TLS to cleartext", Config{Target: clear, SkipVerify: true}, "it speaks cleartext (use --insecure)"},
+		{"cleartext to TLS", Config{Target: secure, Insecure: true}, "it may speak TLS (leave out --insecure)"},
+		{"nobody there", Config{Target: "127.0.0.1:1", Insecure: true}, "o answer from the gNMI server at 127.0.0.1:1: "},
+		{"no such socket", Config{Target: "unix:/nonexistent"}, "o answer from the gNMI server at unix:/nonexistent: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			tt.conf.Out = &out
+			s, err := New(tt.conf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			err = s.Exec(t.Context(), "show tam switch | json")
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("%v", err)
+			case tt.want == "" && !json.Valid(out.Bytes()):
+				t.Errorf("not JSON: %s", out.String())
+			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// BenchmarkShow is the time from line to output over a socket.
+func BenchmarkShow(b *testing.B) {
+	socket := filepath.Join(b.TempDir(), "gnmi")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := &fakeServer{tree: map[string]any{}}
+	var v any
+	if err := json.Unmarshal([]byte(switchTree), &v); err != nil {
+		b.Fatal(err)
+	}
+	f.tree = v.(map[string]any)
+	srv := grpc.NewServer()
+	gpb.RegisterGNMIServer(srv, f)
+	go srv.Serve(l)
+	defer srv.Stop()
+	var out bytes.Buffer
+	s, err := New(Config{Target: "unix:" + socket, Out: &out})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for b.Loop() {
+		out.Reset()
+		if err := s.Exec(b.Context(), "show tam tail-stamping sessions http_236"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if !strings.Contains(out.String(), "Stamped Count      : 7600") {
+		b.Fatal(out.String())
+	}
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares text with testdata/NAME.txt.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+func TestShow(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	for name, line := range map[string]string{
+		"switch":               "show tam switch",
+		"summary":              "show tam summary",
+		"collectors":           "show tam collectors",
+		"collector":            "show tam collectors IFA_Col_i19",
+		"samplers":             "show tam samplers",
+		"sampler":              "show tam samplers aggresive",
+		"flow_groups":          "show tam flow-groups",
+		"flow_group":           "show tam flow-groups tcp_port_236",
+		"features":             "show tam features",
+		"feature":              "show tam features tail-stamping",
+		"tail_stamping":        "show tam tail-stamping",
+		"sessions":             "show tam tail-stamping sessions",
+		"session":              "show tam tail-stamping sessions http_236",
+		"session_pending":      "show tam tail-stamping sessions http_239",
+		"interface_status":     "show interface status",
+		"interface_status_one": "show interface status Eth6/1",
+		"interface_counters":   "show interface counters",
+		"interface_breakout":   "show interface breakout",
+		"vlan":                 "show vlan",
+		"acl":                  "show acl",
+		"running":              "show running-configuration",
+		"running_tam":          "show running-configuration tam",
+		"version":              "show version",
+		"session_json":         "show tam tail-stamping sessions http_236 | json",
+	} {
+		t.Run(name, func(t *testing.T) { golden(t, name, s.do(t, line)) })
+	}
+}
+
+// The seed document prints these; blanks at line ends aside they are exact.
+func TestShowAsInTheDesignDocument(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	for line, want := range map[string]string{
+		"show tam tail-stamping": `
+Status             : Active
+Switch ID          : 2020
+
+`,
+		"show tam tail-stamping sessions": `
+Name           Flow Group
+-----------    ----------------
+http_236       tcp_port_236
+http_239       tcp_port_239
+`,
+		"show tam tail-stamping sessions http_236": `
+Session            : http_236
+Flow Group Name    : tcp_port_236
+   SRC IP          : 13.92.96.32
+   DST IP          : 7.72.235.82
+   DST L4 Port     : 236
+`,
+	} {
+		if got := s.do(t, line); !strings.HasPrefix(got, want) {
+			t.Errorf("%s printed %s\nwant it to begin with %s", line, got, want)
+		}
+	}
+}
+
+func TestShowFeatureThatIsRefused(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, `{"tam":{"switch":{"state":{"op-switch-id":5,"switch-id":6,"status":"pending","reason":"takes effect when no TAM feature is active"}},
+	 "features-state":{"feature":[{"feature-ref":"TAILSTAMPING","state":{"op-status":"UNSUPPORTED","reason":"the ASIC cannot stamp"}}]}}}`)
+	golden(t, "refused", s.do(t, "show tam tail-stamping", "show tam features", "show tam features tail-stamping", "show tam switch"))
+}
+
+func TestShowOnAnEmptySwitch(t *testing.T) {
+	s := newSession(t)
+	golden(t, "empty", s.do(t, "show tam switch", "show tam collectors", "show tam flow-groups", "show tam features", "show tam tail-stamping",
+		"show tam tail-stamping sessions", "show tam summary", "show interface status", "show acl", "show vlan", "show running-configuration"))
+	if got := s.fails(t, "show tam collectors c9"); got != "%Error: Collector c9 does not exist" {
+		t.Error(got)
+	}
+}
+
+func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	g := s.grammar[modeExec]
+	for i := range g {
+		if g[i].cmd.show == nil {
+			continue
+		}
+		var line []string
+		for _, e := range g[i].fixed {
+			line = append(line, e.word)
+		}
+		text := strings.Join(line, " ")
+		var v map[string]any
+		if err := json.Unmarshal([]byte(s.do(t, text+" | json")), &v); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		if len(v) == 0 {
+			t.Errorf("%s | json is empty", text)
+		}
+	}
+	if s.err.Len() > 0 {
+		t.Errorf("warnings: %s", s.err)
+	}
+}
+
+func TestPipes(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	for line, want := range map[string]string{
+		"show tam collectors | include TCP":                "MOD_Col_m16        2001:db8::7      7076    TCP\n",
+		"show tam collectors | exclude ^$|IFA|MOD | count": "Count: 2\n",
+		"show tam collectors | begin ^MOD":                 "MOD_Col_m16        2001:db8::7      7076    TCP\n\n",
+		"show tam switch | include Switch ID":              "Switch ID      : 2020\n",
+		`show tam switch | include "Switch ID" | count`:    "Count: 1\n",
+		"show tam switch|count":                            "",
+		"show tam switch |count":                           "Count: 4\n",
+		"show tam switch | json | include op-switch":       "      \"op-switch-id\": 2020,\n",
+	} {
+		if want == "" {
+			s.fails(t, line)
+			continue
+		}
+		if got := s.do(t, line); got != want {
+			t.Errorf("%s:\n%q, want\n%q", line, got, want)
+		}
+	}
+	for line, want := range map[string]string{
+		"show tam switch |":              "a filter is missing",
+		"show tam switch | include (":    "missing closing )",
+		"show tam switch | include":      "expected <expression>",
+		"show tam switch | sort":         "invalid input",
+		"show tam switch | count | json": "json comes first",
+		"configure terminal | json":      "only the output of show commands",
+		"| json":                         "a command is missing",
+	} {
+		if got := s.fails(t, line); !strings.Contains(strings.ToLower(got), strings.ToLower(want)) {
+			t.Errorf("%s: %s\nwant %q", line, got, want)
+		}
+	}
+}
