@@ -380,3 +380,20 @@ func (k Key) objectType() ObjectType {
 func fault(op string, t ObjectType, id AttrID, s Status, reason string) error {
 	return &CallError{Op: op, Type: t, Attr: id, Status: s, Reason: reason}
 }
+
+// CheckFlush checks the attributes of an FDB flush.
+func (v *Validator) CheckFlush(attrs []Attr) error {
+	if v.sw == NullOID {
+		return fault("flush", ObjectTypeFDBFlush, 0, StatusInvalidParameter, "the switch must be created first")
+	}
+	for _, a := range attrs {
+		m := Meta(a.ID)
+		if m == nil || a.ID.ObjectType() != ObjectTypeFDBFlush {
+			return fault("flush", ObjectTypeFDBFlush, a.ID, StatusFailure, "no such attribute of this type")
+		}
+		if err := v.checkValue("flush", m, a.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

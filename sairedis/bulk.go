@@ -1,0 +1,179 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// bulkSize is the number of objects in one bulk request.
+const bulkSize = 1000
+
+// A bulkItem is one object of a bulk request.
+type bulkItem struct {
+	index int // in the caller's list
+	key   sai.Key
+	value string // its attributes, joined
+}
+
+// BulkCreate implements [sai.API]. Objects whose values cannot travel in bulk
+// are created one by one.
+func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	oids, errs := make([]sai.OID, len(objs)), make([]error, len(objs))
+	var items []bulkItem
+	for i, attrs := range objs {
+		value, ok, err := "", true, c.check.CheckCreate(t, attrs)
+		if err == nil {
+			value, ok, err = bulkValue(attrs)
+		}
+		switch {
+		case err != nil:
+			errs[i] = err
+		case !ok || t == sai.ObjectTypeSwitch:
+			oids[i], errs[i] = c.create(ctx, t, attrs)
+		default:
+			items = append(items, bulkItem{index: i, value: value})
+		}
+	}
+	if len(items) == 0 {
+		return oids, errs
+	}
+	vids, err := c.newVIDs(ctx, t, int64(len(items)))
+	for j := range items {
+		if err != nil {
+			errs[items[j].index] = err
+			continue
+		}
+		items[j].key = sai.Obj(t, vids[j])
+	}
+	if err != nil {
+		return oids, errs
+	}
+	c.bulk(ctx, opBulkCreate, t, items, errs, func(it bulkItem) {
+		oids[it.index] = it.key.OID
+		c.check.Created(it.key, objs[it.index])
+	})
+	return oids, errs
+}
+
+func bulkValue(attrs []sai.Attr) (value string, ok bool, err error) {
+	pairs, err := formatAttrs(attrs)
+	if err != nil {
+		return "", false, err
+	}
+	if len(pairs) == 0 {
+		pairs = nullPair
+	}
+	value, ok = joinAttrs(pairs)
+	return value, ok, nil
+}
+
+// BulkRemove implements [sai.API].
+func (c *Client) BulkRemove(ctx context.Context, keys []sai.Key) []error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	errs := make([]error, len(keys))
+	var items []bulkItem
+	for i, k := range keys {
+		if errs[i] = c.checkRemove(k); errs[i] == nil {
+			items = append(items, bulkItem{index: i, key: k})
+		}
+	}
+	if len(items) > 0 {
+		c.bulk(ctx, opBulkRemove, keyType(items[0].key), items, errs, func(it bulkItem) { c.check.Removed(it.key) })
+	}
+	return errs
+}
+
+// BulkSet implements [sai.API].
+func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) []error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	errs := make([]error, len(keys))
+	var items []bulkItem
+	for i, k := range keys {
+		value, ok, err := "", true, c.check.CheckSet(k, attrs[i])
+		if err == nil {
+			value, ok, err = bulkValue(attrs[i : i+1])
+		}
+		switch {
+		case err != nil:
+			errs[i] = err
+		case !ok:
+			errs[i] = c.set(ctx, k, attrs[i])
+		default:
+			items = append(items, bulkItem{index: i, key: k, value: value})
+		}
+	}
+	if len(items) > 0 {
+		c.bulk(ctx, opBulkSet, keyType(items[0].key), items, errs, func(it bulkItem) { c.check.Changed(it.key, attrs[it.index]) })
+	}
+	return errs
+}
+
+func keyType(k sai.Key) sai.ObjectType {
+	if k.Entry != nil {
+		return k.Entry.EntryType()
+	}
+	return k.Type
+}
+
+// bulk sends items, bulkSize at a time, puts each item's error into errs and
+// calls done for each that succeeded.
+func (c *Client) bulk(ctx context.Context, op string, t sai.ObjectType, items []bulkItem, errs []error, done func(bulkItem)) {
+	for len(items) > 0 {
+		n := min(len(items), bulkSize)
+		c.bulkOne(ctx, op, t, items[:n], errs, done)
+		items = items[n:]
+	}
+}
+
+func (c *Client) bulkOne(ctx context.Context, op string, t sai.ObjectType, items []bulkItem, errs []error, done func(bulkItem)) {
+	fields := make([]swss.Pair, len(items))
+	for i, it := range items {
+		_, id, _ := strings.Cut(sai.FormatKey(it.key), ":")
+		fields[i] = swss.Pair{Field: id, Value: it.value}
+	}
+	c.rec.bulk(op, t, fields)
+	_, answers, err := c.do(ctx, message{key: fmt.Sprintf("%s:%d", t, len(items)), op: op, fields: fields}, opResponse)
+	if err == nil && len(answers) != len(items) {
+		err = fmt.Errorf("sairedis: answer to %s of %s has %d statuses, want %d", op, t, len(answers), len(items))
+	}
+	for i, it := range items {
+		if err != nil {
+			errs[it.index] = err
+			continue
+		}
+		s, ok := sai.LookupStatus(answers[i].Field)
+		if !ok {
+			errs[it.index] = fmt.Errorf("sairedis: answer to %s of %s has the unknown status %.80q", op, t, answers[i].Field)
+			continue
+		}
+		if s == sai.StatusSuccess {
+			done(it)
+			continue
+		}
+		c.rec.line("E", s.String())
+		errs[it.index] = statusError(op, t, s)
+	}
+}
+
+func (r *recorder) bulk(op string, t sai.ObjectType, fields []swss.Pair) {
+	if r == nil {
+		return
+	}
+	letter := map[string]string{opBulkCreate: "C", opBulkRemove: "R", opBulkSet: "S"}[op]
+	words := []string{t.String()}
+	for _, f := range fields {
+		words = append(words, "", f.Field)
+		if f.Value != "" {
+			words = append(words, f.Value)
+		}
+	}
+	r.line(letter, words...)
+}

@@ -1,0 +1,297 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// ClientOptions of a [Client].
+type ClientOptions struct {
+	Timeout  time.Duration    // how long to wait for an answer; 0 means 60 s
+	Recorder io.Writer        // every call as in SONiC's sairedis.rec; nil records nothing
+	Now      func() time.Time // the time in the recording; nil means wall time
+	Logger   *slog.Logger     // nil discards
+}
+
+// A Client is the SAI API over ASIC_DB: it checks each call as libsairedis
+// does, so that nothing reaches syncd that would stop it, gives new objects
+// their virtual ids, and waits for syncd's answer. One request is outstanding
+// at a time; calls are safe for concurrent use.
+//
+// When an answer stays out, nobody knows what the ASIC did: that call and all
+// later ones then fail with an error without a [sai.Status], and orchagent has
+// to start anew with a new Client.
+type Client struct {
+	asic    *swss.DB
+	timeout time.Duration
+	log     *slog.Logger
+	rec     *recorder
+
+	mu     sync.Mutex
+	check  *sai.Validator
+	broken error // why the ASIC's state is unknown
+}
+
+var _ sai.API = (*Client)(nil)
+
+// NewClient returns a client. It throws away answers that an earlier client
+// left unread.
+func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client, error) {
+	c := &Client{
+		asic: r.DB(swss.ASICDB), timeout: opts.Timeout, log: opts.Logger,
+		rec: newRecorder(opts.Recorder, opts.Now), check: sai.NewValidator(),
+	}
+	if c.timeout == 0 {
+		c.timeout = 60 * time.Second
+	}
+	if c.log == nil {
+		c.log = slog.New(slog.DiscardHandler)
+	}
+	if err := c.asic.Client().Del(ctx, responseList).Err(); err != nil {
+		return nil, fmt.Errorf("sairedis: drain %s: %w", responseList, err)
+	}
+	return c, nil
+}
+
+// InitView tells syncd that a new view of the ASIC's state begins. Objects
+// known from before are forgotten.
+func (c *Client) InitView(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.check = sai.NewValidator()
+	return c.notify(ctx, initView)
+}
+
+// ApplyView makes syncd bring the ASIC to the view made since InitView.
+func (c *Client) ApplyView(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.notify(ctx, applyView)
+}
+
+func (c *Client) notify(ctx context.Context, what string) error {
+	c.rec.line("a", what)
+	status, _, err := c.do(ctx, message{key: what, op: opNotify}, opNotify)
+	if err != nil {
+		return err
+	}
+	c.rec.line("A", status.String())
+	return statusError(opNotify, 0, status)
+}
+
+// statusError returns what syncd answered as an error.
+func statusError(op string, t sai.ObjectType, s sai.Status) error {
+	if s == sai.StatusSuccess {
+		return nil
+	}
+	return &sai.CallError{Op: op, Type: t, Status: s, Reason: "answered by syncd"}
+}
+
+// Create implements [sai.API].
+func (c *Client) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.check.CheckCreate(t, attrs); err != nil {
+		return 0, err
+	}
+	return c.create(ctx, t, attrs)
+}
+
+func (c *Client) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	if c.broken != nil {
+		return 0, c.broken
+	}
+	vid := SwitchVID
+	if t != sai.ObjectTypeSwitch {
+		vids, err := c.newVIDs(ctx, t, 1)
+		if err != nil {
+			return 0, err
+		}
+		vid = vids[0]
+	}
+	if err := c.createKey(ctx, sai.Obj(t, vid), attrs); err != nil {
+		return 0, err
+	}
+	return vid, nil
+}
+
+// newVIDs takes n new virtual ids.
+func (c *Client) newVIDs(ctx context.Context, t sai.ObjectType, n int64) ([]sai.OID, error) {
+	var last int64
+	var err error
+	if n == 1 {
+		last, err = c.asic.Client().Incr(ctx, vidCounter).Result()
+	} else {
+		last, err = c.asic.Client().IncrBy(ctx, vidCounter, n).Result()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sairedis: %s: %w", vidCounter, err)
+	}
+	vids := make([]sai.OID, n)
+	for i := range vids {
+		if vids[i], err = newVID(t, last-n+1+int64(i)); err != nil {
+			return nil, err
+		}
+	}
+	return vids, nil
+}
+
+func (c *Client) createKey(ctx context.Context, k sai.Key, attrs []sai.Attr) error {
+	pairs, err := formatAttrs(attrs)
+	if err != nil {
+		return err
+	}
+	key := sai.FormatKey(k)
+	c.rec.attrs("c", key, pairs)
+	if len(pairs) == 0 {
+		pairs = nullPair
+	}
+	if err := c.change(ctx, message{key: key, op: opCreate, fields: pairs}, k.Type); err != nil {
+		return err
+	}
+	c.check.Created(k, attrs)
+	return nil
+}
+
+// change does a request that is answered by a status alone.
+func (c *Client) change(ctx context.Context, req message, t sai.ObjectType) error {
+	status, _, err := c.do(ctx, req, opResponse)
+	if err != nil {
+		return err
+	}
+	if status != sai.StatusSuccess {
+		c.rec.line("E", status.String())
+	}
+	return statusError(req.op, t, status)
+}
+
+// CreateEntry implements [sai.API].
+func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.check.CheckCreateEntry(e, attrs); err != nil {
+		return err
+	}
+	return c.createKey(ctx, sai.EntryKey(e), attrs)
+}
+
+// Remove implements [sai.API]. The switch cannot be removed: a stock syncd
+// stops when asked to.
+func (c *Client) Remove(ctx context.Context, k sai.Key) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.checkRemove(k); err != nil {
+		return err
+	}
+	return c.remove(ctx, k)
+}
+
+func (c *Client) checkRemove(k sai.Key) error {
+	if k.Entry == nil && k.Type == sai.ObjectTypeSwitch {
+		return &sai.CallError{Op: opRemove, Type: k.Type, Status: sai.StatusNotImplemented, Reason: "syncd cannot remove the switch"}
+	}
+	return c.check.CheckRemove(k)
+}
+
+func (c *Client) remove(ctx context.Context, k sai.Key) error {
+	key := sai.FormatKey(k)
+	c.rec.line("r", key)
+	if err := c.change(ctx, message{key: key, op: opRemove}, k.Type); err != nil {
+		return err
+	}
+	c.check.Removed(k)
+	return nil
+}
+
+// Set implements [sai.API].
+func (c *Client) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.check.CheckSet(k, a); err != nil {
+		return err
+	}
+	return c.set(ctx, k, a)
+}
+
+func (c *Client) set(ctx context.Context, k sai.Key, a sai.Attr) error {
+	pairs, err := formatAttrs([]sai.Attr{a})
+	if err != nil {
+		return err
+	}
+	key := sai.FormatKey(k)
+	c.rec.attrs("s", key, pairs)
+	if err := c.change(ctx, message{key: key, op: opSet, fields: pairs}, k.Type); err != nil {
+		return err
+	}
+	c.check.Changed(k, a)
+	return nil
+}
+
+// Get implements [sai.API].
+func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.check.CheckGet(k, want); err != nil {
+		return nil, err
+	}
+	pairs, err := formatAttrs(want)
+	if err != nil {
+		return nil, err
+	}
+	key := sai.FormatKey(k)
+	c.rec.attrs("g", key, pairs)
+	status, fields, err := c.do(ctx, message{key: key, op: opGet, fields: pairs}, opResponse)
+	if err != nil {
+		return nil, err
+	}
+	c.rec.attrs("G", status.String(), fields)
+	parse := sai.ParseValue
+	switch status {
+	case sai.StatusSuccess:
+	case sai.StatusBufferOverflow:
+		parse = sai.ParseCount
+	default:
+		return nil, statusError(opGet, k.Type, status)
+	}
+	got, err := c.parseGot(want, fields, parse)
+	if err != nil {
+		return nil, fmt.Errorf("sairedis: answer to get %s: %w", key, err)
+	}
+	return got, statusError(opGet, k.Type, status)
+}
+
+// parseGot reads what a get returned, and notes the objects it tells of.
+func (c *Client) parseGot(want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error)) ([]sai.Attr, error) {
+	if len(fields) != len(want) {
+		return nil, fmt.Errorf("%d attributes, want %d", len(fields), len(want))
+	}
+	got := make([]sai.Attr, len(want))
+	for i, f := range fields {
+		a, err := parseAttr(want[i].ID.ObjectType(), f, parse)
+		if err != nil {
+			return nil, noStatus{err}
+		}
+		if a.ID != want[i].ID {
+			return nil, fmt.Errorf("%s where %s was asked for", a.ID, want[i].ID)
+		}
+		got[i] = a
+		sai.References(a.Value, func(vid sai.OID) {
+			if t, ok := VIDType(vid); ok {
+				c.check.Found(sai.Obj(t, vid))
+			}
+		})
+	}
+	return got, nil
+}
+
+// noStatus hides the status of an error: it was not the ASIC that gave it.
+type noStatus struct{ err error }
+
+func (n noStatus) Error() string { return n.err.Error() }

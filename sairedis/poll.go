@@ -1,0 +1,115 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// Words of FLEX_COUNTER_DB.
+const (
+	FieldPollInterval = "POLL_INTERVAL"       // milliseconds
+	FieldStatsMode    = "STATS_MODE"          // StatsModeRead or StatsModeReadAndClear
+	FieldStatus       = "FLEX_COUNTER_STATUS" // "enable" or "disable"
+
+	FieldPortCounters = "PORT_COUNTER_ID_LIST"
+	FieldACLCounters  = "ACL_COUNTER_ATTR_ID_LIST"
+
+	StatsModeRead         = "STATS_MODE_READ"
+	StatsModeReadAndClear = "STATS_MODE_READ_AND_CLEAR"
+
+	flexTable = "FLEX_COUNTER_TABLE"
+	flexGroup = "FLEX_COUNTER_GROUP_TABLE"
+)
+
+// pollSize is the number of objects in one start_poll or stop_poll.
+const pollSize = 1000
+
+// A CounterGroup is how often, and whether, the counters of a group are read.
+type CounterGroup struct {
+	Interval time.Duration // 0 leaves it as it is; whole milliseconds
+	Mode     string        // "" leaves it as it is
+	Enabled  *bool         // nil leaves it as it is
+}
+
+// SetCounterGroup makes or changes a flex counter group.
+func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGroup) error {
+	var fields []swss.Pair
+	if g.Interval != 0 {
+		fields = append(fields, swss.Pair{Field: FieldPollInterval, Value: strconv.FormatInt(g.Interval.Milliseconds(), 10)})
+	}
+	if g.Mode != "" {
+		fields = append(fields, swss.Pair{Field: FieldStatsMode, Value: g.Mode})
+	}
+	if g.Enabled != nil {
+		word := "disable"
+		if *g.Enabled {
+			word = "enable"
+		}
+		fields = append(fields, swss.Pair{Field: FieldStatus, Value: word})
+	}
+	if len(fields) == 0 {
+		return nil // no fields would mean removal
+	}
+	return c.flex(ctx, message{key: group, op: opSetGroup, fields: fields})
+}
+
+// DelCounterGroup removes a flex counter group.
+func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
+	return c.flex(ctx, message{key: group, op: opDelGroup})
+}
+
+// StartPoll has syncd read counters of objects into COUNTERS_DB at the group's
+// interval. field is one of the ..._ID_LIST words; ids are the names of the
+// statistics or, for a field of attributes, of the attributes.
+func (c *Client) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
+	if err := c.checkPolled(opStartPoll, objs); err != nil {
+		return err
+	}
+	return c.poll(ctx, opStartPoll, group, []swss.Pair{{Field: field, Value: strings.Join(ids, ",")}}, objs)
+}
+
+// StopPoll ends what StartPoll began. The rows of COUNTERS_DB stay: deleting
+// them is the caller's duty.
+func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) error {
+	return c.poll(ctx, opStopPoll, group, nil, objs)
+}
+
+// checkPolled refuses unknown objects, which would stop a stock syncd.
+func (c *Client) checkPolled(op string, objs []sai.OID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range objs {
+		if _, ok := c.check.TypeOf(o); !ok {
+			return fmt.Errorf("sairedis: %s: object %s does not exist: %w", op, o, sai.StatusInvalidParameter)
+		}
+	}
+	return nil
+}
+
+func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair, objs []sai.OID) error {
+	for len(objs) > 0 {
+		n := min(len(objs), pollSize)
+		ids := make([]string, n)
+		for i, o := range objs[:n] {
+			ids[i] = o.String()
+		}
+		objs = objs[n:]
+		if err := c.flex(ctx, message{key: group + ":" + strings.Join(ids, ","), op: op, fields: fields}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Client) flex(ctx context.Context, req message) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rec.attrs("p", req.op+"|"+req.key, req.fields)
+	return c.change(ctx, req, 0)
+}

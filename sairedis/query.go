@@ -1,0 +1,202 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// Stats implements [sai.API].
+func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fields, err := c.stats(ctx, opGetStats, k, ids)
+	if err != nil {
+		return nil, err
+	}
+	if len(fields) != len(ids) {
+		return nil, fmt.Errorf("sairedis: answer to %s %s: %d values, want %d", opGetStats, k, len(fields), len(ids))
+	}
+	values := make([]uint64, len(ids))
+	for i, f := range fields {
+		n, err := strconv.ParseUint(f.Value, 10, 64)
+		if err != nil || f.Field != ids[i].String() {
+			return nil, fmt.Errorf("sairedis: answer to %s %s: %s=%.40q, want a number for %s", opGetStats, k, f.Field, f.Value, ids[i])
+		}
+		values[i] = n
+	}
+	return values, nil
+}
+
+// ClearStats implements [sai.API].
+func (c *Client) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.stats(ctx, opClearStats, k, ids)
+	return err
+}
+
+func (c *Client) stats(ctx context.Context, op string, k sai.Key, ids []sai.StatID) ([]swss.Pair, error) {
+	if err := c.check.CheckStats(k, ids); err != nil {
+		return nil, err
+	}
+	fields := make([]swss.Pair, len(ids))
+	for i, id := range ids {
+		fields[i].Field = id.String()
+	}
+	return c.query(ctx, message{key: sai.FormatKey(k), op: op, fields: fields}, opResponse, k.Type)
+}
+
+// query does a request whose answer has fields.
+func (c *Client) query(ctx context.Context, req message, answer string, t sai.ObjectType) ([]swss.Pair, error) {
+	c.rec.attrs("q", req.op+"|"+req.key, req.fields)
+	status, fields, err := c.do(ctx, req, answer)
+	if err != nil {
+		return nil, err
+	}
+	c.rec.attrs("Q", req.op+"|"+status.String(), fields)
+	return fields, statusError(req.op, t, status)
+}
+
+// FlushFDB implements [sai.API].
+func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.check.CheckFlush(attrs); err != nil {
+		return err
+	}
+	pairs, err := formatAttrs(attrs)
+	if err != nil {
+		return err
+	}
+	key := sai.FormatKey(sai.Obj(sai.ObjectTypeFDBFlush, SwitchVID))
+	c.rec.attrs("f", key, pairs)
+	status, _, err := c.do(ctx, message{key: key, op: opFlush, fields: pairs}, opFlush+"response")
+	if err != nil {
+		return err
+	}
+	c.rec.line("F", status.String())
+	return statusError(opFlush, sai.ObjectTypeFDBFlush, status)
+}
+
+// ask does a query on the switch: an object type and one more field.
+func (c *Client) ask(ctx context.Context, op, answer string, t sai.ObjectType, fields ...swss.Pair) (map[string]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	got, err := c.query(ctx, message{key: SwitchVID.String(), op: op, fields: fields}, answer, t)
+	return swss.ToFieldValues(got), err
+}
+
+func typeField(t sai.ObjectType) swss.Pair { return swss.Pair{Field: "OBJECT_TYPE", Value: t.String()} }
+
+// known refuses queries about what stock metadata does not have: they would
+// stop syncd.
+func known(op string, t sai.ObjectType, id sai.AttrID) error {
+	if sai.ObjectMeta(t) == nil || id != 0 && sai.Meta(id) == nil {
+		return &sai.CallError{Op: op, Type: t, Attr: id, Status: sai.StatusInvalidParameter, Reason: "unknown to SAI's metadata"}
+	}
+	return nil
+}
+
+// AttrCapability implements [sai.API].
+func (c *Client) AttrCapability(ctx context.Context, id sai.AttrID) (sai.Capability, error) {
+	t := id.ObjectType()
+	if err := known(opAttrQuery, t, id); err != nil {
+		return sai.Capability{}, err
+	}
+	got, err := c.ask(ctx, opAttrQuery, "attribute_capability_response", t, typeField(t), swss.Pair{Field: "ATTR_ID", Value: id.String()})
+	return sai.Capability{
+		Create: got["CREATE_IMPLEMENTED"] == "true", Set: got["SET_IMPLEMENTED"] == "true", Get: got["GET_IMPLEMENTED"] == "true",
+	}, err
+}
+
+// maxEnumValues is the room offered in capability queries.
+const maxEnumValues = 512
+
+// EnumCapability implements [sai.API].
+func (c *Client) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enum, error) {
+	t := id.ObjectType()
+	if err := known(opEnumQuery, t, id); err != nil {
+		return nil, err
+	}
+	got, err := c.ask(ctx, opEnumQuery, "attr_enum_values_capability_response", t, typeField(t),
+		swss.Pair{Field: "ATTR_ID", Value: id.String()}, swss.Pair{Field: "LIST_SIZE", Value: strconv.Itoa(maxEnumValues)})
+	if err != nil {
+		return nil, err
+	}
+	values, err := numbers(got["ENUM_CAPABILITIES"])
+	if err != nil {
+		return nil, fmt.Errorf("sairedis: enum capability of %s: %w", id, err)
+	}
+	list := make([]sai.Enum, len(values))
+	for i, n := range values {
+		list[i] = sai.Enum(n)
+	}
+	return list, nil
+}
+
+// numbers reads "1,2,3,"; SONiC leaves a comma at the end.
+func numbers(text string) ([]int64, error) {
+	var list []int64
+	for w := range strings.SplitSeq(strings.TrimSuffix(text, ","), ",") {
+		if w == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(w, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%.40q is no number", w)
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// StatsCapability implements [sai.API].
+func (c *Client) StatsCapability(ctx context.Context, t sai.ObjectType) ([]sai.StatID, error) {
+	if err := known(opStatsQuery, t, 0); err != nil {
+		return nil, err
+	}
+	got, err := c.ask(ctx, opStatsQuery, "stats_capability_response", t, typeField(t),
+		swss.Pair{Field: "LIST_SIZE", Value: strconv.Itoa(maxEnumValues)})
+	if err != nil {
+		return nil, err
+	}
+	values, err := numbers(got["STAT_ENUM"])
+	if err != nil {
+		return nil, fmt.Errorf("sairedis: statistics of %s: %w", t, err)
+	}
+	list := make([]sai.StatID, len(values))
+	for i, n := range values {
+		list[i] = sai.StatID(uint64(t)<<32 | uint64(uint32(n)))
+	}
+	return list, nil
+}
+
+// Availability implements [sai.API].
+func (c *Client) Availability(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
+	if err := known(opAvailQuery, t, 0); err != nil {
+		return 0, err
+	}
+	for _, a := range attrs {
+		if sai.Meta(a.ID) == nil || a.ID.ObjectType() != t {
+			return 0, &sai.CallError{Op: opAvailQuery, Type: t, Attr: a.ID, Status: sai.StatusInvalidParameter, Reason: "no such attribute of this type"}
+		}
+	}
+	pairs, err := formatAttrs(attrs)
+	if err != nil {
+		return 0, err
+	}
+	got, err := c.ask(ctx, opAvailQuery, "object_type_get_availability_response", t, append(pairs, typeField(t))...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(got["OBJECT_COUNT"], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("sairedis: availability of %s: OBJECT_COUNT=%.40q is no number", t, got["OBJECT_COUNT"])
+	}
+	return n, nil
+}

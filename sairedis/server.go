@@ -1,0 +1,203 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// ServerOptions of a [Server].
+type ServerOptions struct {
+	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a
+	// restarted orchagent keeps the ASIC running; without it they are answered
+	// and otherwise ignored.
+	TempView bool
+	Logger   *slog.Logger // nil discards
+}
+
+// A Server is syncd: it takes requests from ASIC_DB, translates virtual to
+// real object ids, calls the backend, and keeps in ASIC_DB what a restart
+// needs. No request stops it: what would stop SONiC's syncd is answered with
+// an error and logged.
+//
+// Two things differ from SONiC's syncd on purpose: rows are written before, in
+// one transaction with, the answer; and a get does not write what it read into
+// ASIC_STATE, which therefore holds configuration alone.
+type Server struct {
+	redis   *swss.Redis
+	asic    *swss.DB
+	backend sai.API
+	opts    ServerOptions
+	log     *slog.Logger
+
+	mu    sync.Mutex // held while a request is processed or counters are read
+	ids   *idMap
+	view  *view // the view being made, nil outside INIT_VIEW..APPLY_VIEW
+	first bool  // INIT_VIEW of an empty ASIC_DB: the view is made directly
+	flex  *flexCounters
+	ready bool // state was read from ASIC_DB
+
+	late []sai.Notification // about objects that were not yet known
+	nmu  sync.Mutex         // guards late
+}
+
+// NewServer returns a server in front of a backend that has no switch yet.
+func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
+	s := &Server{
+		redis: r, asic: r.DB(swss.ASICDB), backend: backend, opts: opts, log: opts.Logger,
+		ids: newIDMap(), flex: newFlexCounters(),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	return s
+}
+
+// idle is how long the server waits for a message before it looks at the queue
+// anyway: a request whose PUBLISH was lost waits no longer.
+const idle = time.Second
+
+// Serve answers requests until ctx ends (then it returns nil) or RESTARTQUERY
+// asks it to stop (then [ErrShutdown]). First it brings the backend to the
+// state that ASIC_DB holds. While Redis is away it waits.
+func (s *Server) Serve(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := s.serve(ctx)
+		if errors.Is(err, ErrShutdown) || ctx.Err() != nil {
+			break
+		}
+		s.log.Error("syncd: " + err.Error())
+		select {
+		case <-ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return ErrShutdown
+}
+
+// serve works on one connection to Redis.
+func (s *Server) serve(ctx context.Context) error {
+	flexDB := s.redis.DB(swss.FlexCounterDB)
+	conn := s.asic.Client().Subscribe(ctx, requestChan, restartQuery, flexChannel(flexDB, flexTable), flexChannel(flexDB, flexGroup))
+	defer conn.Close()
+	if _, err := conn.Receive(ctx); err != nil {
+		return err
+	}
+	if err := s.load(ctx); err != nil {
+		return err
+	}
+	for {
+		if err := s.drain(ctx); err != nil {
+			return err
+		}
+		msg, err := conn.ReceiveTimeout(ctx, idle)
+		if m, ok := msg.(*redis.Message); ok && m.Channel == restartQuery {
+			s.log.Info("syncd: asked to shut down", "query", m.Payload)
+			return ErrShutdown
+		}
+		var timeout interface{ Timeout() bool }
+		if err != nil && (ctx.Err() != nil || !errors.As(err, &timeout) || !timeout.Timeout()) {
+			return err
+		}
+	}
+}
+
+// load reads ASIC_DB once and brings the backend to its state.
+func (s *Server) load(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ready {
+		return nil
+	}
+	if err := s.replay(ctx); err != nil {
+		return err
+	}
+	if err := s.loadFlex(ctx); err != nil {
+		return err
+	}
+	s.ready = true
+	return nil
+}
+
+// popSize is the number of requests taken at once.
+const popSize = 128
+
+// drain answers all queued requests.
+func (s *Server) drain(ctx context.Context) error {
+	if err := s.popFlex(ctx); err != nil {
+		return err
+	}
+	for {
+		words, err := s.asic.Client().RPopCount(ctx, requestList, 3*popSize).Result()
+		if errors.Is(err, redis.Nil) || err == nil && len(words) == 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for len(words) > 0 {
+			n := min(3, len(words))
+			if err := s.answer(ctx, words[:n]); err != nil {
+				return err
+			}
+			words = words[n:]
+		}
+	}
+}
+
+// answer processes one request and commits its outcome.
+func (s *Server) answer(ctx context.Context, words []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	res := s.process(ctx, words)
+	if err := s.commit(ctx, res); err != nil {
+		return err
+	}
+	s.notifyLate(ctx)
+	return nil
+}
+
+// A result is the outcome of a request: what to write, and the answer.
+type result struct {
+	status sai.Status
+	op     string // of the answer
+	fields []swss.Pair
+	writes []func(redis.Pipeliner)
+}
+
+func (r *result) write(f func(redis.Pipeliner)) { r.writes = append(r.writes, f) }
+
+// commit writes the rows and sends the answer, as one transaction. As the
+// backend has changed already, it tries until it succeeds.
+func (s *Server) commit(ctx context.Context, r *result) error {
+	m := message{key: r.status.String(), op: r.op, fields: r.fields}
+	for {
+		_, err := s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
+			for _, w := range r.writes {
+				w(p)
+			}
+			p.LPush(ctx, responseList, m.key, m.body(), m.opcode())
+			p.Publish(ctx, responseChan, payload)
+			return nil
+		})
+		if err == nil {
+			return nil
+		}
+		s.log.Error("syncd: write of a request's outcome: " + err.Error())
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
