@@ -212,22 +212,20 @@ func attachFlowGroup(ctx context.Context, c *call) error {
 	if !found[0].exists() {
 		return fmt.Errorf("flow group %s does not exist", name)
 	}
-	path := flowGroupPath(name, "config", "interfaces")
 	if !c.no {
-		return c.sh.client.set(ctx, change{path: path, value: []string{c.sh.iface}})
+		return c.sh.client.set(ctx, change{path: flowGroupPath(name, "config", "interfaces"), value: []string{c.sh.iface}})
 	}
 	attached := found[0].texts("config", "interfaces")
-	rest := slices.DeleteFunc(slices.Clone(attached), func(i string) bool { return i == c.sh.iface })
-	switch {
-	case len(rest) == len(attached):
+	if !slices.Contains(attached, c.sh.iface) {
 		return fmt.Errorf("flow group %s is not attached to %s", name, c.sh.iface)
-	case len(rest) > 0:
-		return c.sh.client.set(ctx, change{path: path, value: rest, replace: true})
 	}
-	if err := c.sh.client.set(ctx, change{path: path}); err != nil {
+	one := flowGroupPath(name, "config", keyed{"interfaces", ".", c.sh.iface})
+	if err := c.sh.client.set(ctx, change{path: one}); err != nil {
 		return err
 	}
-	c.sh.warn("flow group %s is attached to no interface now: it matches on all of them", name)
+	if len(attached) == 1 {
+		c.sh.warn("flow group %s is attached to no interface now: it matches on all of them", name)
+	}
 	return nil
 }
 

@@ -150,14 +150,18 @@ func find(v any, elems []*gpb.PathElem) []any {
 	var out []any
 	l, _ := below.([]any)
 	for _, entry := range l {
-		if matchesKeys(entry.(map[string]any), e.Key) {
+		if matchesKeys(entry, e.Key) {
 			out = append(out, find(entry, elems[1:])...)
 		}
 	}
 	return out
 }
 
-func matchesKeys(entry map[string]any, keys map[string]string) bool {
+func matchesKeys(e any, keys map[string]string) bool {
+	if value, one := keys["."]; one {
+		return e == any(value)
+	}
+	entry := e.(map[string]any)
 	for k, v := range keys {
 		if v != "*" && (tree{entry}).text(k) != v {
 			return false
@@ -204,7 +208,7 @@ func remove(m map[string]any, elems []*gpb.PathElem) {
 	}
 	l, _ := m[name].([]any)
 	m[name] = slices.DeleteFunc(l, func(entry any) bool {
-		hit := matchesKeys(entry.(map[string]any), e.Key)
+		hit := matchesKeys(entry, e.Key)
 		if hit && len(elems) > 1 {
 			remove(entry.(map[string]any), elems[1:])
 			return false

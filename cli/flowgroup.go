@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -34,6 +35,7 @@ func matches() []match {
 		{"dscp", "DSCP", number(0, 63), "DSCP", "ip", "dscp", ""},
 		{"hop-limit", "Hop limit, of IPv4 the TTL", number(0, 255), "Hop Limit", "ip", "hop-limit", ""},
 		{"ttl", "The same as hop-limit", number(0, 255), "", "ip", "hop-limit", ""},
+		{"flow-label", "IPv6 flow label", number(0, 1<<20-1), "Flow Label", "ipv6", "source-flow-label", ""},
 		{"src-l4-port", "Source port or range", portMatch, "SRC Port", "transport", "source-port", ""},
 		{"dst-l4-port", "Destination port or range", portMatch, "DST L4 Port", "transport", "destination-port", ""},
 		{"tcp-flags", "TCP flags that are set", tcpFlags, "TCP Flags", "transport", "tcp-flags", ""},
@@ -106,6 +108,12 @@ func (m match) read(group tree) string {
 // the flow group as it is: of the family that an address or ip-version names.
 func familyOf(args map[string]string, group tree) (string, error) {
 	family := args["ip-version"]
+	if args["flow-label"] != "" {
+		if family == "ipv4" {
+			return "", errors.New("IPv4 has no flow-label")
+		}
+		family = "ipv6"
+	}
 	for _, word := range []string{"src-ip", "dst-ip"} {
 		text := args[word]
 		if text == "" {

@@ -75,7 +75,7 @@ func TestConfigurationCommands(t *testing.T) {
 		{modeTailStamp, "no enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
 			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"INACTIVE"},"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
 		{modeInterface, "flow-group tcp_port_236", "update " + group + `/config/interfaces ["Ethernet4"]` + "\n"},
-		{modeInterface, "no flow-group tcp_port_236", "replace " + group + `/config/interfaces ["Ethernet20"]` + "\n"},
+		{modeInterface, "no flow-group tcp_port_236", "delete " + group + "/config/interfaces[.=Ethernet4]\n"},
 		{modeInterface, "mtu 1500", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu 1500\n"},
 		{modeInterface, "no mtu", "delete /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/mtu\n"},
 		{modeInterface, "shutdown", "update /openconfig-interfaces:interfaces/interface[name=Ethernet4]/config/enabled false\n"},
