@@ -107,9 +107,11 @@ func (m *Merge) fill(i int) {
 
 // hold copies p, whose data its reader will overwrite.
 func (m *Merge) hold(p Packet) *held {
-	h := &held{}
+	var h *held
 	if n := len(m.free); n > 0 {
 		h, m.free = m.free[n-1], m.free[:n-1]
+	} else {
+		h = new(held)
 	}
 	h.data = append(h.data[:0], p.Data...)
 	h.packet = p
