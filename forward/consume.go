@@ -1,0 +1,58 @@
+package forward
+
+import (
+	"context"
+	"fmt"
+
+	"tamtam/orch"
+	"tamtam/swss"
+)
+
+// Consume hands the rows of a table to f, the whole row as it now is, or nil
+// when it is gone. words are those of the state table that tells about them;
+// rows whose outcome nobody tells have none.
+func Consume(d *orch.Daemon, db swss.DBName, table string, words orch.Reporting, f func(key string, fields swss.FieldValues)) {
+	src := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, d.Redis().DB(db), table) }
+	words.None = true // the book tells
+	d.Consume(src, table, orch.HandlerFunc(func(_ context.Context, tasks []orch.Task) []error {
+		for _, t := range tasks {
+			if t.Op == orch.Del {
+				f(t.Key, nil)
+				continue
+			}
+			f(t.Key, t.Fields)
+		}
+		return make([]error, len(tasks))
+	}), words)
+}
+
+// Settle calls f when all rows that came in were handed out, if due says that
+// there is something to do. It is registered after the tables. When f fails it
+// is called again, once Redis answers.
+func Settle(d *orch.Daemon, name string, due func() bool, f func(ctx context.Context) error) {
+	src := func(*swss.Listener) swss.Source { return settler{name, due} }
+	d.Consume(src, name, orch.Each(func(ctx context.Context, _ orch.Task) error {
+		if !due() {
+			return nil
+		}
+		if err := f(ctx); err != nil {
+			return fmt.Errorf("%w: %w", swss.ErrUnavailable, err)
+		}
+		return nil
+	}), orch.Reporting{None: true})
+}
+
+// settler is the source of one task for as long as it is due.
+type settler struct {
+	name string
+	due  func() bool
+}
+
+func (s settler) Name() string { return s.name }
+
+func (s settler) Pops(context.Context) ([]swss.KeyOpFieldsValues, error) {
+	if !s.due() {
+		return nil, nil
+	}
+	return []swss.KeyOpFieldsValues{{Key: "changes", Op: swss.OpSet}}, nil
+}

@@ -1,0 +1,87 @@
+package forward
+
+import (
+	"context"
+	_ "embed" // the script
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"tamtam/swss"
+)
+
+//go:embed update.lua
+var updateText string
+
+// updateBatch is how many rows one script updates.
+const updateBatch = 128
+
+// set hands rows to the table's consumer. Rows that only gain and change
+// fields go as SONiC's producers send them; those that lose some need more.
+func (b *Book) set(ctx context.Context, table string, keys []string) error {
+	db := b.d.Redis().DB(swss.ApplDB)
+	var plain []swss.Row
+	var losing []string
+	for _, key := range keys {
+		e := b.appl[Row{table, key}]
+		if len(lost(e)) > 0 {
+			losing = append(losing, key)
+			continue
+		}
+		plain = append(plain, swss.Row{Key: key, Fields: swss.Pairs(e.want)})
+	}
+	if len(plain) > 0 {
+		if err := swss.NewProducerState(db, table).SetMany(ctx, plain); err != nil {
+			return err
+		}
+	}
+	if len(losing) == 0 {
+		return nil
+	}
+	var calls []swss.Call
+	for chunk := range slices.Chunk(losing, updateBatch) {
+		c := swss.Call{
+			Keys: []string{
+				fmt.Sprintf("%s_CHANNEL@%d", table, db.ID()), table + "_KEY_SET",
+				table + db.Separator(), "_" + table + db.Separator(),
+			},
+			Args: []any{"G"},
+		}
+		for _, key := range chunk {
+			c.Keys = append(c.Keys, key)
+			c.Args = appendUpdate(c.Args, b.appl[Row{table, key}])
+		}
+		calls = append(calls, c)
+	}
+	_, err := db.RunMany(ctx, swss.NewScript(updateText), calls)
+	if err != nil {
+		return &swss.Error{DB: db.Name(), Op: "update " + table, Err: err}
+	}
+	return nil
+}
+
+// lost lists the fields that the row has and should not have, sorted.
+func lost(e *applRow) []string {
+	var out []string
+	for f := range e.have {
+		if _, ok := e.want[f]; !ok {
+			out = append(out, f)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func appendUpdate(args []any, e *applRow) []any {
+	gone := lost(e)
+	args = append(args, strconv.Itoa(len(gone)))
+	for _, f := range gone {
+		args = append(args, f)
+	}
+	args = append(args, strconv.Itoa(len(e.want)))
+	for _, f := range slices.Sorted(maps.Keys(e.want)) {
+		args = append(args, f, e.want[f])
+	}
+	return args
+}

@@ -1,0 +1,286 @@
+package tammgr
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/forward"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// typeRow is a row of ACL_TABLE_TYPE.
+type typeRow struct {
+	typ schema.ACLTableType
+	err error
+}
+
+func (m *Manager) aclType(key string, fields swss.FieldValues) {
+	delete(m.types, key)
+	if fields != nil {
+		typ, err := schema.ParseACLTableType(key, fields)
+		m.types[key] = &typeRow{typ, err}
+	}
+	m.mark(kindType, key)
+}
+
+func (m *Manager) settleType(key string) {
+	appl := forward.Row{Table: schema.AppACLTableType, Key: key}
+	state := forward.Row{Table: schema.StateACLTableType, Key: key}
+	switch row := m.types[key]; {
+	case row == nil:
+		m.book.Drop(appl)
+		m.book.Forget(state)
+	case row.err != nil:
+		m.book.Drop(appl)
+		m.book.Tell(state, schema.StatusFailed, schema.Reason(row.err))
+	default:
+		m.book.Forward(appl, row.typ.Fields(), state)
+	}
+	m.markAll(kindTable, m.tablesOfType[key])
+}
+
+// tableType finds a table type; the reason says why there is none.
+func (m *Manager) tableType(name string) (typ schema.ACLTableType, reason string) {
+	if typ, ok := schema.BuiltinACLType(name); ok {
+		return typ, ""
+	}
+	switch row := m.types[name]; {
+	case row == nil:
+		return typ, fmt.Sprintf("ACL table type %q does not exist", name)
+	case row.err != nil:
+		return typ, fmt.Sprintf("ACL table type %q is not valid: %s", name, schema.Reason(row.err))
+	default:
+		return row.typ, ""
+	}
+}
+
+// tableRow is a row of ACL_TABLE.
+type tableRow struct {
+	table schema.ACLTable
+	err   error
+}
+
+func (m *Manager) aclTable(key string, fields swss.FieldValues) {
+	if old := m.tables[key]; old != nil {
+		m.tablesOfType.remove(old.table.Type, key)
+		for _, p := range old.table.Ports {
+			m.tablesOfPort.remove(p, key)
+		}
+		delete(m.tables, key)
+	}
+	if fields != nil {
+		table, err := schema.ParseACLTable(key, fields)
+		m.tables[key] = &tableRow{table, err}
+		m.tablesOfType.add(table.Type, key)
+		for _, p := range table.Ports {
+			m.tablesOfPort.add(p, key)
+		}
+	}
+	m.mark(kindTable, key)
+}
+
+// table finds an ACL table. The table of flow groups is there when nobody
+// configured it.
+func (m *Manager) table(key string) *tableRow {
+	if row := m.tables[key]; row != nil || key != schema.TAMTable {
+		return row
+	}
+	return &tableRow{table: schema.ImplicitTAMTable()}
+}
+
+// needsTAM says whether the implicit table TAM has a reason to be.
+func (m *Manager) needsTAM() bool {
+	return len(m.rulesOfTable[schema.TAMTable]) > 0 || len(m.sessions) > 0
+}
+
+func (m *Manager) settleTable(key string) {
+	appl := forward.Row{Table: schema.AppACLTable, Key: key}
+	state := forward.Row{Table: schema.StateACLTable, Key: key}
+	row := m.table(key)
+	if m.tables[key] == nil && !m.needsTAM() {
+		row = nil
+	}
+	m.markAll(kindRule, m.rulesOfTable[key])
+	m.markAll(kindGroup, m.groupsOfTable[key])
+	if row == nil {
+		m.book.Drop(appl)
+		m.book.Forget(state)
+		return
+	}
+	_, missing := m.tableType(row.table.Type)
+	switch {
+	case row.err != nil:
+		m.book.Drop(appl)
+		m.book.Tell(state, schema.ACLInactive, schema.Reason(row.err))
+	case missing != "":
+		m.book.Drop(appl)
+		m.book.Tell(state, schema.ACLPendingCreation, missing)
+	case row.table.Type == schema.ACLTypeControlPlane:
+		m.book.Drop(appl)
+		m.book.Tell(state, schema.ACLActive, "a control plane ACL is kept out of the ASIC")
+	default:
+		// A port that does not exist is bound when it appears, as in SONiC.
+		t := row.table
+		t.Ports, _ = m.ports.resolveAll(t.Ports)
+		m.book.Forward(appl, t.Fields(), state)
+	}
+}
+
+// usableTable finds the type of a table whose rules can be applied; the reason
+// says why they cannot.
+func (m *Manager) usableTable(key string) (typ schema.ACLTableType, reason string) {
+	row := m.table(key)
+	if row == nil {
+		return typ, fmt.Sprintf("ACL table %q does not exist", key)
+	}
+	if row.err != nil {
+		return typ, fmt.Sprintf("ACL table %q is not valid: %s", key, schema.Reason(row.err))
+	}
+	typ, reason = m.tableType(row.table.Type)
+	if reason != "" {
+		reason = fmt.Sprintf("ACL table %q: %s", key, reason)
+	}
+	return typ, reason
+}
+
+// ruleRow is a row of ACL_RULE.
+type ruleRow struct {
+	key    schema.ACLRuleKey
+	fields swss.FieldValues
+	ports  []string // as written
+	usable bool     // forwarded
+	reason string   // why it is not
+}
+
+func (m *Manager) aclRule(key string, fields swss.FieldValues) {
+	k, ok := schema.ParseACLRuleKey(key)
+	row := m.rules[key]
+	switch {
+	case row == nil && fields != nil:
+		row = &ruleRow{key: k}
+		m.rules[key] = row
+		if ok {
+			m.rulesOfTable.add(k.Table, key)
+		}
+	case row != nil && fields == nil:
+		m.forgetPorts(row)
+		m.rulesOfTable.remove(k.Table, key)
+		delete(m.rules, key)
+	}
+	if row != nil {
+		row.fields = fields
+	}
+	m.mark(kindRule, key)
+	m.checkTAM(k.Table)
+}
+
+// checkTAM has the implicit table TAM looked at when it comes or goes.
+func (m *Manager) checkTAM(table string) {
+	appl := forward.Row{Table: schema.AppACLTable, Key: schema.TAMTable}
+	if table == schema.TAMTable && m.tables[schema.TAMTable] == nil && m.needsTAM() != (m.book.Have(appl) != nil) {
+		m.mark(kindTable, schema.TAMTable)
+	}
+}
+
+func (m *Manager) settleRule(key string) {
+	row := m.rules[key]
+	k, ok := schema.ParseACLRuleKey(key)
+	appl := forward.Row{Table: schema.AppACLRule, Key: k.Appl()}
+	state := forward.Row{Table: schema.StateACLRule, Key: key}
+	if ok && m.groups[k.Rule] != nil && m.groups[k.Rule].group.Table == k.Table {
+		m.mark(kindGroup, k.Rule)
+	}
+	if row == nil {
+		m.book.Drop(appl)
+		m.book.Forget(state)
+		return
+	}
+	rule, status, reason := m.checkedRule(key, row)
+	row.usable, row.reason = status == "", reason
+	switch status {
+	case "":
+		m.book.Forward(appl, rule.Fields(), state)
+	default:
+		m.book.Drop(appl)
+		m.book.Tell(state, status, reason)
+	}
+}
+
+// checkedRule returns the rule to forward, or a status and the reason why it
+// cannot be.
+func (m *Manager) checkedRule(key string, row *ruleRow) (rule schema.ACLRule, status, reason string) {
+	m.forgetPorts(row)
+	if _, ok := schema.ParseACLRuleKey(key); !ok {
+		_, err := schema.ParseACLRule(schema.ACLTableType{Name: schema.ACLTypeTAM}, key, nil)
+		return rule, schema.ACLInactive, schema.Reason(err)
+	}
+	typ, reason := m.usableTable(row.key.Table)
+	if reason != "" {
+		return rule, schema.ACLPendingCreation, reason
+	}
+	rule, err := schema.ParseACLRule(typ, key, row.fields)
+	if err != nil {
+		return rule, schema.ACLInactive, schema.Reason(err)
+	}
+	m.notePorts(row, rule)
+	var missing []string
+	for i := range rule.Matches {
+		var lost []string
+		rule.Matches[i].Ports, lost = m.ports.resolveAll(rule.Matches[i].Ports)
+		missing = append(missing, lost...)
+	}
+	for i, a := range rule.Actions {
+		rule.Actions[i].Redirect = m.resolveRedirect(a.Redirect)
+	}
+	if len(missing) > 0 {
+		return rule, schema.ACLPendingCreation, missingPorts(missing)
+	}
+	if typ.Name == schema.ACLTypeControlPlane {
+		return rule, schema.ACLActive, "a control plane ACL is kept out of the ASIC"
+	}
+	return rule, "", ""
+}
+
+func missingPorts(names []string) string {
+	parts := make([]string, len(names))
+	for i, n := range names {
+		parts[i] = fmt.Sprintf("port %q does not exist", n)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (m *Manager) resolveRedirect(r schema.Redirect) schema.Redirect {
+	r.Name, _ = m.ports.resolve(r.Name)
+	r.NextHops = slices.Clone(r.NextHops)
+	for i, h := range r.NextHops {
+		r.NextHops[i].Interface, _ = m.ports.resolve(h.Interface)
+	}
+	return r
+}
+
+// notePorts enters the names of ports that the rule is written with.
+func (m *Manager) notePorts(row *ruleRow, rule schema.ACLRule) {
+	for _, match := range rule.Matches {
+		row.ports = append(row.ports, match.Ports...)
+	}
+	for _, a := range rule.Actions {
+		if a.Redirect.Name != "" {
+			row.ports = append(row.ports, a.Redirect.Name)
+		}
+		for _, h := range a.Redirect.NextHops {
+			row.ports = append(row.ports, h.Interface)
+		}
+	}
+	for _, p := range row.ports {
+		m.rulesOfPort.add(p, row.key.Config())
+	}
+}
+
+func (m *Manager) forgetPorts(row *ruleRow) {
+	for _, p := range row.ports {
+		m.rulesOfPort.remove(p, row.key.Config())
+	}
+	row.ports = nil
+}

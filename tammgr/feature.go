@@ -1,0 +1,174 @@
+package tammgr
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/forward"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// settleFeature decides whether a feature is active: it is asked for and the
+// switch can do it.
+func (m *Manager) settleFeature(key string) {
+	appl := forward.Row{Table: schema.AppTAMFeature, Key: key}
+	state := forward.Row{Table: schema.StateTAMFeature, Key: key}
+	fields, ok := m.plain[kindFeature][key]
+	want := false
+	if !ok {
+		m.book.Forget(state)
+	} else if f, err := schema.ParseFeature(key, fields); err != nil {
+		status := schema.FeatureInactive
+		if !slices.Contains(schema.Features(), key) {
+			status = schema.FeatureUnsupported
+		}
+		m.book.Tell(state, status, schema.Reason(err))
+	} else if !f.Active {
+		m.book.Tell(state, schema.FeatureInactive, "")
+	} else {
+		want = m.supported(key, state)
+	}
+	_, was := m.active[key]
+	if want {
+		m.book.Forward(appl, schema.Feature{Name: key, Active: true}.Fields(), state)
+		m.active[key] = struct{}{}
+	} else {
+		m.book.Drop(appl)
+		delete(m.active, key)
+	}
+	m.mark(kindSwitch, schema.TAMGlobalKey)
+	if key == schema.FeatureTailStamping && was != want {
+		for s := range m.sessions {
+			m.mark(kindSession, s)
+		}
+	}
+}
+
+// supported says whether the switch can do a feature; if not, it tells why.
+func (m *Manager) supported(feature string, state forward.Row) bool {
+	known := false
+	for _, f := range schema.Features() {
+		known = known || m.caps[schema.CapabilityField(f)] != ""
+	}
+	switch can := m.caps[schema.CapabilityField(feature)]; {
+	case can == "true":
+		return true
+	case !known:
+		m.book.Tell(state, schema.FeatureInactive, "waiting for orchagent to say what the switch can do")
+	case can == "":
+		m.book.Tell(state, schema.FeatureUnsupported, "the switch does not offer "+feature)
+	default:
+		reason := m.caps[schema.CapabilityReasonField(feature)]
+		m.book.Tell(state, schema.FeatureUnsupported, cmp.Or(reason, "the switch cannot do "+feature))
+	}
+	return false
+}
+
+// tamSwitch takes the switch's configured ids.
+func (m *Manager) tamSwitch(key string, fields swss.FieldValues) {
+	if key == schema.TAMGlobalKey {
+		m.sw = fields
+		m.mark(kindSwitch, key)
+		return
+	}
+	state := forward.Row{Table: schema.StateTAMSwitch, Key: key}
+	if fields == nil {
+		m.book.Forget(state)
+	} else {
+		_, err := schema.ParseTAMSwitch(key, fields)
+		m.book.Tell(state, schema.StatusFailed, schema.Reason(err))
+	}
+	m.mark(kindSwitch, schema.TAMGlobalKey)
+}
+
+// settleSwitch decides about the ids in use: what is configured, else what the
+// MAC address gives. While a feature is active those in use stay.
+func (m *Manager) settleSwitch(string) {
+	appl := forward.Row{Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey}
+	state := forward.Row{Table: schema.StateTAMSwitch, Key: schema.TAMGlobalKey}
+	want, reason, err := m.wantedIDs()
+	status := schema.StatusActive
+	if err != nil {
+		status, reason = schema.StatusFailed, schema.Reason(err)
+	} else if reason != "" {
+		status = schema.StatusPending
+	}
+	if features := m.latching(); len(features) > 0 {
+		old, err := schema.ParseTAMSwitchInUse(schema.TAMGlobalKey, m.book.Have(appl))
+		if err == nil {
+			var changes []string
+			want, changes = latch(old, want)
+			if len(changes) > 0 && status == schema.StatusActive {
+				status = schema.StatusPending
+				reason = fmt.Sprintf("%s takes effect when no TAM feature is active (active: %s)",
+					strings.Join(changes, " and "), strings.Join(features, ", "))
+			}
+		}
+	}
+	if fields := want.Fields(); len(fields) > 0 {
+		m.book.Keep(appl, fields)
+	} else {
+		m.book.Drop(appl)
+	}
+	m.book.Tell(state, status, reason)
+}
+
+// wantedIDs returns the ids that hold while no feature is active, and a reason
+// where one is missing.
+func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err error) {
+	var s schema.TAMSwitch
+	if m.sw != nil {
+		s, err = schema.ParseTAMSwitch(schema.TAMGlobalKey, m.sw)
+		if err != nil {
+			s = schema.TAMSwitch{} // an invalid row counts for nothing
+		}
+	}
+	mac := m.meta.MAC
+	if mac.IsZero() {
+		mac = m.FallbackMAC
+	}
+	low := uint32(mac.Low16())
+	known := !mac.IsZero()
+	want.SwitchID, want.HasSwitchID = cmp.Or(s.SwitchID, low), s.SwitchID != 0 || known
+	want.EnterpriseID, want.HasEnterpriseID = cmp.Or(s.EnterpriseID, low), s.EnterpriseID != 0 || known
+	if !want.HasSwitchID {
+		reason = "switch-id is not set, and DEVICE_METADATA|localhost has no mac to take it from"
+		if m.metaErr != nil {
+			reason = "switch-id is not set, and DEVICE_METADATA|localhost is not valid: " + schema.Reason(m.metaErr)
+		}
+	}
+	return want, reason, err
+}
+
+// latching lists the features that were active before and stay it, sorted.
+func (m *Manager) latching() []string {
+	var out []string
+	for _, f := range slices.Sorted(maps.Keys(m.active)) {
+		if m.book.Have(forward.Row{Table: schema.AppTAMFeature, Key: f}) != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// latch keeps the ids that are in use and says which were to change.
+func latch(old, want schema.TAMSwitchInUse) (schema.TAMSwitchInUse, []string) {
+	var changes []string
+	if old.HasSwitchID {
+		if want.HasSwitchID && want.SwitchID != old.SwitchID {
+			changes = append(changes, fmt.Sprintf("switch-id %d (in use: %d)", want.SwitchID, old.SwitchID))
+		}
+		want.SwitchID, want.HasSwitchID = old.SwitchID, true
+	}
+	if old.HasEnterpriseID {
+		if want.HasEnterpriseID && want.EnterpriseID != old.EnterpriseID {
+			changes = append(changes, fmt.Sprintf("enterprise-id %d (in use: %d)", want.EnterpriseID, old.EnterpriseID))
+		}
+		want.EnterpriseID, want.HasEnterpriseID = old.EnterpriseID, true
+	}
+	return want, changes
+}

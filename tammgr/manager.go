@@ -1,0 +1,259 @@
+package tammgr
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tamtam/forward"
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A kind of rows, in the order of settling.
+type kind uint8
+
+const (
+	kindFeature kind = iota
+	kindSwitch
+	kindCollector
+	kindSampler
+	kindType
+	kindTable
+	kindRule
+	kindGroup
+	kindSession
+	kindCount
+)
+
+// set is a set of keys.
+type set map[string]struct{}
+
+// A Manager holds the rows of TAM and ACLs. It lives on its daemon.
+type Manager struct {
+	// FallbackMAC gives the default ids where DEVICE_METADATA has no mac; zero:
+	// there are none then. It is set before the daemon's first step.
+	FallbackMAC schema.MAC
+
+	book    *forward.Book
+	started bool
+	dirty   [kindCount]set
+	settle  [kindCount]func(key string)
+
+	meta     schema.DeviceMetadata
+	metaErr  error
+	caps     swss.FieldValues // SWITCH_TABLE:switch; nil: not there
+	sw       swss.FieldValues // TAM_SWITCH_TABLE|global; nil: not there
+	ports    ports
+	plain    [kindCount]map[string]swss.FieldValues // features, collectors, samplers
+	active   set                                    // features wanted in APPL_DB
+	types    map[string]*typeRow
+	tables   map[string]*tableRow
+	rules    map[string]*ruleRow // by CONFIG_DB key
+	groups   map[string]*groupRow
+	sessions map[string]*sessionRow
+
+	tablesOfType    index
+	rulesOfTable    index // rows of any validity
+	groupsOfTable   index
+	sessionsOfGroup index
+	tablesOfPort    index // by name as written
+	rulesOfPort     index // by name as written
+	claims          map[uint32]set
+	claimsChanged   map[uint32]struct{}
+	winner          map[uint32]string
+}
+
+// index holds the keys that refer to a name.
+type index map[string]set
+
+func (x index) add(name, key string) {
+	if x[name] == nil {
+		x[name] = set{}
+	}
+	x[name][key] = struct{}{}
+}
+
+func (x index) remove(name, key string) {
+	delete(x[name], key)
+	if len(x[name]) == 0 {
+		delete(x, name)
+	}
+}
+
+// New registers the manager on its daemon.
+func New(d *orch.Daemon) *Manager {
+	m := &Manager{
+		book: forward.New(d,
+			forward.Table{Appl: schema.AppTAMSwitch, State: schema.StateTAMSwitch},
+			forward.Table{Appl: schema.AppTAMCollector, State: schema.StateTAMCollector},
+			forward.Table{Appl: schema.AppTAMSampler, State: schema.StateTAMSampler},
+			forward.Table{Appl: schema.AppACLTableType, State: schema.StateACLTableType},
+			forward.Table{Appl: schema.AppACLTable, State: schema.StateACLTable},
+			forward.Table{Appl: schema.AppACLRule, State: schema.StateACLRule},
+			forward.Table{State: schema.StateTAMFlowGroup},
+			forward.Table{Appl: schema.AppTAMFeature, State: schema.StateTAMFeature},
+			forward.Table{Appl: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp},
+		),
+		ports: newPorts(), active: set{},
+		types: map[string]*typeRow{}, tables: map[string]*tableRow{}, rules: map[string]*ruleRow{},
+		groups: map[string]*groupRow{}, sessions: map[string]*sessionRow{},
+		tablesOfType: index{}, rulesOfTable: index{}, groupsOfTable: index{}, sessionsOfGroup: index{},
+		tablesOfPort: index{}, rulesOfPort: index{},
+		claims: map[uint32]set{}, claimsChanged: map[uint32]struct{}{},
+	}
+	for k := range kindCount {
+		m.dirty[k], m.plain[k] = set{}, map[string]swss.FieldValues{}
+	}
+	m.settle = [kindCount]func(string){
+		kindFeature: m.settleFeature, kindSwitch: m.settleSwitch,
+		kindCollector: m.settleCollector, kindSampler: m.settleSampler,
+		kindType: m.settleType, kindTable: m.settleTable, kindRule: m.settleRule,
+		kindGroup: m.settleGroup, kindSession: m.settleSession,
+	}
+	m.mark(kindSwitch, schema.TAMGlobalKey)
+	m.consume(d)
+	return m
+}
+
+// consume registers the tables. The order does not matter: nothing is decided
+// before all that is there has come in.
+func (m *Manager) consume(d *orch.Daemon) {
+	aclWords := orch.Words{
+		Active: schema.ACLActive, Pending: schema.ACLPendingCreation, Removing: schema.ACLPendingRemoval, Failed: schema.ACLInactive,
+	}
+	featureWords := orch.Words{
+		Field: schema.FieldOpStatus, Active: schema.FeatureActive, Pending: schema.FeatureInactive, Failed: schema.FeatureUnsupported,
+	}
+	for _, t := range []struct {
+		table, state string
+		words        orch.Words
+		f            func(key string, fields swss.FieldValues)
+	}{
+		{schema.CfgDeviceMetadata, "", orch.Words{}, m.metadata},
+		{schema.CfgPort, "", orch.Words{}, m.port},
+		{schema.CfgPortChannel, "", orch.Words{}, m.portChannel},
+		{schema.CfgACLTableType, schema.StateACLTableType, orch.Words{}, m.aclType},
+		{schema.CfgACLTable, schema.StateACLTable, aclWords, m.aclTable},
+		{schema.CfgACLRule, schema.StateACLRule, aclWords, m.aclRule},
+		{schema.CfgTAMSwitch, schema.StateTAMSwitch, orch.Words{}, m.tamSwitch},
+		{schema.CfgTAMCollector, schema.StateTAMCollector, orch.Words{}, m.plainRow(kindCollector)},
+		{schema.CfgTAMSampler, schema.StateTAMSampler, orch.Words{}, m.plainRow(kindSampler)},
+		{schema.CfgTAMFeature, schema.StateTAMFeature, featureWords, m.plainRow(kindFeature)},
+		{schema.CfgTAMFlowGroup, schema.StateTAMFlowGroup, orch.Words{}, m.flowGroup},
+		{schema.CfgTAMTailStamp, schema.StateTAMTailStamp, orch.Words{}, m.session},
+	} {
+		forward.Consume(d, swss.ConfigDB, t.table, orch.Reporting{StateTable: t.state, Words: t.words}, t.f)
+	}
+	forward.Consume(d, swss.ApplDB, schema.AppSwitch, orch.Reporting{}, m.capabilities)
+	forward.Settle(d, "tammgr", m.due, m.flush)
+}
+
+func (m *Manager) mark(k kind, key string) { m.dirty[k][key] = struct{}{} }
+
+func (m *Manager) markAll(k kind, keys set) { maps.Copy(m.dirty[k], keys) }
+
+// due says whether there is something to settle.
+func (m *Manager) due() bool {
+	if !m.started || len(m.claimsChanged) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(m.dirty[:], func(s set) bool { return len(s) > 0 })
+}
+
+// flush decides about every row that changed or depends on one that did, and
+// writes what follows.
+func (m *Manager) flush(ctx context.Context) error {
+	if err := m.book.Load(ctx); err != nil {
+		return err
+	}
+	m.winner = map[uint32]string{}
+	for id := range m.claimsChanged {
+		m.markAll(kindGroup, m.claims[id])
+	}
+	for k := range kindCount {
+		// Settling a row marks rows of later kinds only.
+		for key := range m.dirty[k] {
+			m.settle[k](key)
+		}
+	}
+	if err := m.book.Flush(ctx); err != nil {
+		return err
+	}
+	for k := range kindCount {
+		clear(m.dirty[k])
+	}
+	clear(m.claimsChanged)
+	m.started = true
+	return nil
+}
+
+// metadata takes the MAC address that default ids come from.
+func (m *Manager) metadata(key string, fields swss.FieldValues) {
+	if key != schema.MetadataKey {
+		return
+	}
+	m.meta, m.metaErr = schema.ParseDeviceMetadata(key, fields)
+	m.mark(kindSwitch, schema.TAMGlobalKey)
+}
+
+// capabilities takes what orchagent says about the switch.
+func (m *Manager) capabilities(key string, fields swss.FieldValues) {
+	if key != "switch" {
+		return
+	}
+	m.caps = fields
+	for f := range m.plain[kindFeature] {
+		m.mark(kindFeature, f)
+	}
+}
+
+// plainRow takes rows on which nothing else depends.
+func (m *Manager) plainRow(k kind) func(string, swss.FieldValues) {
+	return func(key string, fields swss.FieldValues) {
+		if fields == nil {
+			delete(m.plain[k], key)
+		} else {
+			m.plain[k][key] = fields
+		}
+		m.mark(k, key)
+	}
+}
+
+func (m *Manager) settleCollector(key string) {
+	appl := forward.Row{Table: schema.AppTAMCollector, Key: key}
+	state := forward.Row{Table: schema.StateTAMCollector, Key: key}
+	fields, ok := m.plain[kindCollector][key]
+	if !ok {
+		m.book.Drop(appl)
+		m.book.Forget(state)
+		return
+	}
+	c, err := schema.ParseCollector(key, fields)
+	m.keep(appl, c.Fields, state, err)
+}
+
+func (m *Manager) settleSampler(key string) {
+	appl := forward.Row{Table: schema.AppTAMSampler, Key: key}
+	state := forward.Row{Table: schema.StateTAMSampler, Key: key}
+	fields, ok := m.plain[kindSampler][key]
+	if !ok {
+		m.book.Drop(appl)
+		m.book.Forget(state)
+		return
+	}
+	s, err := schema.ParseSampler(key, fields)
+	m.keep(appl, s.Fields, state, err)
+}
+
+// keep wants a row that nothing but its own fields decides about.
+func (m *Manager) keep(appl forward.Row, fields func() map[string]string, state forward.Row, err error) {
+	if err != nil {
+		m.book.Drop(appl)
+		m.book.Tell(state, schema.StatusFailed, schema.Reason(err))
+		return
+	}
+	m.book.Keep(appl, fields())
+	m.book.Tell(state, schema.StatusActive, "")
+}
