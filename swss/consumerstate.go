@@ -61,12 +61,12 @@ func (c *ConsumerState) pops(ctx context.Context, resync bool) ([]KeyOpFieldsVal
 			return nil, err
 		}
 	}
-	for {
-		n, err := c.popBatch(ctx, rows)
+	for size := batchSize; ; size = bigBatch {
+		n, err := c.popBatch(ctx, size, rows)
 		if err != nil {
 			return nil, err
 		}
-		if n < batchSize {
+		if n < size {
 			break
 		}
 	}
@@ -83,10 +83,10 @@ func (c *ConsumerState) pops(ctx context.Context, resync bool) ([]KeyOpFieldsVal
 	return out, nil
 }
 
-// popBatch takes one batch into rows and returns its size.
-func (c *ConsumerState) popBatch(ctx context.Context, rows map[string]KeyOpFieldsValues) (int, error) {
+// popBatch takes at most size rows and returns how many there were.
+func (c *ConsumerState) popBatch(ctx context.Context, size int, rows map[string]KeyOpFieldsValues) (int, error) {
 	keys := []string{c.table + "_KEY_SET", c.table + c.db.sep, c.table + "_DEL_SET"}
-	res, err := c.db.Run(ctx, NewScript(statePopText), keys, strconv.Itoa(batchSize), "_")
+	res, err := c.db.Run(ctx, NewScript(statePopText), keys, strconv.Itoa(size), "_")
 	if err != nil {
 		return 0, c.db.wrap(err, "pop", c.table)
 	}

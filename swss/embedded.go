@@ -19,8 +19,9 @@ import (
 //
 // It is miniredis with what SONiC needs beside it: keyspace events for whoever
 // writes (clients, transactions, scripts), CONFIG, unix sockets, and 64
-// databases. It keeps nothing on disk, times to live stand still, and blocking
-// pops cause no events.
+// databases. It keeps nothing on disk, times to live stand still, blocking pops
+// cause no events, and the events of a script within a transaction come before
+// those of the transaction's other commands.
 func OpenEmbedded(listen ...string) (*Redis, error) {
 	cfg, err := DefaultConfig("")
 	if err != nil {
@@ -60,7 +61,8 @@ type session struct {
 	peer  *mini.Peer
 	db    int
 	pass  bool // the hook lets the command through
-	multi bool
+	multi bool // in a transaction
+	dirty bool // which cannot be executed any more
 	tx    []queued
 
 	channels, patterns []string // subscribed to

@@ -134,7 +134,7 @@ func msetEvents(o outcome) []event {
 }
 
 func renameEvents(o outcome) []event {
-	if o.cmd == "RENAMENX" && o.number() == 0 || len(o.args) < 2 {
+	if o.cmd == "RENAMENX" && o.number() == 0 || len(o.args) < 2 || o.args[0] == o.args[1] {
 		return nil
 	}
 	return []event{o.event('g', "rename_from", o.args[0]), o.event('g', "rename_to", o.args[1])}

@@ -51,7 +51,7 @@ func (s *server) control(ss *session, cmd string, args []string) {
 	case "MULTI":
 		s.native(ss, cmd, args)
 		if len(args) == 0 {
-			ss.multi = true
+			ss.multi, ss.dirty = true, false
 		}
 	case "DISCARD":
 		s.native(ss, cmd, args)
@@ -82,7 +82,8 @@ func (s *server) queue(ss *session, cmd string, args []string) {
 	reply := s.run(ss.peer, cmd, args...)
 	ss.peer.WriteRaw(reply)
 	if !strings.HasPrefix(reply, "+QUEUED") {
-		return // the transaction cannot be executed any more
+		ss.dirty = true
+		return
 	}
 	for _, key := range after {
 		s.run(ss.peer, "EXISTS", key)
@@ -96,6 +97,11 @@ func (s *server) queue(ss *session, cmd string, args []string) {
 func (s *server) exec(ss *session) {
 	tx := ss.tx
 	ss.multi, ss.tx = false, nil
+	if ss.dirty {
+		s.run(ss.peer, "DISCARD")
+		ss.peer.WriteError("EXECABORT Transaction discarded because of previous errors.")
+		return
+	}
 	s.scriptDB = ss.db
 	reply := s.run(ss.peer, "EXEC")
 	replies, err := splitArray(reply)

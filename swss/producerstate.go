@@ -2,6 +2,7 @@ package swss
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -9,8 +10,12 @@ import (
 // payload is what SONiC's tables publish: one letter, only to wake consumers.
 const payload = "G"
 
-// batchSize is how many rows one script moves.
-const batchSize = 128
+// How many rows one script moves: SONiC's default, and what a consumer asks for
+// while a full batch shows that there are many more.
+const (
+	batchSize = 128
+	bigBatch  = 1024
+)
 
 // A ProducerState hands rows of a table to its consumer (APPL_DB). A row
 // becomes visible in the table when the consumer takes it. Order between rows
@@ -77,4 +82,38 @@ func (p *ProducerState) DelMany(ctx context.Context, keys []string) error {
 	}
 	_, err := p.db.RunMany(ctx, NewScript(stateDelManyText), calls)
 	return p.db.wrap(err, "del", p.table)
+}
+
+// ApplyView makes the table what rows say, in one script: rows not named are
+// deleted, and those that differ are replaced. Rows are compared with what the
+// consumer has taken.
+func (p *ProducerState) ApplyView(ctx context.Context, rows []Row) error {
+	now, err := NewTable(p.db, p.table).Dump(ctx)
+	if err != nil {
+		return err
+	}
+	view := make(map[string]struct{}, len(rows))
+	var set []Row
+	for _, row := range rows {
+		view[row.Key] = struct{}{}
+		if old, ok := now[row.Key]; !ok || !maps.Equal(old, ToFieldValues(row.Fields)) {
+			set = append(set, row)
+		}
+	}
+	keys := []string{p.db.channel(p.table), p.keySet(), p.temp(), p.delSet()}
+	gone := 0
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		if _, ok := view[key]; !ok {
+			keys = append(keys, key)
+			gone++
+		}
+	}
+	args := []any{payload, strconv.Itoa(gone)}
+	for _, row := range set {
+		fields := orNull(row.Fields)
+		keys = append(keys, row.Key)
+		args = appendPairs(append(args, strconv.Itoa(len(fields))), fields)
+	}
+	_, err = p.db.Run(ctx, NewScript(stateViewText), keys, args...)
+	return p.db.wrap(err, "apply view", p.table)
 }

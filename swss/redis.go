@@ -94,7 +94,16 @@ func (r *Redis) DB(name DBName) *DB {
 	return d
 }
 
+// quiet silences go-redis, which otherwise writes to the process's standard
+// error each time a server cannot be reached. What went wrong is in the errors.
+var quiet = sync.OnceFunc(func() { redis.SetLogger(discard{}) })
+
+type discard struct{}
+
+func (discard) Printf(context.Context, string, ...any) {}
+
 func (r *Redis) client(db Database) *redis.Client {
+	quiet()
 	network, addr := r.cfg.Instances[db.Instance].network()
 	opts := &redis.Options{
 		Network:               network,
