@@ -167,7 +167,7 @@ func (c *client) explain(err error) error {
 	if !ok {
 		return err
 	}
-	text := st.Message()
+	text := printable(st.Message())
 	switch st.Code() {
 	case codes.Unavailable:
 		return fmt.Errorf("no answer from the gNMI server at %s: %s%s", c.conf.Target, c.hint(text), lastCause(text))

@@ -136,6 +136,17 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	}
 }
 
+func TestServerCannotSteerTheTerminal(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0","description":"a\u001b[2J\nshutdown"}}]}}`)
+	for _, line := range []string{"show interface status", "show running-configuration"} {
+		got := s.do(t, line)
+		if !strings.Contains(got, "a\ufffd[2J\ufffdshutdown") || strings.Contains(got, "\x1b") {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
+
 func TestPipes(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
@@ -40,12 +41,12 @@ func (t tree) at(names ...string) tree {
 }
 
 // text is a scalar as RFC 7951 writes it, a leaf-list as its values with
-// commas, and "" for anything else. Identities lose their prefix only where
-// the caller asks with word.
+// commas, and "" for anything else. Control characters are replaced: what a
+// server says must neither steer a terminal nor add a line to a configuration.
 func (t tree) text(names ...string) string {
 	switch v := t.at(names...).v.(type) {
 	case string:
-		return v
+		return printable(v)
 	case json.Number:
 		return v.String()
 	case bool:
@@ -58,6 +59,16 @@ func (t tree) text(names ...string) string {
 		return strings.Join(parts, ",")
 	}
 	return ""
+}
+
+// printable is s with U+FFFD for each control character.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // word is an enumeration's or identity's name without prefix.
