@@ -39,12 +39,13 @@ var rules = []room{
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "portsorch", "aclorch", "tsorch",
 			"orch", "sairedis", "saisim", "saisim/tailstamp", "sai", "swss", "schema"}},
-	{name: "mgmt", below: []string{"yang", "swss", "schema"}, modules: []string{gnmi, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	{name: "mgmt", below: []string{"yang", "swss", "schema"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}}, // generated types stop at mgmt
 	{name: "collector", below: []string{"capture", "saisim/tailstamp"}, modules: []string{gopacket}},
 
-	{name: "tammgr", below: []string{"orch", "schema", "swss"}},
-	{name: "portmgr", below: []string{"orch", "schema", "swss"}},
+	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss"}},
+	{name: "portmgr", below: []string{"forward", "orch", "schema", "swss"}},
+	{name: "forward", below: []string{"orch", "schema", "swss"}, modules: []string{goredis}}, // what all managers share
 	{name: "portsorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "aclorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
