@@ -5,8 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"tamtam/orch"
@@ -22,11 +20,13 @@ const statGroup = "PORT_STAT_COUNTER"
 // says otherwise; as in SONiC.
 const statInterval = time.Second
 
-// A Poller has objects polled by syncd; [tamtam/sairedis.Client] is one.
+// A Poller has counters of objects read by syncd into COUNTERS_DB. The client of
+// sairedis is one, once its groups can be set this way.
 type Poller interface {
-	SetCounterGroup(ctx context.Context, group string, fields []swss.Pair) error
-	StartPoll(ctx context.Context, group string, oids []sai.OID, fields []swss.Pair) error
-	StopPoll(ctx context.Context, group string, oids []sai.OID) error
+	// SetGroup says how often the counters of a group are read, and whether.
+	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
+	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
+	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
 }
 
 // wantedStats are the statistics of SONiC's port counters.
@@ -54,7 +54,7 @@ func portStats(ctx context.Context, api sai.API) []sai.StatID {
 // what is polled. Changes are collected and written by flush.
 type counters struct {
 	poller   Poller
-	ids      []swss.Pair
+	ids      []string    // statistics
 	rows     *swss.Table // COUNTERS
 	ports    nameMap
 	lags     nameMap
@@ -73,11 +73,9 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	c.ports = nameMap{table: swss.NewTable(db, schema.CountersPortNameMap)}
 	c.lags = nameMap{table: swss.NewTable(db, schema.CountersLAGNameMap)}
 	c.enabled, c.interval, c.dirty = true, statInterval, true
-	names := make([]string, len(chip.stats))
-	for i, s := range chip.stats {
-		names[i] = s.String()
+	for _, id := range chip.stats {
+		c.ids = append(c.ids, id.String())
 	}
-	c.ids = []swss.Pair{{Field: "PORT_COUNTER_ID_LIST", Value: strings.Join(names, ",")}}
 	for _, m := range []*nameMap{&c.ports, &c.lags} {
 		if err := m.clear(ctx, c.rows); err != nil {
 			return err
@@ -131,7 +129,7 @@ func (c *counters) stopPolling(ctx context.Context) error {
 		return nil
 	}
 	if c.poller != nil {
-		if err := c.poller.StopPoll(ctx, statGroup, c.stop); err != nil {
+		if err := c.poller.StopPoll(ctx, statGroup, c.stop...); err != nil {
 			return err
 		}
 	}
@@ -155,7 +153,7 @@ func (c *counters) flush(ctx context.Context) error {
 		return err
 	}
 	if len(c.start) > 0 && c.poller != nil {
-		if err := c.poller.StartPoll(ctx, statGroup, c.start, c.ids); err != nil {
+		if err := c.poller.StartPoll(ctx, statGroup, "PORT_COUNTER_ID_LIST", c.ids, c.start...); err != nil {
 			return err
 		}
 	}
@@ -167,7 +165,7 @@ func (c *counters) sendGroup(ctx context.Context) error {
 	if !c.dirty || c.poller == nil {
 		return nil
 	}
-	if err := c.poller.SetCounterGroup(ctx, statGroup, groupFields(c.interval, c.enabled)); err != nil {
+	if err := c.poller.SetGroup(ctx, statGroup, c.interval, c.enabled); err != nil {
 		return err
 	}
 	c.dirty = false
@@ -223,17 +221,4 @@ func (m *nameMap) flush(ctx context.Context) error {
 		m.set = nil
 	}
 	return nil
-}
-
-// groupFields are the settings of a group of flex counters.
-func groupFields(interval time.Duration, enabled bool) []swss.Pair {
-	status := "disable"
-	if enabled {
-		status = "enable"
-	}
-	return []swss.Pair{
-		{Field: "POLL_INTERVAL", Value: strconv.FormatInt(interval.Milliseconds(), 10)},
-		{Field: "STATS_MODE", Value: "STATS_MODE_READ"},
-		{Field: "FLEX_COUNTER_STATUS", Value: status},
-	}
 }

@@ -1,0 +1,332 @@
+package aclorch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Ports is what ACLs need to know of ports and LAGs; portsorch has it.
+type Ports interface {
+	// Port returns a port's object and the LAG that it is a member of ("" none).
+	Port(name string) (oid sai.OID, lag string, ok bool)
+	// LAG returns a LAG's object and the names of its members, sorted.
+	LAG(name string) (oid sai.OID, members []string, ok bool)
+	// Names returns the names of all ports and LAGs, sorted.
+	Names() []string
+	// Changes names ports and LAGs that came, joined or left, or are about to
+	// go: these are not found any more and must be let go of at once.
+	Changes() *orch.Topic[[]string]
+}
+
+// Config is what an [Orch] works with.
+type Config struct {
+	SAI    sai.API
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	Ports  Ports
+	Poller Poller // polls the counters; nil: nobody does
+	Switch sai.OID
+}
+
+// An Orch owns the ACL objects of the ASIC. All its methods run on the daemon's
+// goroutine.
+type Orch struct {
+	api    sai.API
+	daemon *orch.Daemon
+	log    *slog.Logger
+	ports  Ports
+
+	capability map[string]sai.ACLCapability // by stage
+	priorities sai.Range                    // of entries
+
+	types    map[string]schema.ACLTableType
+	tables   map[string]*table
+	rules    map[schema.ACLRuleKey]*rule
+	groups   map[groupKey]*group
+	ranges   map[rangeKey]*rangeObject
+	features map[string][]sai.Enum // action types of the entries of TAM features
+
+	dirtyTables map[string]*table
+	dirtyRules  map[schema.ACLRuleKey]*rule
+	starved     map[starving]bool
+	freed       bool // something was removed in this pass
+	news        map[schema.ACLRuleKey]bool
+	telling     bool
+
+	watch    orch.Topic[[]schema.ACLRuleKey]
+	counters counters
+	crm      crm
+}
+
+// wordsOf are SONiC's status words of ACL tables and rules.
+var wordsOf = orch.Words{
+	Active: schema.ACLActive, Pending: schema.ACLPendingCreation, Removing: schema.ACLPendingRemoval,
+	Failed: schema.ACLInactive, Invalid: schema.ACLInactive,
+}
+
+// New asks the ASIC for its limits, publishes ACL_STAGE_CAPABILITY_TABLE, and
+// registers the handlers on the daemon.
+func New(ctx context.Context, cfg Config) (*Orch, error) {
+	o := &Orch{
+		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports,
+		capability: map[string]sai.ACLCapability{},
+		types:      map[string]schema.ACLTableType{}, tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
+		groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{}, features: map[string][]sai.Enum{},
+		dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{},
+		news:     map[schema.ACLRuleKey]bool{},
+		counters: counters{poller: cfg.Poller, log: cfg.Daemon.Logger()},
+		crm:      crm{api: cfg.SAI, log: cfg.Daemon.Logger(), switchID: cfg.Switch},
+	}
+	if err := o.readLimits(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if err := o.counters.open(ctx, cfg.Redis); err != nil {
+		return nil, err
+	}
+	if err := o.crm.open(ctx, cfg.Redis); err != nil {
+		return nil, err
+	}
+	o.register(cfg)
+	return o, nil
+}
+
+func (o *Orch) register(cfg Config) {
+	appl, config := cfg.Redis.DB(swss.ApplDB), cfg.Redis.DB(swss.ConfigDB)
+	consume := func(table, state string, words orch.Words, each func(orch.Task)) {
+		source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, table) }
+		handler := orch.HandlerFunc(func(ctx context.Context, tasks []orch.Task) []error {
+			for _, t := range tasks {
+				each(t)
+				if t.Op == orch.Del {
+					o.daemon.Unreport(ctx, state, strings.Replace(t.Key, ":", "|", 1))
+				}
+			}
+			return o.settleAll(ctx, len(tasks))
+		})
+		cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, Words: words, None: true})
+	}
+	consume(schema.AppACLTableType, schema.StateACLTableType, orch.Words{}, o.typeRow)
+	consume(schema.AppACLTable, schema.StateACLTable, wordsOf, o.tableRow)
+	consume(schema.AppACLRule, schema.StateACLRule, wordsOf, o.ruleRow)
+
+	subscribe := func(table string, each func(orch.Task) error) {
+		source := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, config, table) }
+		cfg.Daemon.Consume(source, table, orch.Each(func(ctx context.Context, t orch.Task) error {
+			return errors.Join(each(t), o.counters.flush(ctx))
+		}), orch.Reporting{None: true})
+	}
+	subscribe(schema.CfgFlexCounter, o.flexRow)
+	subscribe(schema.CfgCRM, o.crmRow)
+	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
+	cfg.Ports.Changes().Subscribe(o.portsChanged)
+}
+
+// settleAll brings the ASIC and the databases to where the rows want them, for
+// n tasks. Redis errors are returned for each, so that the daemon tries again.
+func (o *Orch) settleAll(ctx context.Context, n int) []error {
+	o.reconcile(ctx)
+	o.finish(ctx)
+	err := o.counters.flush(ctx)
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+// finish tells the users of flow groups what has happened. They may bind and
+// unbind meanwhile; what follows from that is told afterwards.
+func (o *Orch) finish(ctx context.Context) {
+	if o.telling {
+		return
+	}
+	o.telling = true
+	defer func() { o.telling = false }()
+	for len(o.news) > 0 {
+		keys := slices.SortedFunc(maps.Keys(o.news), compareKeys)
+		clear(o.news)
+		o.watch.Publish(ctx, keys)
+	}
+}
+
+func (o *Orch) typeRow(t orch.Task) {
+	delete(o.types, t.Key)
+	var err error
+	if t.Op == orch.Set {
+		var typ schema.ACLTableType
+		if typ, err = schema.ParseACLTableType(t.Key, t.Fields); err == nil {
+			o.types[t.Key] = typ
+		}
+		o.reportType(t.Key, err)
+	}
+	for _, tb := range o.tables {
+		if tb.given && tb.row.Type == t.Key {
+			o.markTable(tb)
+		}
+	}
+}
+
+func (o *Orch) tableRow(t orch.Task) {
+	tb := o.tableOf(t.Key)
+	tb.given, tb.said = t.Op == orch.Set, ""
+	tb.row, tb.bad = schema.ACLTable{Name: t.Key}, nil
+	if tb.given {
+		tb.row, tb.bad = schema.ParseACLTable(t.Key, t.Fields)
+	}
+	o.markTable(tb)
+}
+
+func (o *Orch) tableOf(name string) *table {
+	t := o.tables[name]
+	if t == nil {
+		t = &table{name: name, rules: map[string]*rule{}, instances: map[string]*instance{}, failed: map[string]error{}}
+		o.judge(t)
+		o.tables[name] = t
+	}
+	return t
+}
+
+func (o *Orch) ruleRow(t orch.Task) {
+	k, ok := schema.ParseACLRuleKey(t.Key)
+	if !ok {
+		if t.Op == orch.Set {
+			o.log.Warn("a key of ACL_RULE_TABLE that names no rule", "key", t.Key)
+		}
+		return
+	}
+	r := o.rules[k]
+	if r == nil {
+		if t.Op == orch.Del {
+			return
+		}
+		r = &rule{
+			key: k, table: o.tableOf(k.Table), uses: map[string]*use{}, entries: map[string]*entry{}, failed: map[string]error{},
+		}
+		o.rules[k] = r
+		r.table.rules[k.Rule] = r
+	}
+	r.given, r.fields, r.said = t.Op == orch.Set, t.Fields, ""
+	r.parsedAs, r.parsed, r.parseErr = schema.ACLTableType{}, schema.ACLRule{}, nil
+	o.markRule(r)
+}
+
+func (o *Orch) flexRow(t orch.Task) error {
+	if t.Key != "ACL" {
+		return nil
+	}
+	if t.Op == orch.Del {
+		o.counters.configure(nil)
+		return nil
+	}
+	row, err := schema.ParseFlexCounter(t.Key, t.Fields)
+	if err == nil {
+		o.counters.configure(&row)
+	}
+	return err
+}
+
+func (o *Orch) crmRow(t orch.Task) (err error) {
+	config := schema.DefaultCRM()
+	if t.Op == orch.Set {
+		config, err = schema.ParseCRM(t.Key, t.Fields)
+	}
+	if err == nil {
+		o.crm.config = config
+	}
+	return err
+}
+
+// portsChanged looks at everything again that names one of these ports or
+// LAGs, or is bound to all.
+func (o *Orch) portsChanged(ctx context.Context, names []string) {
+	for _, t := range o.tables {
+		if t.tam() && len(t.row.Ports) == 0 || slices.ContainsFunc(t.row.Ports, func(p string) bool { return slices.Contains(names, p) }) {
+			o.dirtyTables[t.name] = t
+			clear(t.failed)
+		}
+	}
+	for _, r := range o.rules {
+		if slices.ContainsFunc(names, r.names) {
+			o.markRule(r)
+		}
+	}
+	o.reconcile(ctx)
+	o.finish(ctx)
+	if err := o.counters.flush(ctx); err != nil {
+		o.log.Error("COUNTERS_DB is behind", "err", err)
+	}
+}
+
+// readLimits asks the ASIC for priorities and actions, and publishes the latter.
+func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
+	k := sai.Obj(sai.ObjectTypeSwitch, cfg.Switch)
+	got, err := o.api.Get(ctx, k, []sai.Attr{
+		sai.Want(sai.SwitchAttrACLEntryMinimumPriority, 0),
+		sai.Want(sai.SwitchAttrACLEntryMaximumPriority, 0),
+		sai.Want(sai.SwitchAttrMaxACLActionCount, 0),
+	})
+	if err != nil {
+		return fmt.Errorf("read the ACL limits of the switch: %w", err)
+	}
+	var n [3]uint64
+	for i := range n {
+		v, _ := got[i].Value.(sai.Uint)
+		n[i] = uint64(v)
+	}
+	o.priorities = sai.Range{Min: n[0], Max: n[1]}
+	rows := map[string]swss.FieldValues{}
+	for stage, id := range map[string]sai.AttrID{
+		schema.StageIngress: sai.SwitchAttrACLStageIngress, schema.StageEgress: sai.SwitchAttrACLStageEgress,
+	} {
+		c, err := o.readCapability(ctx, k, id, int(n[2]))
+		if err != nil {
+			o.log.Warn("the switch does not tell its ACL actions", "stage", stage, "err", err)
+		}
+		o.capability[stage] = c
+		rows[stage] = capabilityRow(c)
+	}
+	return swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateACLStageCap).SetMany(ctx, rows)
+}
+
+func (o *Orch) readCapability(ctx context.Context, k sai.Key, id sai.AttrID, room int) (sai.ACLCapability, error) {
+	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(id, max(room, 1))})
+	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
+		if n, ok := sai.ListLen(got[0].Value); ok {
+			got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
+		}
+	}
+	if err != nil {
+		return sai.ACLCapability{}, err
+	}
+	c, _ := got[0].Value.(sai.ACLCapability)
+	return c, nil
+}
+
+// capabilityRow is a row of ACL_STAGE_CAPABILITY_TABLE.
+func capabilityRow(c sai.ACLCapability) swss.FieldValues {
+	var actions []string
+	var all schema.ActionSet
+	for a, id := range actionIDs {
+		if e, ok := actionType(id); ok && slices.Contains(c.Actions, e) {
+			all |= schema.Actions(a)
+		}
+	}
+	for _, a := range all.Fields() {
+		actions = append(actions, a.String())
+	}
+	return swss.FieldValues{
+		"is_action_list_mandatory": fmt.Sprint(c.ActionListMandatory),
+		"action_list":              strings.Join(actions, ","),
+		"supported_L3V4V6":         "true",
+	}
+}

@@ -1,0 +1,318 @@
+package aclorch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A change is an entry to be created or changed.
+type change struct {
+	rule    *rule
+	feature string
+	spec    *spec
+	have    *entry // nil: there is none
+}
+
+// work is what one pass has to do.
+type work struct {
+	drop   []*entry  // remove, with the counter
+	remake []*change // remove and create, keeping the counter
+	set    []*change
+	create []*change
+}
+
+// markTable has a table and its rules looked at again, whatever SAI said to
+// them before.
+func (o *Orch) markTable(t *table) {
+	o.dirtyTables[t.name] = t
+	clear(t.failed)
+	for _, r := range t.rules {
+		o.markRule(r)
+	}
+}
+
+func (o *Orch) markRule(r *rule) {
+	o.dirtyRules[r.key] = r
+	clear(r.failed)
+}
+
+// reconcile brings dirty tables and rules to where they belong. What was
+// refused for want of room is tried again when something was removed.
+func (o *Orch) reconcile(ctx context.Context) {
+	for len(o.dirtyTables)+len(o.dirtyRules) > 0 {
+		o.freed = false
+		o.pass(ctx)
+		if o.freed {
+			o.retryStarved()
+		}
+	}
+}
+
+func (o *Orch) pass(ctx context.Context) {
+	tables := sortedTables(o.dirtyTables)
+	clear(o.dirtyTables)
+	for _, t := range tables {
+		o.judge(t)
+		for _, in := range t.sortedInstances() {
+			in.doomed = t.err != nil || t.keptOut || in.def != o.definition(t, in.feature) || t.tam() != (in.feature != "")
+		}
+	}
+	rules := sortedRules(o.dirtyRules)
+	clear(o.dirtyRules)
+	w := &work{}
+	for _, r := range rules {
+		o.plan(w, r)
+	}
+	o.removeEntries(ctx, w)
+	o.removeInstances(ctx, tables, w)
+	for _, t := range tables {
+		for _, in := range t.sortedInstances() {
+			if !in.doomed {
+				o.rebind(ctx, in)
+			}
+		}
+	}
+	o.createInstances(ctx, tables, w)
+	o.createEntries(ctx, w)
+	o.setEntries(ctx, w)
+	o.removeIdle(ctx, w)
+	o.settle(tables, rules)
+}
+
+// plan finds out what has to be done about a rule's entries.
+func (o *Orch) plan(w *work, r *rule) {
+	before, had := r.standing(), len(r.uses) > 0
+	o.examine(r)
+	if r.spec == nil || !r.table.tam() {
+		clear(r.uses) // whoever used the rule waits for it now
+	}
+	if r.table.tam() && before != r.standing() || had && len(r.uses) == 0 {
+		o.news[r.key] = true
+	}
+	wanted := r.wanted()
+	for _, f := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(wanted, slices.Collect(maps.Keys(r.entries)))))) {
+		have := r.entries[f]
+		var want *spec
+		if slices.Contains(wanted, f) {
+			want = r.specFor(f)
+		}
+		switch {
+		case have != nil && (want == nil || have.in.doomed):
+			w.drop = append(w.drop, have)
+			if want != nil {
+				w.create = append(w.create, &change{rule: r, feature: f, spec: want})
+			}
+		case have == nil && r.failed[f] == nil:
+			w.create = append(w.create, &change{rule: r, feature: f, spec: want})
+		case have != nil && r.failed[f] == nil:
+			o.planChange(w, &change{rule: r, feature: f, spec: want, have: have})
+		}
+	}
+}
+
+func (o *Orch) planChange(w *work, c *change) {
+	sets, ok := c.have.spec.diff(c.spec)
+	switch {
+	case !ok:
+		w.remake = append(w.remake, c)
+	case len(sets) > 0 || !slices.Equal(c.have.ranges, c.spec.ranges):
+		w.set = append(w.set, c)
+	}
+}
+
+// removeInstances removes the tables that have to go.
+func (o *Orch) removeInstances(ctx context.Context, tables []*table, w *work) {
+	for _, t := range tables {
+		for _, in := range t.sortedInstances() {
+			if in.doomed {
+				o.tryRemoveInstance(ctx, in)
+			}
+		}
+	}
+	// A use that ended may have left a TAM table without entries.
+	coming := map[*instance]bool{}
+	for _, c := range slices.Concat(w.create, w.remake) {
+		coming[c.rule.table.instances[c.feature]] = true
+	}
+	for _, in := range sortedInstances(w.drop) {
+		if in.feature != "" && in.entries == 0 && !coming[in] && in.table.instances[in.feature] == in {
+			o.tryRemoveInstance(ctx, in)
+		}
+	}
+}
+
+func (o *Orch) tryRemoveInstance(ctx context.Context, in *instance) {
+	if in.entries > 0 {
+		return // the entries could not be removed, and say so
+	}
+	if err := o.removeInstance(ctx, in); err != nil {
+		in.table.failed[in.feature] = err
+		o.log.Error("ACL table stays in the ASIC", "table", in.table.name, "err", err)
+		return
+	}
+	o.freed = true
+}
+
+// createInstances creates the tables that are wanted and not there: those with
+// a row, and those that entries of a TAM feature are about to need.
+func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
+	type missing struct {
+		t       *table
+		feature string
+	}
+	var list []missing
+	for _, t := range tables {
+		if t.err == nil && !t.keptOut && !t.tam() {
+			list = append(list, missing{t, ""})
+		}
+	}
+	for _, c := range w.create {
+		if m := (missing{c.rule.table, c.feature}); c.feature != "" && !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	for _, m := range list {
+		if m.t.instances[m.feature] != nil || m.t.failed[m.feature] != nil {
+			continue
+		}
+		if _, err := o.createInstance(ctx, m.t, m.feature); err != nil {
+			m.t.failed[m.feature] = err
+			o.log.Error("ACL table", "table", m.t.name, "err", err)
+			if m.feature == "" {
+				o.starve(err, starving{table: m.t})
+			}
+		}
+	}
+}
+
+// removeIdle removes TAM tables whose entries could not be created.
+func (o *Orch) removeIdle(ctx context.Context, w *work) {
+	for _, c := range w.create {
+		if in := c.rule.table.instances[c.feature]; in != nil && c.feature != "" && in.entries == 0 {
+			if err := o.removeInstance(ctx, in); err != nil {
+				o.log.Error("ACL table stays in the ASIC", "table", in.table.name, "err", err)
+			}
+		}
+	}
+	for _, t := range sortedTables(o.tables) {
+		if t.tam() {
+			clear(t.failed) // whoever binds next tries again
+		}
+	}
+}
+
+// starving names what SAI refused for want of room.
+type starving struct {
+	table *table
+	rule  *rule
+}
+
+// starve remembers what to try again when there may be room.
+func (o *Orch) starve(err error, s starving) {
+	if retryable(err) {
+		o.starved[s] = true
+	}
+}
+
+// retryable says whether a SAI call may succeed later as it is.
+func retryable(err error) bool {
+	return orch.Classify(err) == orch.Retry || errors.Is(err, swss.ErrUnavailable)
+}
+
+// retryStarved has everything looked at again that was refused for want of
+// room.
+func (o *Orch) retryStarved() {
+	for s := range o.starved {
+		if s.table != nil {
+			o.markTable(s.table)
+		} else {
+			o.markRule(s.rule)
+			if s.rule.table.tam() {
+				o.news[s.rule.key] = true
+			}
+		}
+	}
+	clear(o.starved)
+}
+
+// settle reports what became of the tables and rules of a pass, and forgets
+// those that are gone.
+func (o *Orch) settle(tables []*table, rules []*rule) {
+	for _, r := range rules {
+		o.reportRule(r)
+		if !r.given && len(r.entries) == 0 {
+			delete(r.table.rules, r.key.Rule)
+			delete(o.rules, r.key)
+			delete(o.starved, starving{rule: r})
+		}
+	}
+	for _, t := range tables {
+		o.reportTable(t)
+	}
+	for _, r := range rules {
+		if t := r.table; !t.given && len(t.rules) == 0 && len(t.instances) == 0 {
+			delete(o.tables, t.name)
+			delete(o.starved, starving{table: t})
+		}
+	}
+	for _, t := range tables {
+		if !t.given && len(t.rules) == 0 && len(t.instances) == 0 {
+			delete(o.tables, t.name)
+			delete(o.starved, starving{table: t})
+		}
+	}
+}
+
+// instanceOf returns the table of the ASIC that an entry goes to.
+func (c *change) instance() (*instance, error) {
+	t := c.rule.table
+	if in := t.instances[c.feature]; in != nil && !in.doomed {
+		return in, nil
+	}
+	if err := t.failed[c.feature]; err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("ACL table %s is not in the ASIC", t.name)
+}
+
+func sortedTables(m map[string]*table) []*table {
+	return slices.SortedFunc(maps.Values(m), func(a, b *table) int { return schema.CompareNames(a.name, b.name) })
+}
+
+func sortedRules(m map[schema.ACLRuleKey]*rule) []*rule {
+	return slices.SortedFunc(maps.Values(m), func(a, b *rule) int { return compareKeys(a.key, b.key) })
+}
+
+func (t *table) sortedInstances() []*instance {
+	var list []*instance
+	for _, f := range slices.Sorted(maps.Keys(t.instances)) {
+		list = append(list, t.instances[f])
+	}
+	return list
+}
+
+// sortedInstances are the tables that the entries were in, sorted.
+func sortedInstances(entries []*entry) []*instance {
+	var list []*instance
+	seen := map[*instance]bool{}
+	for _, e := range entries {
+		if !seen[e.in] {
+			seen[e.in] = true
+			list = append(list, e.in)
+		}
+	}
+	slices.SortFunc(list, func(a, b *instance) int {
+		if c := schema.CompareNames(a.table.name, b.table.name); c != 0 {
+			return c
+		}
+		return schema.CompareNames(a.feature, b.feature)
+	})
+	return list
+}

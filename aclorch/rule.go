@@ -1,0 +1,310 @@
+package aclorch
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A rule is a row of ACL_RULE_TABLE, and what the ASIC has of it.
+type rule struct {
+	key    schema.ACLRuleKey
+	table  *table
+	given  bool // there is a row
+	fields swss.FieldValues
+
+	parsed   schema.ACLRule // of fields, for parsedAs
+	parsedAs schema.ACLTableType
+	parseErr error
+
+	spec    *spec              // what an entry of it holds; nil while err is not
+	err     error              // why it cannot be in the ASIC
+	uses    map[string]*use    // by TAM feature, in TAM tables
+	entries map[string]*entry  // by TAM feature; "" in other tables
+	failed  map[string]error   // likewise: what SAI said
+	mapped  map[string]sai.OID // names in ACL_COUNTER_RULE_MAP
+	said    string             // what was last reported
+}
+
+// A use is what one TAM feature does with a flow group, and for whom.
+type use struct {
+	actions []sai.Attr
+	users   map[string]bool
+}
+
+// A spec is the content of an entry: without the table and the counter.
+type spec struct {
+	priority uint32
+	ranges   []rangeKey
+	attrs    []sai.Attr // matches, then actions, each by id
+}
+
+// An entry is a rule in the ASIC.
+type entry struct {
+	in      *instance
+	rule    *rule
+	oid     sai.OID
+	spec    *spec
+	counter *counter
+	ranges  []rangeKey
+}
+
+type counter struct {
+	oid   sai.OID
+	label string
+}
+
+// examine finds out what the ASIC must hold of a rule.
+func (o *Orch) examine(r *rule) {
+	r.spec, r.err = nil, nil
+	t := r.table
+	switch {
+	case !r.given:
+		r.err = orch.Wait("ACL rule", r.key.Config(), "no ACL rule %s", r.key)
+	case t.err != nil && !t.given:
+		r.err = t.err
+	case t.err != nil:
+		r.err = orch.Wait("ACL table", t.name, "ACL table %s: %s", t.name, words(t.err))
+	case t.keptOut:
+	default:
+		r.parse(t.typ)
+		if r.err = r.parseErr; r.err == nil {
+			r.spec, r.err = o.resolve(r.parsed)
+		}
+	}
+	if r.err != nil {
+		r.spec = nil
+	}
+}
+
+// standing is what a flow group's users must know of it: "" before it was ever
+// looked at, "usable", or why it is not.
+func (r *rule) standing() string {
+	switch {
+	case r.err != nil:
+		return words(r.err)
+	case r.spec == nil:
+		return ""
+	}
+	return "usable"
+}
+
+// parse reads the row for a table type, unless that was done.
+func (r *rule) parse(t schema.ACLTableType) {
+	as := r.parsedAs
+	if r.fields == nil || as.Name == t.Name && as.Matches == t.Matches && as.Actions == t.Actions {
+		return
+	}
+	r.parsed, r.parseErr = schema.ParseACLRule(t, r.key.Config(), r.fields)
+	r.parsedAs = t
+}
+
+// resolve turns a rule into SAI's terms. Ports that a rule names must be there;
+// a PortChannel among IN_PORTS or OUT_PORTS stands for its members.
+func (o *Orch) resolve(r schema.ACLRule) (*spec, error) {
+	s := &spec{priority: r.Priority}
+	if lo, hi := o.priorities.Min, o.priorities.Max; uint64(r.Priority) < lo || uint64(r.Priority) > hi {
+		return nil, &schema.FieldError{
+			Object: schema.CfgACLRule + "|" + r.Key.Config(), Field: "PRIORITY", Value: fmt.Sprint(r.Priority),
+			Want: fmt.Sprintf("%d..%d, the priorities of this switch", lo, hi),
+		}
+	}
+	for _, m := range r.Matches {
+		if t, ok := rangeTypes[m.Field]; ok {
+			s.ranges = append(s.ranges, rangeKey{t, m.Min, m.Max})
+			continue
+		}
+		f, err := o.match(m)
+		if err != nil {
+			return nil, err
+		}
+		s.attrs = append(s.attrs, sai.Attr{ID: fieldIDs[m.Field].entry, Value: f})
+	}
+	slices.SortFunc(s.ranges, rangeKey.compare)
+	sortAttrs(s.attrs)
+	var actions []sai.Attr
+	for _, a := range r.Actions {
+		v, err := o.action(a)
+		if err != nil {
+			return nil, err
+		}
+		actions = append(actions, sai.Attr{ID: actionIDs[a.Field], Value: sai.Do(v)})
+	}
+	sortAttrs(actions)
+	s.attrs = append(s.attrs, actions...)
+	return s, nil
+}
+
+func (o *Orch) match(m schema.ACLMatch) (sai.Field, error) {
+	switch m.Field {
+	case schema.MatchInPorts, schema.MatchOutPorts:
+		ports, err := o.physical(m.Field, m.Ports)
+		return sai.Match(ports, nil), err
+	case schema.MatchOutPort:
+		oid, err := o.portOrLAG(m.Ports[0])
+		return sai.Match(oid, nil), err
+	case schema.MatchIPType:
+		return sai.Match(ipTypes[schema.IPType(m.Value)], sai.Enum(-1)), nil
+	case schema.MatchTunnelTerm:
+		return sai.Match(sai.Bool(m.Value == 1), nil), nil
+	case schema.MatchSrcMAC, schema.MatchDstMAC, schema.MatchInnerSrcMAC, schema.MatchInnerDstMAC:
+		return sai.Match(sai.MAC(m.MAC), sai.MAC(m.MACMask)), nil
+	}
+	if m.Addr.IsValid() {
+		return sai.Match(sai.IP{Addr: m.Addr}, sai.IP{Addr: m.AddrMask}), nil
+	}
+	return sai.Match(sai.Uint(m.Value), sai.Uint(m.Mask)), nil
+}
+
+// physical returns the ports of a list, with PortChannels replaced by their
+// members, in order of their names.
+func (o *Orch) physical(f schema.MatchField, names []string) (sai.OIDs, error) {
+	var ports []string
+	for _, n := range names {
+		if _, members, ok := o.ports.LAG(n); ok {
+			ports = append(ports, members...)
+			continue
+		}
+		ports = append(ports, n)
+	}
+	slices.SortFunc(ports, schema.CompareNames)
+	ports = slices.Compact(ports)
+	if len(ports) == 0 {
+		return nil, orch.Wait("PortChannel", names[0], "%s: %s has no members", f, strings.Join(names, ","))
+	}
+	oids := make(sai.OIDs, len(ports))
+	for i, n := range ports {
+		oid, _, ok := o.ports.Port(n)
+		if !ok {
+			return nil, orch.Wait("port", n, "%s: no port or PortChannel %s", f, n)
+		}
+		oids[i] = oid
+	}
+	return oids, nil
+}
+
+func (o *Orch) portOrLAG(name string) (sai.OID, error) {
+	if oid, _, ok := o.ports.Port(name); ok {
+		return oid, nil
+	}
+	if oid, _, ok := o.ports.LAG(name); ok {
+		return oid, nil
+	}
+	return 0, orch.Wait("port", name, "no port or PortChannel %s", name)
+}
+
+// action returns the parameter of an action. Actions that need objects which
+// tamtam does not have are refused.
+func (o *Orch) action(a schema.ACLAction) (sai.Value, error) {
+	switch a.Field {
+	case schema.ActionPacket:
+		return packetActions[a.Word], nil
+	case schema.ActionRedirect:
+		if len(a.Redirect.NextHops) > 0 || schema.IsPortName(a.Redirect.Name) == schema.IsPortChannelName(a.Redirect.Name) {
+			return nil, fmt.Errorf("redirect to %s: only redirection to a port or PortChannel can be done", a.Redirect)
+		}
+		return o.portOrLAG(a.Redirect.Name)
+	case schema.ActionDoNotNAT, schema.ActionDisableTrim:
+		return sai.Bool(true), nil
+	case schema.ActionMetaData, schema.ActionDSCP:
+		return sai.Uint(a.Number), nil
+	case schema.ActionMirrorIngress, schema.ActionMirrorEgress:
+		return nil, fmt.Errorf("%s %s: there are no mirror sessions yet", a.Field, a.Name)
+	case schema.ActionPolicer:
+		return nil, fmt.Errorf("%s %s: there are no policers", a.Field, a.Name)
+	}
+	return nil, fmt.Errorf("%s: DTel is not supported, use TAM", a.Field)
+}
+
+// names says whether the row names a port or LAG in a match or an action.
+func (r *rule) names(name string) bool {
+	for _, m := range r.parsed.Matches {
+		if slices.Contains(m.Ports, name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.parsed.Actions, func(a schema.ACLAction) bool { return a.Redirect.Name == name })
+}
+
+// wanted returns the features that an entry of the rule is wanted for, sorted.
+func (r *rule) wanted() []string {
+	switch {
+	case r.spec == nil:
+		return nil
+	case !r.table.tam():
+		return []string{""}
+	}
+	return featureNames(r.uses)
+}
+
+// specFor is the content of the entry for a feature.
+func (r *rule) specFor(feature string) *spec {
+	if feature == "" {
+		return r.spec
+	}
+	s := *r.spec
+	s.attrs = append(slices.Clone(s.attrs), r.uses[feature].actions...)
+	return &s
+}
+
+// entryAttrs are the attributes to create an entry with, in SONiC's order.
+func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs) []sai.Attr {
+	attrs := append(make([]sai.Attr, 0, len(s.attrs)+5),
+		sai.Attr{ID: sai.ACLEntryAttrTableID, Value: in.oid},
+		sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(s.priority)},
+		sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(true)},
+		sai.Attr{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(c.oid)})
+	if len(ranges) > 0 {
+		attrs = append(attrs, sai.Attr{ID: sai.ACLEntryAttrFieldACLRangeType, Value: sai.Match(ranges, nil)})
+	}
+	return append(attrs, s.attrs...)
+}
+
+// diff returns the attributes to set to turn s into n, ranges not counted. It
+// fails if something of s has to go: then the entry is made anew, so that it
+// holds the same as if it had been created this way.
+func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
+	if s.priority != n.priority {
+		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(n.priority)})
+	}
+	if len(s.ranges) > 0 && len(n.ranges) == 0 {
+		return nil, false
+	}
+	for _, a := range s.attrs {
+		if _, ok := sai.Find(n.attrs, a.ID); !ok {
+			return nil, false
+		}
+	}
+	for _, a := range n.attrs {
+		if v, ok := sai.Find(s.attrs, a.ID); !ok || !reflect.DeepEqual(v, a.Value) {
+			sets = append(sets, a)
+		}
+	}
+	return sets, true
+}
+
+// byRank orders entries as SONiC creates them: the highest priority first.
+func byRank(a, b *change) int {
+	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority), compareKeys(a.rule.key, b.rule.key), cmp.Compare(a.feature, b.feature))
+}
+
+func compareKeys(a, b schema.ACLRuleKey) int {
+	return cmp.Or(schema.CompareNames(a.Table, b.Table), schema.CompareNames(a.Rule, b.Rule))
+}
+
+// words puts an error into one line of words.
+func words(err error) string {
+	var field *schema.FieldError
+	if errors.As(err, &field) {
+		return schema.Reason(err)
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "; ")
+}

@@ -1,0 +1,133 @@
+package aclorch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// BindMany has a TAM feature use flow groups: the rules[i] for users[i], with
+// the actions that their entries are to have. Users of one rule share its entry.
+// A user that is there already is no error; new actions replace the former.
+//
+// It returns one error per rule: a wait for a rule that is not there or not
+// usable, or what SAI said. A user whose binding failed is not one.
+func (o *Orch) BindMany(ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string) []error {
+	errs := make([]error, len(rules))
+	o.features[feature] = featureActions(actions)
+	added := make([]bool, len(rules))
+	for i, k := range rules {
+		r := o.rules[k]
+		if errs[i] = o.bindable(k, r); errs[i] != nil {
+			continue
+		}
+		u := r.uses[feature]
+		if u == nil {
+			u = &use{users: map[string]bool{}}
+			r.uses[feature] = u
+		}
+		added[i] = !u.users[users[i]]
+		u.users[users[i]] = true
+		u.actions = actions
+		delete(r.failed, feature)
+		o.dirtyRules[k] = r
+	}
+	o.reconcile(ctx)
+	for i, k := range rules {
+		if errs[i] != nil {
+			continue
+		}
+		r := o.rules[k]
+		errs[i] = r.failed[feature]
+		if errs[i] == nil && r.entries[feature] == nil {
+			errs[i] = o.bindable(k, r)
+		}
+		if u := r.uses[feature]; errs[i] != nil && added[i] && u != nil && r.entries[feature] == nil {
+			delete(u.users, users[i])
+			if len(u.users) == 0 {
+				delete(r.uses, feature)
+			}
+		}
+	}
+	o.finish(ctx)
+	return errs
+}
+
+// bindable says why a rule cannot be used as a flow group.
+func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
+	switch {
+	case r == nil || !r.given:
+		return orch.Wait("ACL rule", k.Config(), "no ACL rule %s", k)
+	case r.err != nil:
+		return orch.Wait("ACL rule", k.Config(), "ACL rule %s: %s", k, words(r.err))
+	case !r.table.tam():
+		return fmt.Errorf("ACL rule %s is in a table of type %s: flow groups are in tables of type %s", k, r.table.typ.Name, schema.ACLTypeTAM)
+	}
+	return nil
+}
+
+// UnbindMany ends uses of flow groups. The entry of a rule goes with its last
+// user. Ending what is not there is no error.
+func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
+	errs := make([]error, len(rules))
+	for i, k := range rules {
+		r := o.rules[k]
+		if r == nil || r.uses[feature] == nil {
+			continue
+		}
+		delete(r.uses[feature].users, users[i])
+		if len(r.uses[feature].users) == 0 {
+			delete(r.uses, feature)
+			o.markRule(r)
+		}
+	}
+	o.reconcile(ctx)
+	for i, k := range rules {
+		if r := o.rules[k]; r != nil && r.uses[feature] == nil && r.entries[feature] != nil {
+			errs[i] = r.failed[feature]
+		}
+	}
+	o.finish(ctx)
+	return errs
+}
+
+// Counter returns the ACL counter of a flow group's entry for a feature, and its
+// label; false if there is none in the ASIC.
+func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label string, ok bool) {
+	r := o.rules[k]
+	if r == nil || r.entries[feature] == nil {
+		return 0, "", false
+	}
+	c := r.entries[feature].counter
+	return c.oid, c.label, true
+}
+
+// Watch tells, with sorted keys, that flow groups came or went, that bindings of
+// them were lost, or that there may be room for one that was refused. Users bind
+// again what they want and have not.
+func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
+
+// PollInterval is how often ACL counters are polled; 0 when they are not.
+func (o *Orch) PollInterval() time.Duration {
+	if !o.counters.enabled {
+		return 0
+	}
+	return o.counters.interval
+}
+
+// featureActions are the SAI action types of the entries of a feature.
+func featureActions(actions []sai.Attr) []sai.Enum {
+	list := []sai.Enum{sai.ACLActionTypeCounter}
+	for _, a := range actions {
+		if e, ok := actionType(a.ID); ok {
+			list = append(list, e)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
