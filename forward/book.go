@@ -37,6 +37,7 @@ type Row struct{ Table, Key string }
 // goroutine.
 type Book struct {
 	d      *orch.Daemon
+	r      *swss.Redis
 	tables []Table
 	loaded bool
 	server string // Redis' run id when it was loaded
@@ -60,9 +61,9 @@ type outcome struct{ status, reason, by string }
 
 // New returns a book of the tables, which are written in their order and
 // emptied in the opposite one.
-func New(d *orch.Daemon, tables ...Table) *Book {
+func New(d *orch.Daemon, r *swss.Redis, tables ...Table) *Book {
 	return &Book{
-		d: d, tables: tables,
+		d: d, r: r, tables: tables,
 		appl: map[Row]*applRow{}, state: map[Row]*stateRow{},
 		dirtyA: map[Row]struct{}{}, dirtyS: map[Row]struct{}{},
 	}
@@ -121,6 +122,16 @@ func (b *Book) Forget(state Row) {
 	}
 }
 
+// Clear wants no row at all; what is then wanted is said anew.
+func (b *Book) Clear() {
+	for r := range b.appl {
+		b.Drop(r)
+	}
+	for r := range b.state {
+		b.Forget(r)
+	}
+}
+
 // Have returns the row as it was last written, nil if there is none. It is
 // known after [Book.Load].
 func (b *Book) Have(appl Row) swss.FieldValues {
@@ -162,10 +173,10 @@ func (b *Book) Load(ctx context.Context) error {
 
 // runID identifies the Redis process, empty where it does not say.
 func (b *Book) runID(ctx context.Context) (string, error) {
-	info, err := b.d.Redis().DB(swss.ApplDB).Client().Info(ctx, "server").Result()
+	info, err := b.r.DB(swss.ApplDB).Client().Info(ctx, "server").Result()
 	if err != nil {
 		// The embedded server knows no such section; it cannot restart either.
-		return "", b.d.Redis().DB(swss.ApplDB).Ping(ctx)
+		return "", b.r.DB(swss.ApplDB).Ping(ctx)
 	}
 	_, id, _ := strings.Cut(info, "run_id:")
 	id, _, _ = strings.Cut(id, "\r")
@@ -178,7 +189,7 @@ func (b *Book) loadAppl(ctx context.Context, t Table) error {
 	if t.Appl == "" {
 		return nil
 	}
-	db := b.d.Redis().DB(swss.ApplDB)
+	db := b.r.DB(swss.ApplDB)
 	set, err := db.Client().SMembers(ctx, t.Appl+"_KEY_SET").Result()
 	if err != nil {
 		return &swss.Error{DB: db.Name(), Op: "read " + t.Appl + "_KEY_SET", Err: err}
@@ -220,7 +231,7 @@ func (b *Book) loadState(ctx context.Context, t Table) error {
 	if t.State == "" {
 		return nil
 	}
-	rows, err := swss.NewTable(b.d.Redis().DB(swss.StateDB), t.State).Dump(ctx)
+	rows, err := swss.NewTable(b.r.DB(swss.StateDB), t.State).Dump(ctx)
 	if err != nil {
 		return err
 	}
@@ -248,7 +259,7 @@ func (b *Book) Flush(ctx context.Context) error {
 	var errs []error
 	for _, t := range slices.Backward(b.tables) {
 		if keys := dels[t.Appl]; len(keys) > 0 {
-			errs = append(errs, swss.NewProducerState(b.d.Redis().DB(swss.ApplDB), t.Appl).DelMany(ctx, keys))
+			errs = append(errs, swss.NewProducerState(b.r.DB(swss.ApplDB), t.Appl).DelMany(ctx, keys))
 		}
 	}
 	for _, t := range b.tables {

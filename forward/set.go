@@ -20,7 +20,7 @@ const updateBatch = 128
 // set hands rows to the table's consumer. Rows that only gain and change
 // fields go as SONiC's producers send them; those that lose some need more.
 func (b *Book) set(ctx context.Context, table string, keys []string) error {
-	db := b.d.Redis().DB(swss.ApplDB)
+	db := b.r.DB(swss.ApplDB)
 	var plain []swss.Row
 	var losing []string
 	for _, key := range keys {

@@ -83,9 +83,9 @@ func (x index) remove(name, key string) {
 }
 
 // New registers the manager on its daemon.
-func New(d *orch.Daemon) *Manager {
+func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{
-		book: forward.New(d,
+		book: forward.New(d, r,
 			forward.Table{Appl: schema.AppTAMSwitch, State: schema.StateTAMSwitch},
 			forward.Table{Appl: schema.AppTAMCollector, State: schema.StateTAMCollector},
 			forward.Table{Appl: schema.AppTAMSampler, State: schema.StateTAMSampler},
@@ -113,13 +113,13 @@ func New(d *orch.Daemon) *Manager {
 		kindGroup: m.settleGroup, kindSession: m.settleSession,
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
-	m.consume(d)
+	m.consume(d, r)
 	return m
 }
 
 // consume registers the tables. The order does not matter: nothing is decided
 // before all that is there has come in.
-func (m *Manager) consume(d *orch.Daemon) {
+func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 	aclWords := orch.Words{
 		Active: schema.ACLActive, Pending: schema.ACLPendingCreation, Removing: schema.ACLPendingRemoval, Failed: schema.ACLInactive,
 	}
@@ -144,9 +144,9 @@ func (m *Manager) consume(d *orch.Daemon) {
 		{schema.CfgTAMFlowGroup, schema.StateTAMFlowGroup, orch.Words{}, m.flowGroup},
 		{schema.CfgTAMTailStamp, schema.StateTAMTailStamp, orch.Words{}, m.session},
 	} {
-		forward.Consume(d, swss.ConfigDB, t.table, orch.Reporting{StateTable: t.state, Words: t.words}, t.f)
+		forward.Consume(d, r.DB(swss.ConfigDB), t.table, orch.Reporting{StateTable: t.state, Words: t.words}, t.f)
 	}
-	forward.Consume(d, swss.ApplDB, schema.AppSwitch, orch.Reporting{}, m.capabilities)
+	forward.Consume(d, r.DB(swss.ApplDB), schema.AppSwitch, orch.Reporting{}, m.capabilities)
 	forward.Settle(d, "tammgr", m.due, m.flush)
 }
 

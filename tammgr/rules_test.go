@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tamtam/swss/swsstest"
 )
 
 const (
@@ -279,22 +281,22 @@ func TestRules(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, start(t))
-			b.do(tt.do...)
+			b := newBench(t, swsstest.Start(t))
+			b.Do(tt.do...)
 			if tt.table != "" {
-				if d := cmp.Diff(tt.want, b.applOf(tt.table)); d != "" {
+				if d := cmp.Diff(tt.want, b.ApplOf(tt.table)); d != "" {
 					t.Errorf("%s: %s", tt.table, d)
 				}
 			}
 			for row, want := range tt.status {
-				if got := b.status(row); got != want {
+				if got := b.Status(row); got != want {
 					t.Errorf("%s\n got %s\nwant %s", row, got, want)
 				}
 			}
-			before := append(b.appl(), b.states()...)
-			b.restart()
-			b.step()
-			if d := cmp.Diff(before, append(b.appl(), b.states()...)); d != "" {
+			before := append(b.Appl(applTables...), b.States(stateTables...)...)
+			b.Restart()
+			b.Step()
+			if d := cmp.Diff(before, append(b.Appl(applTables...), b.States(stateTables...)...)); d != "" {
 				t.Errorf("after a restart: %s", d)
 			}
 		})

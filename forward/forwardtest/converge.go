@@ -1,0 +1,60 @@
+package forwardtest
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// Converge does n random lines (see [Bench.Do]), and compares what is then in
+// the tables with what the last version of each row gives when all are applied
+// at once, in another order, to managers that never saw anything else. always
+// are lines that are done first in both.
+func Converge(t *testing.T, rnd *rand.Rand, bench func(testing.TB, *swss.Redis) *Bench, lines []string, n int, appl, state []string, always ...string) {
+	t.Helper()
+	b := bench(t, swsstest.Start(t))
+	for _, line := range always {
+		b.Do(line)
+	}
+	var done []string
+	last := map[string]string{}
+	for range n {
+		line := lines[rnd.IntN(len(lines))]
+		done = append(done, line)
+		if b.write(line); rnd.IntN(4) == 0 {
+			b.take(appl...) // orchagent takes rows now and then
+		}
+		row, _, _ := strings.Cut(line, " ")
+		if row != "restart" && row != "step" {
+			last[strings.TrimPrefix(row, "-")] = line
+		}
+	}
+	b.Step()
+	b.Restart()
+	b.Step()
+
+	once := bench(t, swsstest.Start(t))
+	for _, line := range always {
+		once.Do(line)
+	}
+	var final []string
+	for _, line := range last {
+		final = append(final, line)
+	}
+	slices.Sort(final)
+	rnd.Shuffle(len(final), func(i, j int) { final[i], final[j] = final[j], final[i] })
+	once.Do(final...)
+
+	if d := cmp.Diff(once.Appl(appl...), b.Appl(appl...)); d != "" {
+		t.Errorf("APPL_DB (-once +sequence):\n%s\nafter\n%s", d, strings.Join(done, "\n"))
+	}
+	if d := cmp.Diff(once.States(state...), b.States(state...)); d != "" {
+		t.Errorf("STATE_DB (-once +sequence):\n%s\nafter\n%s", d, strings.Join(done, "\n"))
+	}
+}
