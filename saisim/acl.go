@@ -1,0 +1,187 @@
+package saisim
+
+// Stages of ACLs, as indexes.
+const (
+	stageIngress = iota
+	stageEgress
+)
+
+// A lookup is one table that a packet is looked up in.
+type lookup struct {
+	table    *aclTable
+	priority uint32 // of the member in its group
+	// group numbers sequential groups: once a table of one has hit, the rest of
+	// it is left out. 0: none.
+	group uint16
+}
+
+// A candidate is an entry that may give the packet its action of one kind.
+type candidate struct {
+	entry    *aclEntry
+	priority uint32 // of the table in its group
+}
+
+// take replaces the candidate if the entry of a table takes precedence.
+func (a *candidate) take(e *aclEntry, priority uint32) {
+	if a.entry == nil || priority > a.priority || priority == a.priority && e.before(a.entry) {
+		*a = candidate{e, priority}
+	}
+}
+
+// hits is what all ACL tables together say of a packet. Packet actions combine,
+// the stricter wins; of the others that of the table with the highest priority
+// in its group is taken, then that of the entry with the highest precedence.
+type hits struct {
+	act                   actions
+	noLearn               bool
+	redirect, stamp, meta candidate
+}
+
+func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
+	if e.counter != nil {
+		e.counter.hit(bytes)
+	}
+	h.act |= e.act
+	h.noLearn = h.noLearn || e.noLearn
+	if e.redirect.kind != toNobody {
+		h.redirect.take(e, priority)
+	}
+	if e.stamp != nil {
+		h.stamp.take(e, priority)
+	}
+	if e.setMeta {
+		h.meta.take(e, priority)
+	}
+}
+
+// look looks a packet up in some tables.
+func (h *hits) look(tables []lookup, k *aclKey, x *crossing, bytes int) {
+	done := uint16(0)
+	for i := range tables {
+		l := &tables[i]
+		if l.group != 0 && l.group == done {
+			continue
+		}
+		if e := l.table.space.lookup(k, x); e != nil {
+			h.add(e, l.priority, bytes)
+			done = l.group
+		}
+	}
+}
+
+// lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN
+// and the switch, and takes what they say about the packet itself.
+func (c *Chip) lookupIngress(p *port, pk *packet, h *hits) {
+	tables := p.tables[stageIngress]
+	var more []lookup
+	if c.vlanACLs[stageIngress] && c.vlans[pk.vid] != nil {
+		more = c.vlans[pk.vid].tables[stageIngress]
+	}
+	if len(tables)+len(more) == 0 {
+		return
+	}
+	var k aclKey
+	c.buildKey(&k, pk)
+	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
+	h.look(tables, &k, &x, pk.length+fcsLen)
+	c.lookMore(h, tables, more, &k, &x, pk.length+fcsLen)
+	if h.stamp.entry != nil {
+		pk.stamp = h.stamp.entry.stamp
+	}
+	if h.meta.entry != nil {
+		pk.meta = h.meta.entry.metadata
+	}
+}
+
+// lookupEgress looks a copy up in the egress tables. The key has the packet's
+// fields as they came in, its VLAN and its length on the way out.
+func (c *Chip) lookupEgress(p *port, cp copyOf, h *hits) {
+	pk := cp.pk
+	tables := p.tables[stageEgress]
+	var more []lookup
+	if c.vlanACLs[stageEgress] && c.vlans[pk.vid&0xfff] != nil {
+		more = c.vlans[pk.vid&0xfff].tables[stageEgress]
+	}
+	if len(tables)+len(more) == 0 {
+		return
+	}
+	var k aclKey
+	c.buildKey(&k, pk)
+	x := crossing{in: pk.in, out: p.id, inLAG: pk.lag, outLAG: p.lag}
+	bytes := cp.taggedLen() + fcsLen
+	h.look(tables, &k, &x, bytes)
+	c.lookMore(h, tables, more, &k, &x, bytes)
+}
+
+// lookMore looks in the tables of more that are not in tables: a packet is
+// looked up in a table once, however many of its bind points lead there.
+func (c *Chip) lookMore(h *hits, tables, more []lookup, k *aclKey, x *crossing, bytes int) {
+next:
+	for i := range more {
+		for j := range tables {
+			if tables[j].table == more[i].table {
+				continue next
+			}
+		}
+		h.look(more[i:i+1], k, x, bytes)
+	}
+}
+
+// buildKey packs the packet's fields.
+func (c *Chip) buildKey(k *aclKey, pk *packet) {
+	h := &pk.h
+	k[0] = h.dmac<<16 | uint64(h.etherType)
+	k[1] = h.smac<<16 | uint64(h.tci[0]&0xf000|pk.vid&0xfff)
+	k[2] = uint64(h.flags)<<40 | uint64(h.proto)<<32 | uint64(h.tos)<<24 | uint64(h.ttl)<<16 |
+		uint64(h.tcpFlags)<<8 | uint64(h.ipFlags)
+	k[3] = uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.icmpType)<<24 | uint64(h.icmpCode)<<16 | uint64(h.ipID)
+	k[4], k[5] = h.src[0], h.src[1]
+	k[6], k[7] = h.dst[0], h.dst[1]
+	k[8] = uint64(h.tci[1])<<48 | uint64(h.flowLabel)<<16
+	k[9] = uint64(pk.meta) << 32
+	k[10] = c.ranges.bits(pk)
+}
+
+// A rangeChecker compares one field with an interval; entries match its bit.
+type rangeChecker struct {
+	used     bool
+	kind     rangeKind
+	min, max uint32
+}
+
+type rangeKind uint8
+
+const (
+	rangeL4Src rangeKind = iota
+	rangeL4Dst
+	rangeOuterVLAN
+	rangeInnerVLAN
+	rangeLength
+)
+
+type rangeCheckers []rangeChecker
+
+// bits returns the bits of the checkers that hold.
+func (r rangeCheckers) bits(pk *packet) (bits uint64) {
+	h := &pk.h
+	for i := range r {
+		var v uint32
+		ok := true
+		switch r[i].kind {
+		case rangeL4Src:
+			v, ok = uint32(h.l4src), h.flags&flagL4 != 0
+		case rangeL4Dst:
+			v, ok = uint32(h.l4dst), h.flags&flagL4 != 0
+		case rangeOuterVLAN:
+			v = uint32(pk.vid)
+		case rangeInnerVLAN:
+			v, ok = uint32(h.tci[1]&0xfff), h.flags&flagTwoTags != 0
+		case rangeLength:
+			v = uint32(pk.length + fcsLen)
+		}
+		if r[i].used && ok && v >= r[i].min && v <= r[i].max {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}

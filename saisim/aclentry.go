@@ -1,0 +1,348 @@
+package saisim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/sai"
+)
+
+// An aclEntry is an ACL entry as lookups see it.
+type aclEntry struct {
+	aclRule
+	table    *aclTable
+	enabled  bool
+	counter  *aclCounter
+	act      actions
+	noLearn  bool
+	redirect verdict
+	stamp    *stampAction
+	setMeta  bool
+	metadata uint32
+}
+
+// An aclCounter counts the packets that hit entries, and what became of those
+// that were to be stamped.
+type aclCounter struct {
+	o                        *object
+	table                    *aclTable
+	countPackets, countBytes bool
+	packets, bytes           uint64 // bytes: frame lengths with FCS
+	stamps                   [numStampResults]uint64
+}
+
+func (x *aclCounter) hit(bytes int) {
+	if x.countPackets {
+		x.packets++
+	}
+	if x.countBytes {
+		x.bytes += uint64(bytes)
+	}
+}
+
+func (x *aclCounter) label() string {
+	t, _ := x.o.attr(sai.ACLCounterAttrLabel).(sai.Text)
+	return string(t)
+}
+
+// relabel notes a counter under a label; "" is no label.
+func (c *Chip) relabel(x *aclCounter, was, is string) {
+	c.labelled[was] = slices.DeleteFunc(c.labelled[was], func(y *aclCounter) bool { return x == y })
+	if len(c.labelled[was]) == 0 {
+		delete(c.labelled, was)
+	}
+	if is != "" {
+		c.labelled[is] = append(c.labelled[is], x)
+	}
+}
+
+// entryActions are the entry's action attributes with their action types.
+func entryActions() map[sai.AttrID]sai.Enum {
+	return map[sai.AttrID]sai.Enum{
+		sai.ACLEntryAttrActionPacketAction:   sai.ACLActionTypePacketAction,
+		sai.ACLEntryAttrActionCounter:        sai.ACLActionTypeCounter,
+		sai.ACLEntryAttrActionRedirect:       sai.ACLActionTypeRedirect,
+		sai.ACLEntryAttrActionSetACLMetaData: sai.ACLActionTypeSetACLMetaData,
+		sai.ACLEntryAttrActionSetDoNotLearn:  sai.ACLActionTypeSetDoNotLearn,
+		sai.ACLEntryAttrActionIntInsert:      sai.ACLActionTypeIntInsert,
+		sai.ACLEntryAttrActionTAMIntObject:   sai.ACLActionTypeTAMIntObject,
+	}
+}
+
+// aclActions are the actions of a stage.
+func aclActions(stage int) (actions []sai.Enum) {
+	for _, a := range entryActions() {
+		switch a {
+		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn:
+			if stage == stageEgress {
+				continue
+			}
+		}
+		actions = append(actions, a)
+	}
+	slices.Sort(actions)
+	return actions
+}
+
+func aclCapability(stage int) sai.ACLCapability {
+	return sai.ACLCapability{Actions: aclActions(stage)}
+}
+
+func (c *Chip) aclEntryKind() *kind {
+	k := &kind{
+		attrs:  []sai.AttrID{sai.ACLEntryAttrTableID, sai.ACLEntryAttrPriority, sai.ACLEntryAttrAdminState, sai.ACLEntryAttrFieldACLRangeType},
+		enums:  map[sai.AttrID][]sai.Enum{sai.ACLEntryAttrFieldTAMIntType: {sai.TAMIntTypeIfa1Tailstamp}},
+		create: c.createEntry,
+		set: func(o *object, a sai.Attr) error {
+			old := o.self.(*aclEntry)
+			next := &object{key: o.key, attrs: slices.Clone(o.attrs)}
+			next.put(a)
+			e, err := c.compileEntry(next, old.table)
+			if err != nil {
+				return err
+			}
+			old.withdraw()
+			e.install()
+			o.self = e
+			return nil
+		},
+		remove: func(o *object) error {
+			e := o.self.(*aclEntry)
+			e.withdraw()
+			e.table.entries--
+			c.entriesUsed[e.table.stage]--
+			return nil
+		},
+	}
+	c.fields = map[sai.AttrID]aclField{sai.ACLEntryAttrFieldACLRangeType: {}}
+	for _, f := range aclFields() {
+		c.fields[f.id] = f
+		k.attrs = append(k.attrs, f.id)
+	}
+	for id := range entryActions() {
+		k.attrs = append(k.attrs, id)
+	}
+	slices.Sort(k.attrs)
+	return k
+}
+
+func (c *Chip) createEntry(o *object) error {
+	t, _ := self[*aclTable](c, o.ref(sai.ACLEntryAttrTableID))
+	if c.entriesLeft(t) == 0 {
+		return refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, sai.StatusTableFull,
+			"the table has %d of %d entries, its stage %d of %d", t.entries, t.size, c.entriesUsed[t.stage], c.prof.ACL.Entries)
+	}
+	e, err := c.compileEntry(o, t)
+	if err != nil {
+		return err
+	}
+	e.install()
+	o.self = e
+	t.entries++
+	c.entriesUsed[t.stage]++
+	return nil
+}
+
+// entriesLeft is the number of entries that a table still takes.
+func (c *Chip) entriesLeft(t *aclTable) uint32 {
+	return min(t.size-t.entries, c.prof.ACL.Entries-c.entriesUsed[t.stage])
+}
+
+func (e *aclEntry) install() {
+	if e.enabled {
+		e.table.space.insert(e)
+	}
+}
+
+func (e *aclEntry) withdraw() {
+	if e.enabled {
+		e.table.space.remove(e)
+	}
+}
+
+// compileEntry makes an entry from its attributes. It changes nothing else.
+func (c *Chip) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
+	e := &aclEntry{table: t, enabled: o.flag(sai.ACLEntryAttrAdminState)}
+	e.priority = uint32(o.number(sai.ACLEntryAttrPriority))
+	a := &c.prof.ACL
+	if _, given := sai.Find(o.attrs, sai.ACLEntryAttrPriority); given && (e.priority < a.MinPriority || e.priority > a.MaxPriority) {
+		return nil, refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrPriority, sai.StatusInvalidParameter,
+			"priority %d, want %d to %d", e.priority, a.MinPriority, a.MaxPriority)
+	}
+	var insert bool
+	var matches, does []string
+	for _, a := range o.attrs {
+		switch v := a.Value.(type) {
+		case sai.Field:
+			if !v.Enabled {
+				continue
+			}
+			if err := t.allowsField(c, a, v); err != nil {
+				return nil, err
+			}
+			if err := c.match(&e.aclRule, c.fields, a, v); err != nil {
+				return nil, err
+			}
+			matches = append(matches, c.text(a, v.Data))
+		case sai.Action:
+			if !v.Enabled {
+				continue
+			}
+			if err := t.allowsAction(a); err != nil {
+				return nil, err
+			}
+			if a.ID == sai.ACLEntryAttrActionIntInsert {
+				insert = bool(v.Param.(sai.Bool))
+			} else if err := c.action(e, a, v.Param); err != nil {
+				return nil, err
+			}
+			does = append(does, c.text(a, v.Param))
+		}
+	}
+	if !insert {
+		e.stamp = nil
+	}
+	if e.stamp != nil {
+		e.stamp.counter = e.counter
+	}
+	slices.Sort(matches)
+	slices.Sort(does)
+	e.content = strings.Join(matches, ";") + "\x00" + strings.Join(does, ";")
+	return e, nil
+}
+
+// action adds one action to the entry.
+func (c *Chip) action(e *aclEntry, a sai.Attr, param sai.Value) error {
+	switch v := param.(type) {
+	case sai.Enum: // packet action
+		e.act = packetAction(v)
+		if e.table.stage == stageEgress && e.act&actCopy != 0 {
+			return badValue(a, sai.StatusNotSupported, "egress entries do not copy to the CPU")
+		}
+	case sai.Uint:
+		if a.ID == sai.ACLEntryAttrActionSetACLMetaData {
+			e.setMeta, e.metadata = true, uint32(v)
+		} else {
+			e.noLearn = true
+		}
+	case sai.OID:
+		switch a.ID {
+		case sai.ACLEntryAttrActionCounter:
+			e.counter, _ = self[*aclCounter](c, v)
+			if e.counter == nil || e.counter.table != e.table {
+				return badValue(a, sai.StatusInvalidParameter, "the counter is one of another table")
+			}
+		case sai.ACLEntryAttrActionTAMIntObject:
+			if t, ok := self[*tamInt](c, v); ok {
+				e.stamp = &stampAction{switchID: t.switchID}
+			}
+		case sai.ACLEntryAttrActionRedirect:
+			return c.redirect(e, a, v)
+		}
+	}
+	return nil
+}
+
+func (c *Chip) redirect(e *aclEntry, a sai.Attr, to sai.OID) error {
+	if p, ok := self[*port](c, to); ok {
+		e.redirect = verdict{kind: toPort, port: p}
+	} else if l, ok := self[*lag](c, to); ok {
+		e.redirect = verdict{kind: toLAG, lag: l}
+	} else if bp, ok := self[*bridgePort](c, to); ok {
+		e.redirect = verdict{kind: toBridgePort, to: bp}
+	} else {
+		return badValue(a, sai.StatusNotSupported, "the chip redirects to ports, LAGs and bridge ports")
+	}
+	return nil
+}
+
+// text is what an attribute says, without object ids: equal for equal meaning.
+func (c *Chip) text(a sai.Attr, v sai.Value) string {
+	var names []string
+	switch v := v.(type) {
+	case sai.OID:
+		names = []string{c.describe(v)}
+	case sai.OIDs:
+		for _, o := range v {
+			names = append(names, c.describe(o))
+		}
+		slices.Sort(names)
+	default:
+		s, _ := sai.FormatValue(a.ID, a.Value)
+		names = []string{s}
+	}
+	return fmt.Sprintf("%x=%s", uint32(a.ID), strings.Join(names, ","))
+}
+
+// describe says what an object is without its id.
+func (c *Chip) describe(oid sai.OID) string {
+	o := c.objects[oid]
+	if o == nil {
+		return ""
+	}
+	switch x := o.self.(type) {
+	case *port:
+		return fmt.Sprintf("port %04d", x.id)
+	case *lag:
+		label, _ := o.attr(sai.LAGAttrLabel).(sai.Text)
+		return fmt.Sprintf("lag %s %04d", string(label), x.first())
+	case *bridgePort:
+		return fmt.Sprintf("bridge port %05d", x.order())
+	case *aclRange:
+		return fmt.Sprintf("range %d %05d-%05d", x.kind, x.min, x.max)
+	case *aclCounter:
+		return "counter " + x.label()
+	case *tamInt:
+		return fmt.Sprintf("tam int %d", x.switchID)
+	}
+	return ""
+}
+
+func (c *Chip) aclCounterKind() *kind {
+	return &kind{
+		max: c.prof.ACL.Counters,
+		attrs: []sai.AttrID{
+			sai.ACLCounterAttrTableID, sai.ACLCounterAttrEnablePacketCount, sai.ACLCounterAttrEnableByteCount,
+			sai.ACLCounterAttrPackets, sai.ACLCounterAttrBytes, sai.ACLCounterAttrLabel,
+		},
+		create: func(o *object) error {
+			t, _ := self[*aclTable](c, o.ref(sai.ACLCounterAttrTableID))
+			x := &aclCounter{
+				o: o, table: t, countPackets: o.flag(sai.ACLCounterAttrEnablePacketCount),
+				countBytes: o.flag(sai.ACLCounterAttrEnableByteCount),
+				packets:    o.number(sai.ACLCounterAttrPackets), bytes: o.number(sai.ACLCounterAttrBytes),
+			}
+			o.self = x
+			c.relabel(x, "", x.label())
+			return nil
+		},
+		remove: func(o *object) error {
+			x := o.self.(*aclCounter)
+			c.relabel(x, x.label(), "")
+			return nil
+		},
+		set: func(o *object, a sai.Attr) error {
+			x := o.self.(*aclCounter)
+			switch a.ID {
+			case sai.ACLCounterAttrPackets:
+				x.packets = uint64(a.Value.(sai.Uint))
+			case sai.ACLCounterAttrBytes:
+				x.bytes = uint64(a.Value.(sai.Uint))
+			case sai.ACLCounterAttrLabel:
+				c.relabel(x, x.label(), string(a.Value.(sai.Text)))
+			}
+			return nil
+		},
+		get: func(o *object, id sai.AttrID) sai.Value {
+			x := o.self.(*aclCounter)
+			switch id {
+			case sai.ACLCounterAttrPackets:
+				return sai.Uint(x.packets)
+			case sai.ACLCounterAttrBytes:
+				return sai.Uint(x.bytes)
+			}
+			return nil
+		},
+	}
+}

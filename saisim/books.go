@@ -1,0 +1,114 @@
+package saisim
+
+// A DropReason says why a frame, or a copy of it, went no further.
+type DropReason uint8
+
+// The reasons, in the order of the pipeline. The first group is counted at the
+// ingress port, the second at the egress port (DropNoLAGMember at the ingress
+// port: there is no other).
+const (
+	DropPortDown      DropReason = iota // ingress port is down
+	DropRunt                            // no whole Ethernet header
+	DropOversize                        // longer, with FCS, than the ingress port's MTU
+	DropTagFilter                       // the port drops tagged, or untagged, frames
+	DropNoVLAN                          // the VLAN does not exist, or the port is in no bridge
+	DropNotMember                       // the ingress port is no member of the VLAN
+	DropSourceAddress                   // the source address is a group address
+	DropLearning                        // unknown source address where learning mode is drop
+	DropACL                             // an ingress ACL entry says so
+	DropTrap                            // a link-local or trapped frame that is not for forwarding
+	DropFDB                             // an FDB entry says so
+	DropMiss                            // unknown destination and the VLAN or switch does not flood it
+	DropSamePort                        // the destination is where it came from
+	DropNoDestination                   // flooded to nobody
+	DropNoLAGMember                     // the LAG has no member that is up
+
+	DropBuffer      // no room in the shared buffer
+	DropEgressDown  // egress port is down
+	DropEgressMTU   // longer, with FCS, than the egress port's MTU
+	DropEgressACL   // an egress ACL entry says so
+	DropPortRemoved // its port was removed while it was in the chip
+	NumDropReasons
+)
+
+var dropNames = [NumDropReasons]string{
+	"port-down", "runt", "oversize", "vlan-tag-filter", "no-vlan", "not-vlan-member", "source-address",
+	"learning", "acl", "trap", "fdb", "unknown-destination", "same-port", "no-destination", "no-lag-member",
+	"buffer", "egress-port-down", "egress-mtu", "egress-acl", "port-removed",
+}
+
+// String returns the reason in the words of reports.
+func (r DropReason) String() string {
+	if r < NumDropReasons {
+		return dropNames[r]
+	}
+	return "unknown"
+}
+
+// Books account for every frame:
+//
+//	Received + Injected + Copies = Sent + ToCPU + sum(Dropped) + InFlight
+//
+// at every instant. They start when the chip is made and are never cleared.
+type Books struct {
+	Received, Injected uint64
+	Copies             uint64 // made of a frame beyond the first
+	Sent, ToCPU        uint64
+	Dropped            [NumDropReasons]uint64
+	InFlight           uint64 // on ingress MACs, in the pipe, queued, on the way to egress MACs
+	Queued             uint64 // of those, in queues
+	QueuedBytes        uint64
+}
+
+// Balanced reports whether the books balance.
+func (b *Books) Balanced() bool {
+	sum := b.Sent + b.ToCPU + b.InFlight
+	for _, n := range b.Dropped {
+		sum += n
+	}
+	return b.Received+b.Injected+b.Copies == sum
+}
+
+// Books returns the chip's books at this instant. InFlight is counted in the
+// chip, not derived from the rest.
+func (c *Chip) Books() Books {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.books
+	b.InFlight = uint64(c.enter.n + c.pipe.n)
+	for _, p := range c.ports {
+		b.InFlight += uint64(p.rx.n + p.queue.n + p.tx.n)
+		b.Queued += uint64(p.queue.n)
+	}
+	b.QueuedBytes = c.buffered
+	return b
+}
+
+// PortCounters are the totals of a port since it was created. Bytes are frame
+// lengths with FCS.
+type PortCounters struct {
+	Received, ReceivedBytes uint64
+	Sent, SentBytes         uint64
+	Dropped                 [NumDropReasons]uint64
+}
+
+// PortCounters returns a port's counters, false if there is no such port. They
+// are not cleared by ClearStats.
+func (c *Chip) PortCounters(id PortID) (PortCounters, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.port(id)
+	if p == nil {
+		return PortCounters{}, false
+	}
+	return p.totals, true
+}
+
+// drop ends one use of a packet, counted at port p (nil: only in the books).
+func (c *Chip) drop(p *port, pk *packet, why DropReason) {
+	c.books.Dropped[why]++
+	if p != nil {
+		p.totals.Dropped[why]++
+	}
+	c.release(pk)
+}

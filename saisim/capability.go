@@ -1,0 +1,81 @@
+package saisim
+
+import (
+	"context"
+	"slices"
+
+	"tamtam/sai"
+)
+
+// AttrCapability implements [sai.API]: it tells what the chip really does.
+func (c *Chip) AttrCapability(_ context.Context, id sai.AttrID) (sai.Capability, error) {
+	c.mu.Lock()
+	defer c.unlock()
+	m := sai.Meta(id)
+	if m == nil {
+		return sai.Capability{}, refuse("query", id.ObjectType(), id, sai.StatusInvalidParameter, "no such attribute")
+	}
+	k := c.kinds[id.ObjectType()]
+	if k == nil || !k.has(id) {
+		return sai.Capability{}, nil
+	}
+	write := !m.Has(sai.ReadOnly)
+	return sai.Capability{Create: write && !m.Has(sai.SetOnly), Set: m.Has(sai.CreateAndSet) || m.Has(sai.SetOnly), Get: true}, nil
+}
+
+// EnumCapability implements [sai.API].
+func (c *Chip) EnumCapability(_ context.Context, id sai.AttrID) ([]sai.Enum, error) {
+	c.mu.Lock()
+	defer c.unlock()
+	m, k := sai.Meta(id), c.kinds[id.ObjectType()]
+	if m == nil || m.Enum == nil || k == nil || !k.has(id) {
+		return nil, refuse("query", id.ObjectType(), id, sai.StatusNotSupported, "no enum attribute of the chip")
+	}
+	if only := k.enums[id]; only != nil {
+		return slices.Clone(only), nil
+	}
+	return slices.Clone(m.Enum.Values), nil
+}
+
+// StatsCapability implements [sai.API].
+func (c *Chip) StatsCapability(_ context.Context, t sai.ObjectType) ([]sai.StatID, error) {
+	c.mu.Lock()
+	defer c.unlock()
+	if k := c.kinds[t]; k != nil && k.stat != nil {
+		return slices.Clone(k.stats), nil
+	}
+	return nil, refuse("query", t, 0, sai.StatusNotSupported, "the chip counts nothing there")
+}
+
+func (k *kind) counts(id sai.StatID) bool { return slices.Contains(k.stats, id) }
+
+// Availability implements [sai.API].
+func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
+	c.mu.Lock()
+	defer c.unlock()
+	k := c.kinds[t]
+	if k == nil {
+		return 0, refuse("query", t, 0, sai.StatusNotSupported, "the chip has no such objects")
+	}
+	switch t {
+	case sai.ObjectTypeGenericProgrammable:
+		return c.windowsLeft(attrs), nil
+	case sai.ObjectTypeACLEntry:
+		if v, ok := sai.Find(attrs, sai.ACLEntryAttrTableID); ok {
+			oid, _ := v.(sai.OID)
+			if table, ok := self[*aclTable](c, oid); ok {
+				return uint64(c.entriesLeft(table)), nil
+			}
+			return 0, refuse("query", t, sai.ACLEntryAttrTableID, sai.StatusInvalidParameter, "no such table")
+		}
+		return uint64(c.prof.ACL.Entries), nil
+	case sai.ObjectTypeACLTable:
+		return uint64(c.tablesLeft(attrs)), nil
+	case sai.ObjectTypeFDBEntry:
+		return uint64(c.fdb.max - c.fdb.n), nil
+	}
+	if k.max == 0 {
+		return 0, refuse("query", t, 0, sai.StatusNotSupported, "they have no limit of their own")
+	}
+	return uint64(k.max - c.live[t]), nil
+}

@@ -1,0 +1,284 @@
+package saisim
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/saisim/tailstamp"
+)
+
+// Config is what a chip is made from.
+type Config struct {
+	Profile Profile
+	// Start is the time of day at cycle 0; not before 1970.
+	Start time.Time
+	// Notify is called for what the chip tells without being asked, with the
+	// chip unlocked and in order; nil: nobody listens.
+	Notify func(sai.Notification)
+}
+
+// A PortID names a port on the chip: it is the port's first lane. So it depends
+// on what the port is, not on when it was made.
+type PortID uint16
+
+// CPUPort is the port to the CPU.
+const CPUPort PortID = 0xffff
+
+// A Frame is an Ethernet frame without FCS.
+type Frame struct {
+	Data []byte
+	// Len is the frame's length before a capture cut it; at least len(Data), or
+	// 0 for len(Data).
+	Len int
+}
+
+// maxFrame is the longest frame that Receive takes (longer than any MTU, so
+// that such frames still take their time on the wire).
+const maxFrame = 1 << 18
+
+// An Out is a frame that leaves the chip.
+type Out struct {
+	Port PortID // CPUPort: punted
+	In   PortID // CPUPort: injected
+	// At is the cycle of the timestamp point at the egress MAC; for the CPU
+	// port, of leaving the pipe.
+	At      Cycle
+	Data    []byte // valid during the call only
+	Len     int    // before a capture cut it
+	Stamped bool   // a record was appended here
+}
+
+// A Chip is one simulated ASIC. It implements [sai.API].
+type Chip struct {
+	mu   sync.Mutex
+	prof Profile
+	tod  timeOfDay
+	cfg  Config
+
+	control
+	forwarding
+
+	now      Cycle
+	heap     heap
+	enter    ring[timed] // in the order of (ready, port)
+	pipe     ring[timed]
+	entered  Cycle // first cycle at which the pipe is free
+	spare    []*packet
+	scratch  []byte
+	out      func(Out)
+	notes    []sai.Notification
+	buffered uint64
+	books    Books
+}
+
+// A timed packet is due at a cycle.
+type timed struct {
+	at Cycle
+	pk *packet
+}
+
+// New returns a chip without a switch object: it has no ports before that is
+// created.
+func New(cfg Config) (*Chip, error) {
+	if err := cfg.Profile.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Start.Unix() < 0 {
+		return nil, fmt.Errorf("chip: Start is %v, want a time from 1970 on", cfg.Start)
+	}
+	cfg.Profile.SpeedsMbps = slices.Clone(cfg.Profile.SpeedsMbps)
+	c := &Chip{
+		prof:    cfg.Profile,
+		cfg:     cfg,
+		tod:     newTimeOfDay(cfg.Profile.ClockHz, cfg.Start),
+		out:     func(Out) {},
+		scratch: make([]byte, 0, 2*16384), // the longest frame that leaves, and more,
+	}
+	c.reset()
+	return c, nil
+}
+
+// SetOutput sets the function that takes the frames leaving the chip. It is
+// called from within Advance, in the order of time, and must not call the chip.
+func (c *Chip) SetOutput(f func(Out)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.out = f
+}
+
+// Now returns the cycle that the last Advance reached.
+func (c *Chip) Now() Cycle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// TimeOfDay returns the time of day at a cycle, rounded down to nanoseconds.
+func (c *Chip) TimeOfDay(at Cycle) time.Time { return c.tod.at(at).Time() }
+
+// Timestamp is [Chip.TimeOfDay] as records carry it.
+func (c *Chip) Timestamp(at Cycle) tailstamp.Timestamp { return c.tod.at(at) }
+
+// CycleAt returns the first cycle that is not before d after the start.
+func (c *Chip) CycleAt(d time.Duration) Cycle { return c.tod.cycleAt(d) }
+
+// Profile returns the chip's profile.
+func (c *Chip) Profile() Profile { return c.prof }
+
+// Receive puts a frame on the wire of a port's ingress MAC, its timestamp point
+// at cycle at, or as soon after as the frames before it allow. The data is
+// copied.
+func (c *Chip) Receive(id PortID, at Cycle, f Frame) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.Len == 0 {
+		f.Len = len(f.Data)
+	}
+	p := c.port(id)
+	switch {
+	case p == nil:
+		return fmt.Errorf("receive: no port %d", id)
+	case at < c.now:
+		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
+	case f.Len < len(f.Data) || f.Len == 0 || f.Len > maxFrame:
+		return fmt.Errorf("receive on port %d: frame of %d bytes with length %d, want a length of 1 to %d", id, len(f.Data), f.Len, maxFrame)
+	}
+	c.receive(p, at, f)
+	return nil
+}
+
+// Inject queues a frame at a port's egress, as the CPU does: it goes past the
+// ingress pipe, at the current cycle.
+func (c *Chip) Inject(id PortID, f Frame) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.port(id)
+	if f.Len == 0 {
+		f.Len = len(f.Data)
+	}
+	switch {
+	case p == nil:
+		return fmt.Errorf("inject: no port %d", id)
+	case len(f.Data) < ethernetHeader || f.Len < len(f.Data) || f.Len > maxFrame:
+		return fmt.Errorf("inject on port %d: frame of %d bytes with length %d, want %d to %d", id, len(f.Data), f.Len, ethernetHeader, maxFrame)
+	}
+	pk := c.newPacket(f)
+	pk.in, pk.inN, pk.rx = CPUPort, tailstamp.NoPort, c.now
+	pk.h.parse(pk.data, pk.length)
+	c.books.Injected++
+	pk.refs = 1
+	c.enqueue(p, copyOf{pk: pk})
+	return nil
+}
+
+// Advance handles every event up to and including cycle to.
+func (c *Chip) Advance(to Cycle) {
+	c.mu.Lock()
+	for {
+		e, ok := c.next(true)
+		if !ok || e.at > to {
+			break
+		}
+		c.now = e.at
+		c.handle(e)
+	}
+	c.now = max(c.now, to)
+	c.unlock()
+}
+
+// NextEvent returns the cycle of the next thing that happens to a frame, false
+// if there are no frames in the chip.
+func (c *Chip) NextEvent() (Cycle, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.next(false)
+	return e.at, ok
+}
+
+// Classes of events that are not in the heap, because they come in order.
+const (
+	classAge  = classReceived + 1
+	noneClass = 0xffff
+)
+
+func (c *Chip) next(ageing bool) (event, bool) {
+	e := event{at: never, key: noneClass << 16}
+	if len(c.heap) > 0 {
+		e = c.heap[0]
+	}
+	if c.pipe.n > 0 {
+		if f := (event{c.pipe.first().at, eventKey(classQueue, 0)}); f.before(e) {
+			e = f
+		}
+	}
+	if c.enter.n > 0 {
+		if f := (event{c.enter.first().at, eventKey(classEnter, 0)}); f.before(e) {
+			e = f
+		}
+	}
+	if ageing && c.fdb.sweepAt < e.at {
+		e = event{c.fdb.sweepAt, eventKey(classAge, 0)}
+	}
+	return e, e.at != never
+}
+
+func (c *Chip) handle(e event) {
+	switch e.class() {
+	case classSent:
+		c.heap.pop()
+		c.sent(c.byID[e.port()])
+	case classDequeue:
+		c.heap.pop()
+		c.dequeue(c.byID[e.port()])
+	case classQueue:
+		pk := c.pipe.first().pk
+		c.pipe.pop()
+		c.replicate(pk)
+	case classEnter:
+		pk := c.enter.first().pk
+		c.enter.pop()
+		c.ingress(pk)
+	case classReceived:
+		c.heap.pop()
+		c.received(c.byID[e.port()])
+	case classAge:
+		c.ageFDB()
+	}
+}
+
+// unlock releases the chip and then delivers what it has to tell.
+func (c *Chip) unlock() {
+	notes := c.notes
+	c.notes = nil
+	c.mu.Unlock()
+	if c.cfg.Notify != nil {
+		for _, n := range notes {
+			c.cfg.Notify(n)
+		}
+	}
+}
+
+func (c *Chip) notify(n sai.Notification) { c.notes = append(c.notes, n) }
+
+// newPacket takes a packet from the pool.
+func (c *Chip) newPacket(f Frame) *packet {
+	var pk *packet
+	if n := len(c.spare); n > 0 {
+		pk = c.spare[n-1]
+		c.spare = c.spare[:n-1]
+	} else {
+		pk = &packet{data: make([]byte, 0, 2048)}
+	}
+	*pk = packet{data: append(pk.data[:0], f.Data...), length: f.Len}
+	return pk
+}
+
+// release gives up one use of the packet.
+func (c *Chip) release(pk *packet) {
+	if pk.refs--; pk.refs <= 0 {
+		c.spare = append(c.spare, pk)
+	}
+}

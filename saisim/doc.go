@@ -1,0 +1,50 @@
+// Package saisim is the simulated switch ASIC. It is programmed through
+// [sai.API], as a vendor's chip is, and it takes and gives Ethernet frames at
+// exact cycles of its own clock. Nothing in it runs by itself: time is what
+// [Chip.Advance] says.
+//
+// # Time
+//
+// One integer clock per chip counts cycles; the profile gives its frequency.
+// Time of day at cycle c is Config.Start + floor(c * 10^9 / ClockHz) ns,
+// computed with 128-bit integers, so that it never drifts.
+//
+// The port MACs work at the line rate, which need not be a whole number of
+// cycles per byte: a MAC keeps time as a cycle and an exact fraction of it. On
+// the wire a frame is 7 bytes of preamble, 1 byte start-of-frame delimiter
+// (SFD), the frame with its FCS (at least 64 bytes), and a gap of 12 bytes. The
+// timestamp point is that of IEEE 1588, the boundary between the SFD and the
+// first byte of the frame. What happens within a cycle is seen by the chip's
+// clock at the next cycle boundary, so an event at the exact time t has cycle
+// ceil(t). With B the exact time of one byte:
+//
+//	ingress  sfd = max(at, sfd' + (len'+20) B)     at: argument of Receive; ': the frame before
+//	         ready = ceil(sfd + len B)             whole frame received, FCS checked
+//	         enter = max(ready, enter' + 1)        one frame enters the pipe per cycle, in the
+//	                                               order of (ready, port)
+//	pipe     queue = enter + Parser + IngressStages*StageCycles + TrafficManager
+//	egress   deq   = the first cycle when the port's scheduler is free, at or after queue
+//	         pre   = max(deq + EgressStages*StageCycles + Deparser, free')
+//	         sfd   = pre + 8 B
+//	         free  = sfd + (len+12) B
+//	         the scheduler is free again at floor(free) - EgressStages*StageCycles - Deparser
+//
+// Here len counts the FCS, and for the egress the trailer too when the frame is
+// stamped; it is at least 64. The ingress timestamp is that of ceil(ingress
+// sfd), the egress timestamp that of ceil(egress sfd).
+//
+// # Rooms
+//
+// chip, clock, mac, event and packet hold time and motion; ingress, egress,
+// stamp, fdb and tuple are the packet path; store keeps the attributes of every
+// object and one file per SAI object family gives them their meaning. What may
+// enter: SAI and packets. What may not: Redis, SONiC's tables, wall clocks.
+//
+// # Concurrency
+//
+// Every exported method of Chip locks it, so control calls may come from any
+// goroutine. A control call takes effect at the cycle that the last Advance
+// reached: frames that enter the pipe after that see it. Output functions are
+// called from within Advance with the chip locked and must not call it;
+// notifications are delivered after the lock is released.
+package saisim

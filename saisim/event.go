@@ -1,0 +1,121 @@
+package saisim
+
+// Events of one cycle are handled class by class, and within a class port by
+// port: what leaves makes room before what comes is queued.
+const (
+	classSent     = iota // a frame's timestamp point at an egress MAC
+	classDequeue         // a port's scheduler is free again
+	classQueue           // a packet leaves the ingress pipe
+	classEnter           // a packet enters the ingress pipe
+	classReceived        // a whole frame is in an ingress MAC
+)
+
+// An event is due at a cycle; at most one of each class and port is pending.
+// The order (at, key) is total, so that the order of work does not depend on
+// the order in which it was asked for.
+type event struct {
+	at  Cycle
+	key uint32 // class << 16 | port
+}
+
+func eventKey(class int, p PortID) uint32 { return uint32(class)<<16 | uint32(p) }
+
+func (e event) class() int   { return int(e.key >> 16) }
+func (e event) port() PortID { return PortID(e.key & 0xffff) }
+
+func (e event) before(f event) bool {
+	return e.at < f.at || e.at == f.at && e.key < f.key
+}
+
+// A heap is a binary min-heap of events; typed, so that pushing never boxes.
+type heap []event
+
+func (h *heap) push(e event) {
+	s := append(*h, e)
+	i := len(s) - 1
+	for i > 0 {
+		up := (i - 1) / 2
+		if !e.before(s[up]) {
+			break
+		}
+		s[i] = s[up]
+		i = up
+	}
+	s[i] = e
+	*h = s
+}
+
+// pop removes the first event; the heap must not be empty.
+func (h *heap) pop() {
+	s := *h
+	n := len(s) - 1
+	e := s[n]
+	s = s[:n]
+	*h = s
+	if n == 0 {
+		return
+	}
+	i := 0
+	for {
+		down := 2*i + 1
+		if down >= n {
+			break
+		}
+		if down+1 < n && s[down+1].before(s[down]) {
+			down++
+		}
+		if !s[down].before(e) {
+			break
+		}
+		s[i] = s[down]
+		i = down
+	}
+	s[i] = e
+}
+
+// remove drops the event with the given key, if there is one. It is for
+// control calls only: it looks at every event.
+func (h *heap) remove(key uint32) {
+	var kept heap
+	for _, e := range *h {
+		if e.key != key {
+			kept.push(e)
+		}
+	}
+	*h = kept
+}
+
+// A ring is a first-in first-out queue that grows as it must and then
+// allocates no more.
+type ring[T any] struct {
+	buf  []T // a power of two
+	head int
+	n    int
+}
+
+func (r *ring[T]) push(v T) {
+	if r.n == len(r.buf) {
+		r.grow()
+	}
+	r.buf[(r.head+r.n)&(len(r.buf)-1)] = v
+	r.n++
+}
+
+func (r *ring[T]) grow() {
+	buf := make([]T, max(16, 2*len(r.buf)))
+	for i := range r.n {
+		buf[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
+	}
+	r.buf, r.head = buf, 0
+}
+
+// first returns the oldest item, which there must be, in place.
+func (r *ring[T]) first() *T { return &r.buf[r.head] }
+
+// pop removes the oldest item, which there must be.
+func (r *ring[T]) pop() {
+	var zero T
+	r.buf[r.head] = zero
+	r.head = (r.head + 1) & (len(r.buf) - 1)
+	r.n--
+}

@@ -1,0 +1,213 @@
+package saisim
+
+import (
+	"math/bits"
+	"slices"
+
+	"tamtam/sai"
+)
+
+// An fdb is the table of MAC addresses: open addressing, linear probing.
+type fdb struct {
+	slots   []fdbEntry // a power of two; a zero key is free
+	n, max  int
+	sweepAt Cycle // no entry ages before; never: none can
+	age     Cycle // 0: entries do not age
+}
+
+type fdbEntry struct {
+	key    uint64 // fdbKey; VLAN 0 is none, so 0 is free
+	to     *bridgePort
+	seen   Cycle
+	static bool
+	drop   bool
+}
+
+func fdbKey(vid uint16, mac uint64) uint64 { return uint64(vid)<<48 | mac }
+
+func newFDB(n int) fdb {
+	return fdb{slots: make([]fdbEntry, 1<<bits.Len(uint(min(2*n, 1024)))), max: n, sweepAt: never}
+}
+
+// grow doubles the table when it is half full.
+func (f *fdb) grow() {
+	old := f.slots
+	f.slots = make([]fdbEntry, 2*len(old))
+	for _, e := range old {
+		if e.key != 0 {
+			*f.free(e.key) = e
+		}
+	}
+}
+
+// free returns the slot for a key that is not there.
+func (f *fdb) free(key uint64) *fdbEntry {
+	i := f.home(key)
+	for f.slots[i].key != 0 {
+		i = (i + 1) & (len(f.slots) - 1)
+	}
+	return &f.slots[i]
+}
+
+func (f *fdb) home(key uint64) int {
+	return int((key * 0x9e3779b97f4a7c15) >> 33 & uint64(len(f.slots)-1))
+}
+
+func (f *fdb) find(key uint64) *fdbEntry {
+	for i := f.home(key); ; i = (i + 1) & (len(f.slots) - 1) {
+		switch f.slots[i].key {
+		case key:
+			return &f.slots[i]
+		case 0:
+			return nil
+		}
+	}
+}
+
+// insert adds an entry that is not there; nil if the table is full.
+func (f *fdb) insert(e fdbEntry) *fdbEntry {
+	if f.n >= f.max {
+		return nil
+	}
+	if f.n++; 2*f.n > len(f.slots) {
+		f.grow()
+	}
+	at := f.free(e.key)
+	*at = e
+	return at
+}
+
+// remove drops the entry with the key, if there is one, and closes the gap.
+func (f *fdb) remove(key uint64) {
+	e := f.find(key)
+	if e == nil {
+		return
+	}
+	mask := len(f.slots) - 1
+	i := f.home(key)
+	for f.slots[i].key != key {
+		i = (i + 1) & mask
+	}
+	f.n--
+	for j := i; ; {
+		j = (j + 1) & mask
+		k := f.slots[j].key
+		if k == 0 {
+			break
+		}
+		if home := f.home(k); (j-home)&mask >= (j-i)&mask {
+			f.slots[i] = f.slots[j]
+			i = j
+		}
+	}
+	f.slots[i] = fdbEntry{}
+}
+
+// keys returns the keys of the entries that want selects, sorted.
+func (f *fdb) keys(want func(*fdbEntry) bool) []uint64 {
+	var keys []uint64
+	for i := range f.slots {
+		if e := &f.slots[i]; e.key != 0 && want(e) {
+			keys = append(keys, e.key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// learn notes where the packet's source address is. It fails only where unknown
+// addresses are to be dropped.
+func (c *Chip) learn(pk *packet) (DropReason, bool) {
+	if pk.source.learning == learnOff || c.vlans[pk.vid].noLearn {
+		return 0, true
+	}
+	key := fdbKey(pk.vid, pk.h.smac)
+	if e := c.fdb.find(key); e != nil {
+		switch {
+		case e.static:
+		case e.to != pk.source:
+			e.to, e.seen = pk.source, c.now
+			c.notifyFDB(sai.FDBEventMove, e)
+		default:
+			e.seen = c.now
+		}
+		return 0, true
+	}
+	if pk.source.learning == learnDrop {
+		return DropLearning, false
+	}
+	if pk.h.smac == 0 {
+		return 0, true
+	}
+	if e := c.fdb.insert(fdbEntry{key: key, to: pk.source, seen: c.now}); e != nil {
+		if c.fdb.age != 0 {
+			c.fdb.sweepAt = min(c.fdb.sweepAt, c.now+c.fdb.age)
+		}
+		c.notifyFDB(sai.FDBEventLearned, e)
+	}
+	return 0, true
+}
+
+// ageFDB removes the dynamic entries whose time has come.
+func (c *Chip) ageFDB() {
+	c.fdb.sweepAt = never
+	if c.fdb.age == 0 {
+		return
+	}
+	old := c.fdb.keys(func(e *fdbEntry) bool {
+		if e.static {
+			return false
+		}
+		if due := e.seen + c.fdb.age; due > c.now {
+			c.fdb.sweepAt = min(c.fdb.sweepAt, due)
+			return false
+		}
+		return true
+	})
+	for _, k := range old {
+		c.notifyFDB(sai.FDBEventAged, c.fdb.find(k))
+		c.fdb.remove(k)
+	}
+}
+
+// flushFDB removes the entries that want selects.
+func (c *Chip) flushFDB(want func(*fdbEntry) bool) {
+	for _, k := range c.fdb.keys(want) {
+		e := c.fdb.find(k)
+		c.notifyFDB(sai.FDBEventFlushed, e)
+		if e.static {
+			c.forget(sai.EntryKey(c.fdbKeyOf(e)))
+		}
+		c.fdb.remove(k)
+	}
+}
+
+func (c *Chip) fdbKeyOf(e *fdbEntry) sai.FDBEntry {
+	k := sai.FDBEntry{Switch: c.sw.key.OID, MAC: macBytes(e.key)}
+	if v := c.vlans[e.key>>48]; v != nil {
+		k.BV = v.o.key.OID
+	}
+	return k
+}
+
+func macBytes(m uint64) (b sai.MAC) {
+	for i := range b {
+		b[i] = byte(m >> (40 - 8*i))
+	}
+	return b
+}
+
+// notifyFDB tells of an FDB event, if somebody wants to know.
+func (c *Chip) notifyFDB(what sai.Enum, e *fdbEntry) {
+	if !c.fdbNotify {
+		return
+	}
+	kind := sai.FDBEntryTypeDynamic
+	if e.static {
+		kind = sai.FDBEntryTypeStatic
+	}
+	c.notify(sai.FDBEvent{Event: what, Entry: c.fdbKeyOf(e), Attrs: []sai.Attr{
+		{ID: sai.FDBEntryAttrType, Value: kind},
+		{ID: sai.FDBEntryAttrBridgePortID, Value: e.to.o.key.OID},
+	}})
+}

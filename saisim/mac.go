@@ -1,0 +1,248 @@
+package saisim
+
+import (
+	"encoding/binary"
+
+	"tamtam/sai"
+	"tamtam/saisim/tailstamp"
+)
+
+const ethernetHeader = 14
+
+// A port is a front-panel port: two MACs, an egress queue and what SAI sets.
+type port struct {
+	id    PortID
+	o     *object
+	lanes []uint32
+	mbps  uint32
+	rate  lineRate
+
+	admin, link              bool // set by SAI; by SetLink
+	mtu                      uint32
+	pvid                     uint16
+	priority                 uint8
+	dropTagged, dropUntagged bool
+	name                     string // of its host interface
+	number                   uint16 // N of EthernetN; NoPort
+	acl                      [2]sai.OID
+	bridgePort               *bridgePort
+	lag                      *lag // the LAG it is a member of
+	lagIngress               bool // and may receive from
+	queueOID                 *object
+	tables                   [2][]lookup // by stage: ACL tables to look in
+	totals                   PortCounters
+	stats                    portStats
+
+	rxFree instant // earliest timestamp point of the next frame
+	rx     ring[timed]
+
+	queue  ring[copyOf]
+	queued uint64  // bytes
+	txFree instant // earliest preamble of the next frame
+	tx     ring[transmission]
+	paced  bool // a classDequeue event is pending
+}
+
+// up reports whether frames pass.
+func (p *port) up() bool { return p.admin && p.link }
+
+// A copyOf is one copy of a packet on its way to one port.
+type copyOf struct {
+	pk  *packet
+	tag tagAction
+}
+
+// A tagAction says what the egress does to a copy's VLAN tag.
+type tagAction struct {
+	op  tagOp
+	vid uint16
+}
+
+type tagOp uint8
+
+const (
+	tagKeep  tagOp = iota
+	tagStrip       // remove the outer tag
+	tagPush        // insert one
+	tagSet         // replace the outer tag's VLAN id
+)
+
+// A transmission is a copy on its way through the egress pipe.
+type transmission struct {
+	copyOf
+	at      Cycle        // timestamp point
+	session *stampAction // nil: none
+	result  stampResult  // what the session did
+}
+
+// receive puts a frame on the wire of the ingress MAC.
+func (c *Chip) receive(p *port, at Cycle, f Frame) {
+	c.books.Received++
+	pk := c.newPacket(f)
+	sfd := instant{cycle: at}
+	if sfd.before(p.rxFree) {
+		sfd = p.rxFree
+	}
+	end := p.rate.after(sfd, wireLen(f.Len))
+	p.rxFree = p.rate.after(end, gap+preambleSFD)
+	pk.in, pk.rx, pk.refs = p.id, sfd.ceil(), 1
+	p.rx.push(timed{end.ceil(), pk})
+	if p.rx.n == 1 {
+		c.heap.push(event{end.ceil(), eventKey(classReceived, p.id)})
+	}
+}
+
+// received takes the frame that is now whole from the ingress MAC.
+func (c *Chip) received(p *port) {
+	pk := p.rx.first().pk
+	p.rx.pop()
+	if p.rx.n > 0 {
+		c.heap.push(event{p.rx.first().at, eventKey(classReceived, p.id)})
+	}
+	p.totals.Received++
+	p.totals.ReceivedBytes += uint64(pk.length + fcsLen)
+	switch {
+	case !p.up():
+		c.drop(p, pk, DropPortDown)
+		return
+	case len(pk.data) < ethernetHeader:
+		c.drop(p, pk, DropRunt)
+		return
+	}
+	p.stats.in.count(pk.data, pk.length+fcsLen)
+	if uint32(pk.length)+fcsLen > p.mtu {
+		c.drop(p, pk, DropOversize)
+		return
+	}
+	at := max(c.now, c.entered)
+	c.entered = at + 1
+	c.enter.push(timed{at, pk})
+}
+
+// enqueue puts one copy into a port's egress queue.
+func (c *Chip) enqueue(p *port, cp copyOf) {
+	n := uint64(cp.pk.length)
+	switch {
+	case !p.up():
+		c.drop(p, cp.pk, DropEgressDown)
+		return
+	case c.buffered+n > c.prof.BufferBytes:
+		c.drop(p, cp.pk, DropBuffer)
+		return
+	}
+	c.buffered += n
+	p.queued += n
+	p.queue.push(cp)
+	if !p.paced {
+		c.dequeue(p)
+	}
+}
+
+// dequeue runs a port's scheduler: it sends what is queued to the egress MAC,
+// just in time for the MAC to send frame after frame without a pause.
+func (c *Chip) dequeue(p *port) {
+	p.paced = false
+	depth := c.egressCycles
+	for p.queue.n > 0 {
+		if p.txFree.cycle > c.now+depth {
+			p.paced = true
+			c.heap.push(event{p.txFree.cycle - depth, eventKey(classDequeue, p.id)})
+			return
+		}
+		cp := *p.queue.first()
+		p.queue.pop()
+		c.buffered -= uint64(cp.pk.length)
+		p.queued -= uint64(cp.pk.length)
+		t, length, ok := c.egress(p, cp)
+		if !ok {
+			continue
+		}
+		pre := instant{cycle: c.now + depth}
+		if pre.before(p.txFree) {
+			pre = p.txFree
+		}
+		sfd := p.rate.after(pre, preambleSFD)
+		p.txFree = p.rate.after(sfd, wireLen(length)+gap)
+		t.at = sfd.ceil()
+		p.tx.push(t)
+		if p.tx.n == 1 {
+			c.heap.push(event{t.at, eventKey(classSent, p.id)})
+		}
+	}
+}
+
+// sent gives the frame whose timestamp point is now to the output.
+func (c *Chip) sent(p *port) {
+	t := *p.tx.first()
+	p.tx.pop()
+	if p.tx.n > 0 {
+		c.heap.push(event{p.tx.first().at, eventKey(classSent, p.id)})
+	}
+	pk := t.pk
+	stamped := t.session != nil && t.result == stampDone
+	data, length := c.retag(pk, t.tag, stamped)
+	if t.session != nil {
+		t.session.count(t.result)
+	}
+	if stamped {
+		data = c.appendRecord(data, t.session, pk, p.number, c.now)
+		length = len(data)
+	}
+	p.totals.Sent++
+	p.totals.SentBytes += uint64(length + fcsLen)
+	p.stats.out.count(data, length+fcsLen)
+	c.books.Sent++
+	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped})
+	c.release(pk)
+}
+
+// retag returns the frame as it leaves, tag changed as wanted, and its length.
+// If nothing changes and own is false it is the packet's own data, else it is
+// in c.scratch.
+func (c *Chip) retag(pk *packet, t tagAction, own bool) ([]byte, int) {
+	switch {
+	case t.op == tagStrip && len(pk.data) >= ethernetHeader+4:
+		b := append(c.scratch[:0], pk.data[:12]...)
+		return append(b, pk.data[16:]...), pk.length - 4
+	case t.op == tagPush:
+		b := append(c.scratch[:0], pk.data[:12]...)
+		b = append(b, etherVLAN>>8, etherVLAN&0xff, byte(t.vid>>8), byte(t.vid))
+		return append(b, pk.data[12:]...), pk.length + 4
+	case t.op == tagSet && len(pk.data) >= ethernetHeader+2:
+		b := append(c.scratch[:0], pk.data...)
+		tci := binary.BigEndian.Uint16(b[14:])
+		binary.BigEndian.PutUint16(b[14:], tci&0xf000|t.vid)
+		return b, pk.length
+	case own:
+		return append(c.scratch[:0], pk.data...), pk.length
+	}
+	return pk.data, pk.length
+}
+
+// taggedLen is the length of a copy once its tag is as it shall be.
+func (cp copyOf) taggedLen() int {
+	switch cp.tag.op {
+	case tagStrip:
+		return cp.pk.length - 4
+	case tagPush:
+		return cp.pk.length + 4
+	}
+	return cp.pk.length
+}
+
+// punt hands a copy to the CPU. If a session matched it, it carries the ingress
+// stamp.
+func (c *Chip) punt(pk *packet) {
+	data, length, stamped := pk.data, pk.length, false
+	if s := pk.stamp; s != nil {
+		result := stampable(pk, pk.length, 0)
+		s.count(result)
+		if stamped = result == stampDone; stamped {
+			data = c.appendRecord(append(c.scratch[:0], data...), s, pk, tailstamp.CPUPort, 0)
+			length = len(data)
+		}
+	}
+	c.books.ToCPU++
+	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped})
+	c.release(pk)
+}

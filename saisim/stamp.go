@@ -1,0 +1,67 @@
+package saisim
+
+import "tamtam/saisim/tailstamp"
+
+// What became of a copy that a tail-stamping session matched; the order is that
+// of the words in a counter window.
+type stampResult uint8
+
+const (
+	stampDone         stampResult = iota // left with a record
+	stampNotTCPUDP                       // not TCP or UDP
+	stampNotEthernet2                    // 802.3 with a length field
+	stampCut                             // cut by a capture
+	stampMTU                             // with the record it would exceed the MTU
+	numStampResults   = 8                // words per counter; the last ones are reserved
+)
+
+// A stampAction is the tail-stamping that an ACL entry asks for. It does not
+// change once it is made; packets in the chip keep the one they met.
+type stampAction struct {
+	switchID uint32
+	counter  *aclCounter // nil: not counted
+}
+
+func (s *stampAction) count(r stampResult) {
+	if s.counter != nil {
+		s.counter.stamps[r]++
+	}
+}
+
+const minFrame = minWire - fcsLen
+
+// stampable decides whether a copy of length bytes (without FCS, as it leaves)
+// can take a record; mtu is the egress port's, with FCS, 0 for the CPU.
+func stampable(pk *packet, length int, mtu uint32) stampResult {
+	switch {
+	case pk.cut():
+		return stampCut
+	case pk.h.flags&flagEthernet2 == 0:
+		return stampNotEthernet2
+	case !pk.h.stampable():
+		return stampNotTCPUDP
+	case mtu > 0 && uint32(stampedLen(length))+fcsLen > mtu:
+		return stampMTU
+	}
+	return stampDone
+}
+
+// stampedLen is the length, without FCS, of a frame with one more record.
+func stampedLen(length int) int { return max(length, minFrame) + tailstamp.Size }
+
+// appendRecord pads the frame b, which is in c.scratch, and appends the record.
+// An egress cycle of 0 means that the egress time is not taken.
+func (c *Chip) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, egress Cycle) []byte {
+	for len(b) < minFrame {
+		b = append(b, 0)
+	}
+	r := tailstamp.Record{
+		SwitchID: s.switchID, Ingress: c.tod.at(pk.rx), InPort: pk.inN, OutPort: out,
+	}
+	if egress == 0 {
+		r.Flags = tailstamp.NoEgress
+	} else {
+		r.Egress = c.tod.at(egress)
+	}
+	return tailstamp.V1{}.Append(b, r)
+}

@@ -1,0 +1,285 @@
+package saisim
+
+import (
+	"slices"
+
+	"tamtam/sai"
+)
+
+// forwarding is what SAI objects mean to the packet path.
+type forwarding struct {
+	byID  []*port // by first lane; nil: none
+	ports []*port // in the order of id
+	lanes []*port // who uses a lane
+
+	bridgePorts []*bridgePort
+	vlans       [4096]*vlan
+	lags        []*lag
+	fdb         fdb
+
+	switchMAC                                 uint64
+	trapLinkLocal                             [16]actions
+	trapOwn, trapARPRequest, trapARPResponse  actions
+	missUnicast, missMulticast, missBroadcast bool // switch: do not flood
+	ranges                                    rangeCheckers
+	vlanACLs                                  [2]bool // some VLAN has a table bound
+	switchACL                                 [2]sai.OID
+	entriesUsed, tablesUsed                   [2]uint32
+	labelled                                  map[string][]*aclCounter
+	names                                     map[string]*port // of host interfaces; nil: not a port's
+	fields                                    map[sai.AttrID]aclField
+
+	cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object
+
+	// stale says that the lists which are derived from objects (members of
+	// LAGs and VLANs, ACL tables of ports) must be made anew.
+	stale                       bool
+	ingressCycles, egressCycles Cycle
+}
+
+// reset makes the chip as it is before the switch object is created. Frames in
+// the chip are dropped; time and the books go on.
+func (c *Chip) reset() {
+	for _, p := range c.ports {
+		c.purge(p)
+	}
+	for c.enter.n > 0 {
+		c.drop(nil, c.enter.first().pk, DropPortRemoved)
+		c.enter.pop()
+	}
+	for c.pipe.n > 0 {
+		c.drop(nil, c.pipe.first().pk, DropPortRemoved)
+		c.pipe.pop()
+	}
+	c.heap, c.buffered = nil, 0
+	n := c.prof.FirstLane + c.prof.Lanes
+	c.forwarding = forwarding{
+		byID: make([]*port, n), lanes: make([]*port, n),
+		fdb:           newFDB(int(c.prof.FDB)),
+		ranges:        make(rangeCheckers, c.prof.ACL.Ranges),
+		labelled:      map[string][]*aclCounter{},
+		names:         map[string]*port{},
+		ingressCycles: c.prof.ingressCycles(), egressCycles: c.prof.egressCycles(),
+	}
+	c.control = control{
+		valid:   sai.NewValidator(),
+		objects: map[sai.OID]*object{}, entries: map[sai.Entry]*object{},
+		made: map[sai.ObjectType]uint64{}, live: map[sai.ObjectType]uint32{},
+	}
+	c.kinds = c.allKinds()
+	c.defaultTraps()
+}
+
+func (c *Chip) allKinds() map[sai.ObjectType]*kind {
+	kinds := map[sai.ObjectType]*kind{
+		sai.ObjectTypeSwitch:        c.switchKind(),
+		sai.ObjectTypePort:          c.portKind(),
+		sai.ObjectTypeQueue:         c.queueKind(),
+		sai.ObjectTypeLAG:           c.lagKind(),
+		sai.ObjectTypeLAGMember:     c.lagMemberKind(),
+		sai.ObjectTypeVLAN:          c.vlanKind(),
+		sai.ObjectTypeVLANMember:    c.vlanMemberKind(),
+		sai.ObjectTypeBridge:        c.bridgeKind(),
+		sai.ObjectTypeBridgePort:    c.bridgePortKind(),
+		sai.ObjectTypeFDBEntry:      c.fdbKind(),
+		sai.ObjectTypeVirtualRouter: c.routerKind(),
+		sai.ObjectTypeHostif:        c.hostifKind(),
+		sai.ObjectTypeHostifTrap:    c.trapKind(),
+
+		sai.ObjectTypeACLTable:            c.aclTableKind(),
+		sai.ObjectTypeACLEntry:            c.aclEntryKind(),
+		sai.ObjectTypeACLCounter:          c.aclCounterKind(),
+		sai.ObjectTypeACLRange:            c.aclRangeKind(),
+		sai.ObjectTypeACLTableGroup:       c.aclGroupKind(),
+		sai.ObjectTypeACLTableGroupMember: c.aclMemberKind(),
+
+		sai.ObjectTypeTAMInt:              c.tamIntKind(),
+		sai.ObjectTypeGenericProgrammable: c.windowKind(),
+	}
+	c.storedKinds(kinds)
+	return kinds
+}
+
+func (c *Chip) switchKind() *kind {
+	k := &kind{
+		max: 1,
+		attrs: []sai.AttrID{
+			sai.SwitchAttrInitSwitch, sai.SwitchAttrType, sai.SwitchAttrSrcMACAddress, sai.SwitchAttrFDBAgingTime,
+			sai.SwitchAttrSwitchHardwareInfo, sai.SwitchAttrSwitchProfileID,
+			sai.SwitchAttrIngressACL, sai.SwitchAttrEgressACL,
+			sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction, sai.SwitchAttrFDBMulticastMissPacketAction,
+			sai.SwitchAttrFDBEventNotify, sai.SwitchAttrPortStateChangeNotify, sai.SwitchAttrSwitchShutdownRequestNotify,
+			sai.SwitchAttrSwitchStateChangeNotify, sai.SwitchAttrPacketEventNotify, sai.SwitchAttrTAMEventNotify,
+			sai.SwitchAttrSwitchingMode, sai.SwitchAttrTAMObjectID,
+		},
+		create: c.createSwitch,
+		set:    c.setSwitch,
+		get:    c.getSwitch,
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.SwitchAttrType:                         {sai.SwitchTypeNpu},
+			sai.SwitchAttrSwitchingMode:                {sai.SwitchSwitchingModeStoreAndForward},
+			sai.SwitchAttrFDBUnicastMissPacketAction:   {sai.PacketActionForward, sai.PacketActionDrop},
+			sai.SwitchAttrFDBBroadcastMissPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
+			sai.SwitchAttrFDBMulticastMissPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
+		},
+	}
+	// What can only be read.
+	for id := range c.switchFacts() {
+		k.attrs = append(k.attrs, id)
+	}
+	slices.Sort(k.attrs)
+	return k
+}
+
+func (c *Chip) createSwitch(o *object) error {
+	if !o.flag(sai.SwitchAttrInitSwitch) {
+		return refuse("create", sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.StatusNotSupported, "want true: nothing to reconnect to")
+	}
+	for _, a := range o.attrs {
+		if err := c.setSwitch(o, a); err != nil {
+			return err
+		}
+	}
+	c.sw = o
+	c.stale = true
+	return nil
+}
+
+func (c *Chip) setSwitch(_ *object, a sai.Attr) error {
+	switch v := a.Value.(type) {
+	case sai.MAC:
+		c.switchMAC = mac48(v[:])
+	case sai.Uint:
+		if a.ID == sai.SwitchAttrFDBAgingTime {
+			age, _ := mulDiv(uint64(v), c.prof.ClockHz, 1)
+			c.fdb.age = Cycle(age)
+			c.fdb.sweepAt = c.now
+		}
+	case sai.Pointer:
+		switch a.ID {
+		case sai.SwitchAttrFDBEventNotify:
+			c.fdbNotify = v != 0
+		case sai.SwitchAttrPortStateChangeNotify:
+			c.portNotify = v != 0
+		}
+	case sai.Enum:
+		drop := v == sai.PacketActionDrop
+		switch a.ID {
+		case sai.SwitchAttrFDBUnicastMissPacketAction:
+			c.missUnicast = drop
+		case sai.SwitchAttrFDBMulticastMissPacketAction:
+			c.missMulticast = drop
+		case sai.SwitchAttrFDBBroadcastMissPacketAction:
+			c.missBroadcast = drop
+		}
+		c.stale = true
+	case sai.OID:
+		return c.bind(a, v, &c.switchACL, sai.ACLBindPointTypeSwitch, sai.SwitchAttrIngressACL)
+	}
+	return nil
+}
+
+// powerUp makes the objects that a switch has from its creation on.
+func (c *Chip) powerUp() error {
+	cpu, err := c.make(sai.Obj(sai.ObjectTypePort, c.newOID(sai.ObjectTypePort)), nil)
+	if err != nil {
+		return err
+	}
+	c.cpu = cpu
+	add := func(t sai.ObjectType, attrs ...sai.Attr) (o *object) {
+		if err == nil {
+			o, err = c.make(sai.Obj(t, c.newOID(t)), attrs)
+		}
+		if err != nil {
+			return &object{}
+		}
+		return o
+	}
+	c.defaultVLAN = add(sai.ObjectTypeVLAN, sai.Attr{ID: sai.VLANAttrVLANID, Value: sai.Uint(1)})
+	c.defaultBridge = add(sai.ObjectTypeBridge, sai.Attr{ID: sai.BridgeAttrType, Value: sai.BridgeType1q})
+	c.defaultRouter = add(sai.ObjectTypeVirtualRouter)
+	c.defaultGroup = add(sai.ObjectTypeHostifTrapGroup)
+	d := c.prof.Default
+	for i := range d.Count {
+		lanes := make(sai.Uints, d.Lanes)
+		for l := range lanes {
+			lanes[l] = uint64(d.First + i*d.Lanes + uint32(l))
+		}
+		p := add(sai.ObjectTypePort, sai.Attr{ID: sai.PortAttrHWLaneList, Value: lanes},
+			sai.Attr{ID: sai.PortAttrSpeed, Value: sai.Uint(d.Mbps)})
+		bp := add(sai.ObjectTypeBridgePort, sai.Attr{ID: sai.BridgePortAttrType, Value: sai.BridgePortTypePort},
+			sai.Attr{ID: sai.BridgePortAttrPortID, Value: p.key.OID}, sai.Attr{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)})
+		add(sai.ObjectTypeVLANMember, sai.Attr{ID: sai.VLANMemberAttrVLANID, Value: c.defaultVLAN.key.OID},
+			sai.Attr{ID: sai.VLANMemberAttrBridgePortID, Value: bp.key.OID})
+	}
+	return err
+}
+
+func (c *Chip) getSwitch(_ *object, id sai.AttrID) sai.Value {
+	if f := c.switchFacts()[id]; f != nil {
+		return f()
+	}
+	if id == sai.SwitchAttrSrcMACAddress {
+		return macBytes(c.switchMAC)
+	}
+	return nil
+}
+
+// switchFacts are the attributes that can only be read.
+func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
+	num := func(n uint32) func() sai.Value { return func() sai.Value { return sai.Uint(n) } }
+	oid := func(o **object) func() sai.Value { return func() sai.Value { return (*o).key.OID } }
+	a := &c.prof.ACL
+	return map[sai.AttrID]func() sai.Value{
+		sai.SwitchAttrPortList:                     func() sai.Value { return c.portOIDs() },
+		sai.SwitchAttrNumberOfActivePorts:          func() sai.Value { return sai.Uint(len(c.ports)) },
+		sai.SwitchAttrMaxNumberOfSupportedPorts:    num(c.prof.Lanes),
+		sai.SwitchAttrPortMaxMTU:                   num(c.prof.MTU),
+		sai.SwitchAttrCPUPort:                      oid(&c.cpu),
+		sai.SwitchAttrDefaultVLANID:                oid(&c.defaultVLAN),
+		sai.SwitchAttrDefault1qBridgeID:            oid(&c.defaultBridge),
+		sai.SwitchAttrDefaultVirtualRouterID:       oid(&c.defaultRouter),
+		sai.SwitchAttrDefaultTrapGroup:             oid(&c.defaultGroup),
+		sai.SwitchAttrOperStatus:                   func() sai.Value { return sai.SwitchOperStatusUp },
+		sai.SwitchAttrFDBTableSize:                 num(c.prof.FDB),
+		sai.SwitchAttrAvailableFDBEntry:            func() sai.Value { return sai.Uint(c.fdb.max - c.fdb.n) },
+		sai.SwitchAttrNumberOfLags:                 num(c.prof.LAGs),
+		sai.SwitchAttrLAGMembers:                   num(c.prof.LAGMembers),
+		sai.SwitchAttrTotalBufferSize:              func() sai.Value { return sai.Uint(c.prof.BufferBytes >> 10) }, // in KB, says SAI
+		sai.SwitchAttrNumberOfUnicastQueues:        num(1),
+		sai.SwitchAttrNumberOfMulticastQueues:      num(0),
+		sai.SwitchAttrNumberOfQueues:               num(1),
+		sai.SwitchAttrNumberOfCPUQueues:            num(1),
+		sai.SwitchAttrACLTableMinimumPriority:      num(0),
+		sai.SwitchAttrACLTableMaximumPriority:      num(maxMemberPriority),
+		sai.SwitchAttrACLTableGroupMinimumPriority: num(0),
+		sai.SwitchAttrACLTableGroupMaximumPriority: num(maxMemberPriority),
+		sai.SwitchAttrACLEntryMinimumPriority:      num(a.MinPriority),
+		sai.SwitchAttrACLEntryMaximumPriority:      num(a.MaxPriority),
+		sai.SwitchAttrMaxACLActionCount:            func() sai.Value { return sai.Uint(len(aclActions(stageIngress))) },
+		sai.SwitchAttrMaxACLRangeCount:             num(a.Ranges),
+		sai.SwitchAttrACLStageIngress:              func() sai.Value { return aclCapability(stageIngress) },
+		sai.SwitchAttrACLStageEgress:               func() sai.Value { return aclCapability(stageEgress) },
+		sai.SwitchAttrAvailableACLTable:            func() sai.Value { return c.aclResources(a.Tables, c.tablesUsed) },
+		sai.SwitchAttrAvailableACLTableGroup:       func() sai.Value { return c.aclResources(a.Groups, c.groupsUsed()) },
+		sai.SwitchAttrACLUserMetaDataRange:         func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(1),
+		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return c.objectTypes() },
+	}
+}
+
+func (c *Chip) portOIDs() sai.OIDs {
+	oids := make(sai.OIDs, len(c.ports))
+	for i, p := range c.ports {
+		oids[i] = p.o.key.OID
+	}
+	return oids
+}
+
+func (c *Chip) objectTypes() (types sai.Enums) {
+	for t := range c.kinds {
+		types = append(types, sai.Enum(t))
+	}
+	slices.Sort(types)
+	return types
+}

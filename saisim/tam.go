@@ -1,0 +1,44 @@
+package saisim
+
+import "tamtam/sai"
+
+// A tamInt is an in-band telemetry object; the chip has tail-stamping.
+type tamInt struct {
+	switchID uint32
+}
+
+func (c *Chip) tamIntKind() *kind {
+	return &kind{
+		max: c.prof.TAMInts,
+		attrs: []sai.AttrID{
+			sai.TAMIntAttrType, sai.TAMIntAttrDeviceID, sai.TAMIntAttrIntPresenceType, sai.TAMIntAttrInline,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.TAMIntAttrType:            {sai.TAMIntTypeIfa1Tailstamp},
+			sai.TAMIntAttrIntPresenceType: {sai.TAMIntPresenceTypeUndefined},
+		},
+		create: func(o *object) error {
+			o.self = &tamInt{switchID: uint32(o.number(sai.TAMIntAttrDeviceID))}
+			return nil
+		},
+	}
+}
+
+// storedKinds adds the types whose objects are kept, with their references, for
+// others to read: nothing in the packet path asks for them yet.
+func (c *Chip) storedKinds(kinds map[sai.ObjectType]*kind) {
+	for _, t := range []sai.ObjectType{
+		sai.ObjectTypeTAM, sai.ObjectTypeTAMReport, sai.ObjectTypeTAMTelType, sai.ObjectTypeTAMTelemetry,
+		sai.ObjectTypeTAMTransport, sai.ObjectTypeTAMCollector, sai.ObjectTypeTAMMathFunc,
+		sai.ObjectTypeTAMEvent, sai.ObjectTypeTAMEventAction, sai.ObjectTypeTAMEventThreshold,
+		sai.ObjectTypeHostifTrapGroup,
+	} {
+		k := &kind{}
+		for _, m := range sai.ObjectMeta(t).Attrs {
+			if !m.Has(sai.ReadOnly) {
+				k.attrs = append(k.attrs, m.ID)
+			}
+		}
+		kinds[t] = k
+	}
+}
