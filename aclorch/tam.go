@@ -71,18 +71,25 @@ func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
 	return nil
 }
 
+// Usable says why a rule cannot be used as a flow group; nil if it can.
+func (o *Orch) Usable(k schema.ACLRuleKey) error { return o.bindable(k, o.rules[k]) }
+
 // UnbindMany ends uses of flow groups. The entry of a rule goes with its last
 // user. Ending what is not there is no error.
 func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
 	errs := make([]error, len(rules))
 	for i, k := range rules {
 		r := o.rules[k]
-		if r == nil || r.uses[feature] == nil {
+		if r == nil {
 			continue
 		}
-		delete(r.uses[feature].users, users[i])
-		if len(r.uses[feature].users) == 0 {
+		if u := r.uses[feature]; u != nil {
+			if delete(u.users, users[i]); len(u.users) > 0 {
+				continue
+			}
 			delete(r.uses, feature)
+		}
+		if r.entries[feature] != nil { // maybe from an attempt before
 			o.markRule(r)
 		}
 	}

@@ -1,0 +1,110 @@
+package tsorch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// needed are the attributes that the ASIC must be able to create objects with.
+var needed = []sai.AttrID{
+	sai.TAMIntAttrType,
+	sai.TAMIntAttrDeviceID,
+	sai.TAMIntAttrIntPresenceType,
+	sai.TAMIntAttrInline,
+	sai.ACLEntryAttrActionTAMIntObject,
+	sai.ACLEntryAttrActionIntInsert,
+	sai.ACLEntryAttrActionCounter,
+}
+
+// neededActions are the actions that the ingress ACL stage must have.
+var neededActions = []sai.Enum{sai.ACLActionTypeIntInsert, sai.ACLActionTypeTAMIntObject}
+
+// probe asks the ASIC whether it can do tail-stamping. Not every backend answers
+// every question: what it says no to counts, and it must say yes to something.
+func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err error) {
+	answers := 0
+	for _, id := range needed {
+		c, err := api.AttrCapability(ctx, id)
+		switch {
+		case unanswered(err):
+		case err != nil:
+			return "", fmt.Errorf("ask for the capability of %s: %w", id, err)
+		case !c.Create:
+			return fmt.Sprintf("the switch does not implement %s", id), nil
+		default:
+			answers++
+		}
+	}
+	types, err := api.EnumCapability(ctx, sai.TAMIntAttrType)
+	switch {
+	case unanswered(err):
+	case err != nil:
+		return "", fmt.Errorf("ask for the kinds of TAM INT objects: %w", err)
+	case !slices.Contains(types, sai.TAMIntTypeIfa1Tailstamp):
+		return "the switch does not implement " + sai.EnumName(sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp), nil
+	default:
+		answers++
+	}
+	actions, err := stageActions(ctx, api, sw)
+	switch {
+	case unanswered(err):
+	case err != nil:
+		return "", fmt.Errorf("ask for the actions of ingress ACLs: %w", err)
+	default:
+		for _, a := range neededActions {
+			if !slices.Contains(actions, a) {
+				return "ingress ACLs of the switch have no action " + actionName(a), nil
+			}
+		}
+		answers++
+	}
+	if answers == 0 {
+		return "the switch does not say what it can do", nil
+	}
+	return "", nil
+}
+
+// unanswered says whether the ASIC did not know an answer to a question.
+func unanswered(err error) bool {
+	return errors.Is(err, sai.StatusNotSupported) || errors.Is(err, sai.StatusNotImplemented) ||
+		errors.Is(err, sai.StatusAttrNotImplemented0) || errors.Is(err, sai.StatusAttrNotSupported0)
+}
+
+func actionName(a sai.Enum) string {
+	if e, ok := sai.LookupEnum("sai_acl_action_type_t"); ok {
+		if n, ok := e.ValueName(a); ok {
+			return n
+		}
+	}
+	return fmt.Sprint(int32(a))
+}
+
+func stageActions(ctx context.Context, api sai.API, sw sai.OID) ([]sai.Enum, error) {
+	k := sai.Obj(sai.ObjectTypeSwitch, sw)
+	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(sai.SwitchAttrACLStageIngress, 128)})
+	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
+		if n, ok := sai.ListLen(got[0].Value); ok {
+			got, err = api.Get(ctx, k, []sai.Attr{sai.Want(sai.SwitchAttrACLStageIngress, n)})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, _ := got[0].Value.(sai.ACLCapability)
+	return c.Actions, nil
+}
+
+// publish tells the managers what the switch can do.
+func (o *Orch) publish(ctx context.Context, r *swss.Redis) error {
+	row := swss.FieldValues{
+		schema.CapabilityField(feature):       fmt.Sprint(o.unsupported == ""),
+		schema.CapabilityReasonField(feature): o.unsupported,
+	}
+	return swss.NewTable(r.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, "switch", row)
+}

@@ -1,0 +1,298 @@
+package tsorch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Window is the name of the extension object that tells what became of the
+// packets that matched, by label of ACL counter. Not every backend has it.
+const Window = "tamtam.tailstamp.counters"
+
+// windowLabels is the most labels that one window takes, windowWords the
+// numbers that it returns for each.
+const (
+	windowLabels = 128
+	windowWords  = 8
+)
+
+// ClearChannel is the channel of APPL_DB on which clearing of counters is asked
+// for: op is the feature, data a session, or "" for all.
+const ClearChannel = "TAM_CLEAR_COUNTERS"
+
+// Fields of the rows of TAM_TAILSTAMPING_COUNTERS, in the order of a sample.
+var fieldNames = [...]string{
+	"MATCHED_PACKETS", "MATCHED_BYTES", // of the ACL counter
+	"STAMPED_PACKETS", "NOT_STAMPED_NOT_TCP_UDP", "NOT_STAMPED_NOT_ETHERNET_II", "NOT_STAMPED_CUT", "NOT_STAMPED_MTU", // of the window
+}
+
+// fromWindow is where the fields begin that the window tells.
+const fromWindow = 2
+
+// A sample is the counters of a session.
+type sample [len(fieldNames)]uint64
+
+// counters keeps the rows of TAM_TAILSTAMPING_COUNTERS.
+type counters struct {
+	api       sai.API
+	acl       *swss.DB    // COUNTERS_DB
+	rows      *swss.Table // TAM_TAILSTAMPING_COUNTERS
+	hasWindow bool
+	sessions  map[string]*session // that are bound
+	cleared   map[string]sample   // what the counters were when they were cleared
+	gone      map[string]bool     // rows to be deleted
+}
+
+// open removes the rows of a former life and asks for the window.
+func (c *counters) open(ctx context.Context, cfg Config) error {
+	c.api, c.acl = cfg.SAI, cfg.Redis.DB(swss.CountersDB)
+	c.rows = swss.NewTable(c.acl, schema.CountersTailStamp)
+	c.sessions, c.cleared, c.gone = map[string]*session{}, map[string]sample{}, map[string]bool{}
+	left, err := cfg.SAI.Availability(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
+		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(Window)},
+	})
+	if errors.Is(err, swss.ErrUnavailable) {
+		return err
+	}
+	c.hasWindow = err == nil && left > 0
+	keys, err := c.rows.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	return c.rows.DelMany(ctx, keys)
+}
+
+// track takes note of whether a session is bound.
+func (c *counters) track(s *session) {
+	if s.on != nil {
+		c.sessions[s.name] = s
+		delete(c.gone, s.name)
+		return
+	}
+	if c.sessions[s.name] != nil {
+		delete(c.sessions, s.name)
+		delete(c.cleared, s.name)
+		c.gone[s.name] = true
+	}
+}
+
+// flush deletes the rows of sessions that are not bound any more.
+func (c *counters) flush(ctx context.Context) error {
+	if len(c.gone) == 0 {
+		return nil
+	}
+	if err := c.rows.DelMany(ctx, slices.Sorted(maps.Keys(c.gone))); err != nil {
+		return err
+	}
+	clear(c.gone)
+	return nil
+}
+
+// PollCounters reads the counters of all sessions and writes their rows in
+// COUNTERS_DB. It takes the ACL counters as syncd wrote them last.
+func (o *Orch) PollCounters(ctx context.Context) error {
+	names := slices.SortedFunc(maps.Keys(o.counters.sessions), schema.CompareNames)
+	samples, err := o.sample(ctx, names)
+	if err != nil {
+		return fmt.Errorf("counters of tail-stamping: %w", err)
+	}
+	rows := make(map[string]swss.FieldValues, len(names))
+	for i, name := range names {
+		rows[name] = o.counters.row(name, samples[i])
+	}
+	return errors.Join(o.counters.flush(ctx), o.counters.rows.SetMany(ctx, rows))
+}
+
+// row formats a sample, less what was cleared.
+func (c *counters) row(name string, s sample) swss.FieldValues {
+	base := c.cleared[name]
+	row := swss.FieldValues{}
+	for i, f := range fieldNames {
+		if i >= fromWindow && !c.hasWindow {
+			break
+		}
+		if s[i] < base[i] { // the counter began anew
+			base[i] = 0
+		}
+		row[f] = strconv.FormatUint(s[i]-base[i], 10)
+	}
+	if base != c.cleared[name] {
+		c.cleared[name] = base
+	}
+	return row
+}
+
+// sample reads the counters of sessions.
+func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
+	samples := make([]sample, len(names))
+	oids, labels := make([]sai.OID, len(names)), make([]string, len(names))
+	for i, name := range names {
+		oids[i], labels[i], _ = o.rules.Counter(o.counters.sessions[name].bound, feature)
+	}
+	if err := o.counters.readMatched(ctx, oids, samples); err != nil {
+		return nil, err
+	}
+	if !o.counters.hasWindow {
+		return samples, nil
+	}
+	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
+	words := make(map[string][]uint64, len(distinct))
+	for chunk := range slices.Chunk(distinct, windowLabels) {
+		values, err := o.counters.readWindow(ctx, chunk)
+		if err != nil {
+			return nil, err
+		}
+		for i, l := range chunk {
+			words[l] = values[i*windowWords : (i+1)*windowWords]
+		}
+	}
+	for i := range samples {
+		copy(samples[i][fromWindow:], words[labels[i]])
+	}
+	return samples, nil
+}
+
+// readMatched reads what syncd counted of ACL counters; nothing yet is zero.
+func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sample) error {
+	const batch = 1000
+	fields := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}
+	for at := 0; at < len(oids); at += batch {
+		end := min(at+batch, len(oids))
+		pipe := c.acl.Client().Pipeline()
+		var results []func() ([]any, error)
+		for _, oid := range oids[at:end] {
+			results = append(results, pipe.HMGet(ctx, schema.CountersTable+c.acl.Separator()+oid.String(), fields...).Result)
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return &swss.Error{DB: c.acl.Name(), Op: "read ACL counters", Err: err}
+		}
+		for i, result := range results {
+			values, err := result()
+			if err != nil {
+				return &swss.Error{DB: c.acl.Name(), Op: "read ACL counters", Err: err}
+			}
+			for j, v := range values {
+				if text, ok := v.(string); ok {
+					samples[at+i][j], _ = strconv.ParseUint(text, 10, 64)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+type windowAttr struct {
+	Meta  map[string]string `json:"sai_metadata"`
+	Value []string          `json:"value"`
+}
+
+type windowEntry struct {
+	Attributes []map[string]json.RawMessage `json:"attributes"`
+}
+
+// readWindow reads the words of up to windowLabels labels through a window,
+// which exists for that long.
+func (c *counters) readWindow(ctx context.Context, labels []string) (words []uint64, err error) {
+	request, err := json.Marshal(map[string]any{"attributes": []any{map[string]windowAttr{"labels": {
+		Meta:  map[string]string{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_UINT32_LIST"},
+		Value: labels,
+	}}}})
+	if err != nil {
+		return nil, err
+	}
+	oid, err := c.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
+		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(Window)},
+		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(request)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the window: %w", err)
+	}
+	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
+	defer func() {
+		if rerr := c.api.Remove(ctx, k); rerr != nil {
+			err = errors.Join(err, fmt.Errorf("remove the window: %w", rerr))
+		}
+	}()
+	const digits = 10 // of a number, as a first guess
+	room := len(request) + 256 + digits*windowWords*len(labels)
+	got, err := c.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
+	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
+		if n, ok := sai.ListLen(got[0].Value); ok {
+			got, err = c.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, n)})
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the window: %w", err)
+	}
+	text, _ := got[0].Value.(sai.Bytes)
+	return parseWindow(text, len(labels))
+}
+
+// parseWindow takes the numbers out of what a window returned.
+func parseWindow(text []byte, labels int) ([]uint64, error) {
+	var entry windowEntry
+	if err := json.Unmarshal(text, &entry); err != nil {
+		return nil, fmt.Errorf("what the window returned: %w", err)
+	}
+	for _, a := range entry.Attributes {
+		raw, ok := a["counters"]
+		if !ok {
+			continue
+		}
+		var list struct {
+			Value []uint64 `json:"value"`
+		}
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, fmt.Errorf("the counters of the window: %w", err)
+		}
+		if len(list.Value) != labels*windowWords {
+			return nil, fmt.Errorf("the window returned %d numbers, want %d for each of %d labels", len(list.Value), windowWords, labels)
+		}
+		return list.Value, nil
+	}
+	return nil, errors.New("the window returned no counters")
+}
+
+// Clear has the counters of a session count from now on; "" clears all.
+func (o *Orch) Clear(ctx context.Context, name string) error {
+	names := slices.SortedFunc(maps.Keys(o.counters.sessions), schema.CompareNames)
+	if name != "" {
+		if o.counters.sessions[name] == nil {
+			return fmt.Errorf("no active tail-stamping session %q", name)
+		}
+		names = []string{name}
+	}
+	samples, err := o.sample(ctx, names)
+	if err != nil {
+		return fmt.Errorf("clear the counters of tail-stamping: %w", err)
+	}
+	rows := make(map[string]swss.FieldValues, len(names))
+	for i, n := range names {
+		o.counters.cleared[n] = samples[i]
+		rows[n] = o.counters.row(n, samples[i])
+	}
+	return o.counters.rows.SetMany(ctx, rows)
+}
+
+// clearRequest takes a message of ClearChannel.
+func (o *Orch) clearRequest(ctx context.Context, m swss.KeyOpFieldsValues) error {
+	if m.Op != feature {
+		return nil
+	}
+	if err := o.Clear(ctx, m.Key); err != nil {
+		if errors.Is(err, swss.ErrUnavailable) {
+			return err
+		}
+		o.log.Warn("clear", "err", err)
+	}
+	return nil
+}
