@@ -3,7 +3,6 @@ package sairedis
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -110,7 +109,7 @@ func (s *Server) create(ctx context.Context, res *result, k sai.Key, pairs []sws
 		return err
 	}
 	if s.view != nil {
-		return s.view.create(res, k, attrs, pairs)
+		return s.view.create(ctx, res, k, attrs, pairs)
 	}
 	if k.Entry == nil && s.ids.known(k.OID) {
 		return fmt.Errorf("create %s: %w", k, sai.StatusItemAlreadyExists)
@@ -148,10 +147,7 @@ func (s *Server) create(ctx context.Context, res *result, k sai.Key, pairs []sws
 func (s *Server) created(ctx context.Context, res *result, k sai.Key, rid sai.OID, pairs []swss.Pair) {
 	s.ids.add(k.OID, rid)
 	res.write(putRow(ctx, asicState, k, pairs))
-	res.write(func(p redis.Pipeliner) {
-		p.HSet(ctx, vidToRID, k.OID.String(), rid.String())
-		p.HSet(ctx, ridToVID, rid.String(), k.OID.String())
-	})
+	res.mapped = append(res.mapped, k.OID.String(), rid.String())
 }
 
 // putRow writes attributes into the row of an object.
@@ -172,7 +168,7 @@ func (s *Server) remove(ctx context.Context, res *result, k sai.Key) error {
 		return fmt.Errorf("remove %s: %w", k, sai.StatusNotImplemented)
 	}
 	if s.view != nil {
-		return s.view.remove(res, k)
+		return s.view.remove(ctx, res, k)
 	}
 	real, err := s.ids.toRealKey(k)
 	if err != nil {
@@ -222,7 +218,7 @@ func (s *Server) set(ctx context.Context, res *result, k sai.Key, pairs []swss.P
 		return fmt.Errorf("set %s: no attribute: %w", k, sai.StatusInvalidParameter)
 	}
 	if s.view != nil {
-		return s.view.set(res, k, attrs[0], pairs)
+		return s.view.set(ctx, res, k, attrs[0], pairs)
 	}
 	real, err := s.ids.toRealKey(k)
 	if err != nil {
@@ -291,60 +287,3 @@ func (s *Server) formatGot(ctx context.Context, res *result, a sai.Attr, status 
 	return sai.FormatValue(a.ID, v)
 }
 
-// bulk does one bulk request: each object on its own.
-func (s *Server) bulk(ctx context.Context, m message) (*result, error) {
-	name, count, _ := strings.Cut(m.key, ":")
-	t, ok := sai.LookupObjectType(name)
-	if !ok || sai.ObjectMeta(t) == nil {
-		return nil, fmt.Errorf("%.80q: unknown object type: %w", m.key, sai.StatusInvalidObjectType)
-	}
-	if n, err := strconv.Atoi(count); err != nil || n != len(m.fields) {
-		return nil, fmt.Errorf("%s %.80q: %d objects: %w", m.op, m.key, len(m.fields), sai.StatusInvalidParameter)
-	}
-	res := &result{fields: make([]swss.Pair, len(m.fields))}
-	for i, f := range m.fields {
-		value, err := s.bulkItem(ctx, res, m.op, t, f)
-		status, ok := sai.StatusOf(err)
-		if !ok {
-			status = sai.StatusFailure
-		}
-		if status != sai.StatusSuccess {
-			res.status = sai.StatusFailure
-			s.log.Warn("syncd: refused an object of a bulk request", "op", m.op, "object", f.Field, "status", status, "error", err)
-		}
-		res.fields[i] = swss.Pair{Field: status.String(), Value: value}
-	}
-	return res, nil
-}
-
-func (s *Server) bulkItem(ctx context.Context, res *result, op string, t sai.ObjectType, f swss.Pair) (string, error) {
-	k, err := sai.ParseKeyOf(t, f.Field)
-	if err != nil {
-		return "", err
-	}
-	pairs, err := splitAttrs(f.Value)
-	if err != nil {
-		return "", err
-	}
-	switch op {
-	case opBulkCreate:
-		return "", s.create(ctx, res, k, pairs)
-	case opBulkRemove:
-		return "", s.remove(ctx, res, k)
-	case opBulkSet:
-		return "", s.set(ctx, res, k, pairs)
-	}
-	got, err := s.get(ctx, k, pairs)
-	if err != nil {
-		return "", err
-	}
-	res.writes = append(res.writes, got.writes...)
-	value, ok := joinAttrs(got.fields)
-	if !ok {
-		return "", sai.StatusNotSupported
-	}
-	if got.status != sai.StatusSuccess {
-		return value, got.status
-	}
-	return value, nil
-}

@@ -44,8 +44,8 @@ type Server struct {
 	flex  *flexCounters
 	ready bool // state was read from ASIC_DB
 
+	nmu  sync.Mutex         // guards late, and ids for those who do not hold mu
 	late []sai.Notification // about objects that were not yet known
-	nmu  sync.Mutex         // guards late
 }
 
 // NewServer returns a server in front of a backend that has no switch yet.
@@ -173,6 +173,7 @@ type result struct {
 	op     string // of the answer
 	fields []swss.Pair
 	writes []func(redis.Pipeliner)
+	mapped []any // virtual id, real id, ...: new entries of VIDTORID
 }
 
 func (r *result) write(f func(redis.Pipeliner)) { r.writes = append(r.writes, f) }
@@ -186,6 +187,7 @@ func (s *Server) commit(ctx context.Context, r *result) error {
 			for _, w := range r.writes {
 				w(p)
 			}
+			r.writeMaps(ctx, p)
 			p.LPush(ctx, responseList, m.key, m.body(), m.opcode())
 			p.Publish(ctx, responseChan, payload)
 			return nil
@@ -200,4 +202,31 @@ func (s *Server) commit(ctx context.Context, r *result) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// writeMaps adds the new ids to VIDTORID and RIDTOVID.
+func (r *result) writeMaps(ctx context.Context, p redis.Pipeliner) {
+	if len(r.mapped) == 0 {
+		return
+	}
+	back := make([]any, len(r.mapped))
+	for i := 0; i < len(back); i += 2 {
+		back[i], back[i+1] = r.mapped[i+1], r.mapped[i]
+	}
+	p.HSet(ctx, vidToRID, r.mapped...)
+	p.HSet(ctx, ridToVID, back...)
+}
+
+// setIDs replaces the translation of object ids.
+func (s *Server) setIDs(ids *idMap) {
+	s.nmu.Lock()
+	defer s.nmu.Unlock()
+	s.ids = ids
+}
+
+// currentIDs returns the translation of object ids, whoever holds the lock.
+func (s *Server) currentIDs() *idMap {
+	s.nmu.Lock()
+	defer s.nmu.Unlock()
+	return s.ids
 }

@@ -1,0 +1,322 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tamtam/sai"
+)
+
+// A transition brings the backend from one view to another, whose objects have
+// been matched. Attributes are set first where they hold what must go; then
+// what is surplus is removed, what is missing created, and the rest set.
+type transition struct {
+	s         *Server
+	cur, next *graph
+	ids       *idMap           // of the new view, filled as it comes about
+	removed   map[sai.OID]bool // objects that nobody created and that are to go
+	surplus   []*node          // of cur
+	missing   []*node          // of next
+	done      map[*node]map[sai.AttrID]bool
+	failed    map[*node]map[sai.AttrID]bool // sets that failed, by new node
+	errs      []error
+}
+
+// bring does the transition. On return t.ids translates the new view; nodes of
+// missing that are not in it could not be created.
+func (t *transition) bring(ctx context.Context) {
+	t.done = map[*node]map[sai.AttrID]bool{}
+	t.failed = map[*node]map[sai.AttrID]bool{}
+	for _, n := range t.next.sorted() {
+		switch {
+		case n.match != nil:
+			if n.key.Entry == nil {
+				rid, _ := t.s.ids.rid(n.match.key.OID)
+				t.ids.add(n.key.OID, rid)
+			}
+		case !n.own:
+			t.missing = append(t.missing, n)
+		}
+	}
+	for _, c := range t.cur.sorted() {
+		if t.isSurplus(c) {
+			t.surplus = append(t.surplus, c)
+		}
+	}
+	slices.Reverse(t.surplus)
+	t.setAll(ctx, true)
+	t.removeAll(ctx, false)
+	t.createAll(ctx, false)
+	t.setAll(ctx, false)
+	t.removeAll(ctx, true)
+	t.createAll(ctx, true)
+	t.setPostponed(ctx)
+}
+
+// isSurplus reports whether an object of the current view is to go.
+func (t *transition) isSurplus(c *node) bool {
+	if c.own {
+		return t.removed[c.key.OID]
+	}
+	return c.match == nil && !isSwitch(c.key)
+}
+
+// real translates a value of the new view; false while it names an object that
+// does not exist yet.
+func (t *transition) real(v sai.Value) (sai.Value, bool) {
+	ok := true
+	r := sai.MapOIDs(v, func(o sai.OID) sai.OID {
+		rid, known := t.ids.rid(o)
+		ok = ok && known
+		return rid
+	})
+	return r, ok
+}
+
+// realKey translates the key of a node of the new view.
+func (t *transition) realKey(n *node) (sai.Key, bool) {
+	k, err := t.ids.toRealKey(n.key)
+	return k, err == nil
+}
+
+// setAll brings the attributes of matched objects to the new values. With
+// detach, only those are set that name an object that is to go.
+func (t *transition) setAll(ctx context.Context, detach bool) {
+	for _, n := range t.next.sorted() {
+		if n.match == nil {
+			continue
+		}
+		k, ok := t.realKey(n)
+		if !ok {
+			continue
+		}
+		for _, id := range changed(n) {
+			if t.done[n][id] || detach && !t.namesSurplus(n.match.attrs[id]) {
+				continue
+			}
+			v, ok := t.wanted(n, id, detach)
+			if ok {
+				t.set(ctx, n, k, sai.Attr{ID: id, Value: v}, !detach || !t.placeholder(n, id))
+			}
+		}
+	}
+}
+
+// changed returns the attributes of which one view or the other has a value.
+func changed(n *node) []sai.AttrID {
+	ids := map[sai.AttrID]bool{}
+	for id := range n.attrs {
+		ids[id] = true
+	}
+	for id := range n.match.attrs {
+		ids[id] = true
+	}
+	list := make([]sai.AttrID, 0, len(ids))
+	for id := range ids {
+		if sai.Meta(id).Has(sai.CreateAndSet) || sai.Meta(id).Has(sai.SetOnly) {
+			list = append(list, id)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// wanted returns the value (real) that an attribute must get; false if it has
+// it, or cannot get it now.
+func (t *transition) wanted(n *node, id sai.AttrID, detach bool) (sai.Value, bool) {
+	old, had := n.match.attrs[id]
+	v, given := n.attrs[id]
+	if !given {
+		if v = sai.Meta(id).Default; v == nil {
+			return nil, false // nothing to go back to
+		}
+	}
+	real, ok := t.real(v)
+	if !ok {
+		if !detach {
+			return nil, false
+		}
+		return empty(id)
+	}
+	if !had {
+		if old = sai.Meta(id).Default; old == nil {
+			return real, true
+		}
+		return real, !equalValues(id, old, v)
+	}
+	oldReal := sai.MapOIDs(old, func(o sai.OID) sai.OID { rid, _ := t.s.ids.rid(o); return rid })
+	return real, !equalValues(id, oldReal, real)
+}
+
+// placeholder reports whether the attribute's new value names an object that
+// does not exist yet.
+func (t *transition) placeholder(n *node, id sai.AttrID) bool {
+	v, given := n.attrs[id]
+	_, ok := t.real(v)
+	return given && !ok
+}
+
+// empty returns the value that names no object; false if the attribute must
+// name one.
+func empty(id sai.AttrID) (sai.Value, bool) {
+	m := sai.Meta(id)
+	switch {
+	case m.Form == sai.FormField:
+		return sai.Field{}, true
+	case m.Form == sai.FormAction:
+		return sai.Action{}, true
+	case m.Kind == sai.KindOIDList:
+		return sai.OIDs{}, true
+	}
+	return sai.NullOID, m.AllowNull
+}
+
+func (t *transition) namesSurplus(v sai.Value) bool {
+	found := false
+	sai.References(v, func(o sai.OID) {
+		c := t.cur.byOID[o]
+		found = found || c != nil && t.isSurplus(c)
+	})
+	return found
+}
+
+// set sets one attribute; final says that this is its new value.
+func (t *transition) set(ctx context.Context, n *node, k sai.Key, a sai.Attr, final bool) {
+	err := t.s.backend.Set(ctx, k, a)
+	if err != nil {
+		t.fail(fmt.Errorf("set %s of %s: %w", a.ID, n.key, err))
+		mark(t.failed, n, a.ID)
+	}
+	if final {
+		mark(t.done, n, a.ID)
+	}
+}
+
+func mark(m map[*node]map[sai.AttrID]bool, n *node, id sai.AttrID) {
+	if m[n] == nil {
+		m[n] = map[sai.AttrID]bool{}
+	}
+	m[n][id] = true
+}
+
+func (t *transition) fail(err error) {
+	t.errs = append(t.errs, err)
+	t.s.log.Error("syncd: " + err.Error())
+}
+
+// removeAll removes what is surplus, users first. What is still in use stays
+// for the last time.
+func (t *transition) removeAll(ctx context.Context, last bool) {
+	var left []*node
+	for _, c := range t.surplus {
+		k, err := t.s.ids.toRealKey(c.key)
+		if err == nil {
+			err = t.s.backend.Remove(ctx, k)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, sai.StatusObjectInUse) && !last:
+			left = append(left, c)
+		default:
+			t.fail(fmt.Errorf("remove %s: %w", c.key, err))
+		}
+	}
+	t.surplus = left
+}
+
+// createAll creates what is missing, users last; objects of one type and depth
+// in one call. Attributes that name what does not exist yet are set later. What
+// fails the first time is tried again after everything surplus has gone.
+func (t *transition) createAll(ctx context.Context, last bool) {
+	var left []*node
+	for from := 0; from < len(t.missing); {
+		to := from + 1
+		first := t.missing[from]
+		for to < len(t.missing) && t.missing[to].depth == first.depth && keyType(t.missing[to].key) == keyType(first.key) {
+			to++
+		}
+		errs := t.createLevel(ctx, t.missing[from:to])
+		for i, err := range errs {
+			switch n := t.missing[from+i]; {
+			case err == nil:
+			case last:
+				t.fail(fmt.Errorf("create %s: %w", n.key, err))
+			default:
+				left = append(left, n)
+			}
+		}
+		from = to
+	}
+	t.missing = left
+}
+
+func (t *transition) createLevel(ctx context.Context, nodes []*node) []error {
+	errs := make([]error, len(nodes))
+	var objs [][]sai.Attr
+	var index []int
+	for i, n := range nodes {
+		attrs, err := t.realAttrs(n)
+		switch {
+		case err != nil:
+			errs[i] = err
+		case n.key.Entry != nil:
+			k, ok := t.realKey(n)
+			if !ok {
+				errs[i] = fmt.Errorf("%s names an object that does not exist: %w", n.key, sai.StatusInvalidObjectID)
+				continue
+			}
+			errs[i] = t.s.backend.CreateEntry(ctx, k.Entry, attrs)
+		default:
+			objs, index = append(objs, attrs), append(index, i)
+		}
+	}
+	if len(objs) == 0 {
+		return errs
+	}
+	rids, failures := t.s.backend.BulkCreate(ctx, keyType(nodes[0].key), objs)
+	for j, i := range index {
+		if errs[i] = failures[j]; errs[i] == nil {
+			t.ids.add(nodes[i].key.OID, rids[j])
+		}
+	}
+	return errs
+}
+
+// realAttrs translates the attributes to create a node with.
+func (t *transition) realAttrs(n *node) ([]sai.Attr, error) {
+	var attrs []sai.Attr
+	for _, a := range n.sortedAttrs() {
+		v, ok := t.real(a.Value)
+		m := sai.Meta(a.ID)
+		switch {
+		case ok:
+			attrs = append(attrs, sai.Attr{ID: a.ID, Value: v})
+		case m.Has(sai.MandatoryOnCreate) || !m.Has(sai.CreateAndSet):
+			return nil, fmt.Errorf("%s names an object that does not exist: %w", a.ID, sai.StatusInvalidParameter)
+		}
+	}
+	return attrs, nil
+}
+
+// setPostponed sets, on created objects, the attributes that named objects
+// created after them.
+func (t *transition) setPostponed(ctx context.Context) {
+	for _, n := range t.next.sorted() {
+		k, ok := t.realKey(n)
+		if n.match != nil || n.own || !ok {
+			continue
+		}
+		for _, a := range n.sortedAttrs() {
+			late := false
+			sai.References(a.Value, func(o sai.OID) {
+				to := t.next.byOID[o]
+				late = late || to != nil && !to.own && to.match == nil && to.depth >= n.depth
+			})
+			if v, ok := t.real(a.Value); late && ok {
+				t.set(ctx, n, k, sai.Attr{ID: a.ID, Value: v}, true)
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// CanonicalView returns what ASIC_STATE holds as text, in which an object is
+// named by its content and its neighbourhood instead of its id, and values
+// equal to SAI's defaults are left out: equal configurations have equal texts,
+// whatever way led to them. Learned FDB entries and callback pointers are not
+// configuration.
+func CanonicalView(ctx context.Context, r *swss.Redis) (string, error) {
+	db := r.DB(swss.ASICDB)
+	cold, err := db.Client().HGetAll(ctx, coldVIDs).Result()
+	if err != nil {
+		return "", err
+	}
+	g, err := readView(ctx, db, asicState, func(vid sai.OID) bool { return cold[vid.String()] != "" })
+	if err != nil {
+		return "", err
+	}
+	takeLearned(g)
+	names, err := ownNames(ctx, db, g)
+	if err != nil {
+		return "", err
+	}
+	for _, n := range g.nodes {
+		maps.DeleteFunc(n.attrs, func(id sai.AttrID, _ sai.Value) bool {
+			return sai.Meta(id).Kind == sai.KindPointer || id == sai.PortAttrHWLaneList
+		})
+	}
+	g.link()
+	g.paint(func(n *node) string { return names[n.key.OID] })
+	return g.canonical(names), nil
+}
+
+// ownNames names the switch, the ports by their first lane, and the switch's
+// default objects.
+func ownNames(ctx context.Context, db *swss.DB, g *graph) (map[sai.OID]string, error) {
+	names := map[sai.OID]string{SwitchVID: "switch"}
+	vids, err := db.Client().HGetAll(ctx, ridToVID).Result()
+	if err != nil {
+		return nil, err
+	}
+	for key, prefix := range map[string]string{lanes: "lane ", hidden: ""} {
+		rids, err := db.Client().HGetAll(ctx, key).Result()
+		if err != nil {
+			return nil, err
+		}
+		for _, what := range slices.Backward(slices.SortedFunc(maps.Keys(rids), compareNumbers)) {
+			if vid, err := sai.ParseOID(vids[rids[what]]); err == nil {
+				names[vid] = prefix + what
+			}
+		}
+	}
+	for k, n := range g.nodes {
+		if l, ok := n.attrs[sai.PortAttrHWLaneList].(sai.Uints); ok && len(l) > 0 && k.Entry == nil {
+			names[k.OID] = "lane " + strconv.FormatUint(l[0], 10)
+		}
+	}
+	return names, nil
+}
+
+// compareNumbers orders decimal numbers by value.
+func compareNumbers(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}
+
+// canonical writes one line per attribute under one line per object, and the
+// number of objects of a type that came with the switch and were left alone.
+func (g *graph) canonical(names map[sai.OID]string) string {
+	name := func(o sai.OID) string {
+		n := g.byOID[o]
+		switch {
+		case o == sai.NullOID:
+			return "null"
+		case n == nil:
+			return "unknown"
+		case names[o] != "":
+			return n.key.Type.String() + " " + names[o]
+		}
+		return fmt.Sprintf("%s %016x", n.key.Type, n.color)
+	}
+	untouched := map[sai.ObjectType]int{}
+	var texts []string
+	for _, n := range g.sorted() {
+		var b strings.Builder
+		if n.key.Entry != nil {
+			fmt.Fprintf(&b, "%s %016x\n", keyType(n.key), n.color)
+			b.WriteString("\tkey " + describeEntry(n.key.Entry, name) + "\n")
+		} else {
+			b.WriteString(name(n.key.OID) + "\n")
+		}
+		lines := 0
+		for _, a := range n.sortedAttrs() {
+			if !isDefault(a) {
+				fmt.Fprintf(&b, "\t%s=%s\n", a.ID, describe(a, name))
+				lines++
+			}
+		}
+		if n.own && lines == 0 {
+			untouched[n.key.Type]++
+			continue
+		}
+		texts = append(texts, b.String())
+	}
+	slices.Sort(texts)
+	for _, t := range slices.Sorted(maps.Keys(untouched)) {
+		texts = append(texts, fmt.Sprintf("%s as the switch made it: %d\n", t, untouched[t]))
+	}
+	return strings.Join(texts, "")
+}
+
+// describe returns the text of a value with names for objects.
+func describe(a sai.Attr, name func(sai.OID) string) string {
+	if !namesObjects(a.Value) {
+		s, err := sai.FormatValue(a.ID, a.Value)
+		if err != nil {
+			return err.Error()
+		}
+		return s
+	}
+	var list []string
+	sai.References(a.Value, func(o sai.OID) { list = append(list, name(o)) })
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+func describeEntry(e sai.Entry, name func(sai.OID) string) string {
+	text := sai.FormatEntry(e)
+	sai.MapEntry(e, func(o sai.OID) sai.OID {
+		text = strings.ReplaceAll(text, `"`+o.String()+`"`, `"`+name(o)+`"`)
+		return o
+	})
+	return text
+}

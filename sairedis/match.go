@@ -1,0 +1,169 @@
+package sairedis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/sai"
+)
+
+// matchViews finds for each object of the new view the object of the current
+// one that can become it: objects that nobody created are known by their
+// virtual id; others must be equal in what cannot be changed. Objects that are
+// equal in all are preferred, and among them those that also play the same part.
+func matchViews(cur, next *graph) {
+	name := func(n *node) string {
+		if n.own || isSwitch(n.key) {
+			return n.key.OID.String()
+		}
+		return ""
+	}
+	cur.paint(name)
+	next.paint(name)
+	for _, n := range next.nodes {
+		if c := cur.nodes[n.key]; c != nil && (isSwitch(n.key) || n.own && c.own) {
+			n.match, c.match = c, n
+		}
+	}
+	free := map[sai.ObjectType][]*node{}
+	for _, c := range cur.sorted() {
+		if c.match == nil && !c.own {
+			free[keyType(c.key)] = append(free[keyType(c.key)], c)
+		}
+	}
+	m := &matcher{next: next, free: free}
+	var level []*node
+	for _, n := range next.sorted() {
+		if n.match != nil || n.own {
+			continue
+		}
+		if len(level) > 0 && (level[0].depth != n.depth || keyType(level[0].key) != keyType(n.key)) {
+			m.level(level)
+			level = level[:0]
+		}
+		level = append(level, n)
+	}
+	m.level(level)
+}
+
+type matcher struct {
+	next *graph
+	free map[sai.ObjectType][]*node // unmatched objects of the current view, sorted
+}
+
+// level matches the new objects of one depth and type. What they refer to has
+// been matched.
+func (m *matcher) level(nodes []*node) {
+	if len(nodes) == 0 {
+		return
+	}
+	t := keyType(nodes[0].key)
+	for _, sign := range []func(*node, bool) string{
+		func(n *node, cur bool) string { return fmt.Sprintf("%x %s", n.color, m.text(n, cur, true)) },
+		func(n *node, cur bool) string { return m.text(n, cur, true) },
+	} {
+		m.equal(t, nodes, sign)
+	}
+	groups := map[string][]*node{}
+	for _, c := range m.free[t] {
+		if c.match == nil {
+			s := m.text(c, true, false)
+			groups[s] = append(groups[s], c)
+		}
+	}
+	for _, n := range nodes {
+		if n.match != nil {
+			continue
+		}
+		s := m.text(n, false, false)
+		if best := m.nearest(n, groups[s]); best != nil {
+			n.match, best.match = best, n
+			groups[s] = slices.DeleteFunc(groups[s], func(c *node) bool { return c == best })
+		}
+	}
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })
+}
+
+// equal matches those with equal signs, in order.
+func (m *matcher) equal(t sai.ObjectType, nodes []*node, sign func(*node, bool) string) {
+	bySign := map[string][]*node{}
+	for _, c := range m.free[t] {
+		if c.match == nil {
+			s := sign(c, true)
+			bySign[s] = append(bySign[s], c)
+		}
+	}
+	for _, n := range nodes {
+		if n.match != nil {
+			continue
+		}
+		s := sign(n, false)
+		if l := bySign[s]; len(l) > 0 {
+			n.match, l[0].match = l[0], n
+			bySign[s] = l[1:]
+		}
+	}
+}
+
+// text returns key and attributes of a node (without all: those that cannot be
+// changed) in terms of the current view.
+func (m *matcher) text(n *node, cur, all bool) string {
+	var b strings.Builder
+	if n.key.Entry != nil {
+		b.WriteString(sai.FormatEntry(sai.MapEntry(n.key.Entry, func(o sai.OID) sai.OID { return m.current(o, cur) })))
+	}
+	for _, a := range n.sortedAttrs() {
+		if isDefault(a) || !all && sai.Meta(a.ID).Has(sai.CreateAndSet) {
+			continue
+		}
+		s, _ := sai.FormatValue(a.ID, m.value(a.Value, cur))
+		fmt.Fprintf(&b, "|%d=%s", a.ID, s)
+	}
+	return b.String()
+}
+
+func (m *matcher) value(v sai.Value, cur bool) sai.Value {
+	return sai.MapOIDs(v, func(o sai.OID) sai.OID { return m.current(o, cur) })
+}
+
+// current returns the virtual id that a referred object has in the current
+// view; one that has none keeps its new id, which is unlike all others.
+func (m *matcher) current(o sai.OID, cur bool) sai.OID {
+	if cur {
+		return o
+	}
+	if n := m.next.byOID[o]; n != nil && n.match != nil {
+		return n.match.key.OID
+	}
+	return o
+}
+
+// nearest returns the object with the most equal attributes that sets can turn
+// into n; nil if there is none.
+func (m *matcher) nearest(n *node, list []*node) *node {
+	var best *node
+	score := -1
+	for _, c := range list {
+		s := 0
+		for id, v := range c.attrs {
+			w, given := n.attrs[id]
+			switch {
+			case !given && sai.Meta(id).Default == nil && sai.Meta(id).Has(sai.CreateAndSet):
+				s = -1 << 20 // cannot be taken back
+			case given && equalValues(id, v, m.value(w, false)):
+				s++
+			}
+		}
+		if s > score {
+			best, score = c, s
+		}
+	}
+	return best
+}
+
+func equalValues(id sai.AttrID, a, b sai.Value) bool {
+	x, err := sai.FormatValue(id, a)
+	y, err2 := sai.FormatValue(id, b)
+	return err == nil && err2 == nil && x == y
+}

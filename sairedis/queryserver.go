@@ -1,0 +1,204 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// getStats does get_stats and clear_stats.
+func (s *Server) getStats(ctx context.Context, m message) (*result, error) {
+	k, err := parseKey(m.key)
+	if err != nil {
+		return nil, err
+	}
+	real, err := s.ids.toRealKey(k)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]sai.StatID, len(m.fields))
+	for i, f := range m.fields {
+		id, ok := sai.LookupStat(f.Field)
+		if !ok || id.ObjectType() != keyType(k) {
+			return nil, fmt.Errorf("%.80q is no statistic of %s: %w", f.Field, keyType(k), sai.StatusInvalidParameter)
+		}
+		ids[i] = id
+	}
+	if m.op == opClearStats {
+		return &result{}, s.backend.ClearStats(ctx, real, ids)
+	}
+	values, err := s.backend.Stats(ctx, real, ids)
+	if err != nil {
+		return nil, err
+	}
+	res := &result{}
+	for i, id := range ids {
+		res.fields = append(res.fields, swss.Pair{Field: id.String(), Value: strconv.FormatUint(values[i], 10)})
+	}
+	return res, nil
+}
+
+// flush does an FDB flush, and deletes the rows of the entries that are gone.
+func (s *Server) flush(ctx context.Context, m message) (*result, error) {
+	_, err := parseKey(m.key)
+	if err != nil {
+		return nil, err
+	}
+	attrs, err := parseAttrs(sai.ObjectTypeFDBFlush, m.fields)
+	if err != nil {
+		return nil, err
+	}
+	if s.view != nil {
+		return &result{}, nil // the entries stay until the view is applied
+	}
+	real, err := s.ids.toRealAttrs(attrs)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.backend.FlushFDB(ctx, real); err != nil {
+		return nil, err
+	}
+	res := &result{}
+	keys, err := s.asic.Client().Keys(ctx, asicState+":"+sai.ObjectTypeFDBEntry.String()+":*").Result()
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range keys {
+		k, err := sai.ParseKey(strings.TrimPrefix(row, asicState+":"))
+		if err != nil {
+			continue
+		}
+		if entry, err := s.ids.toRealKey(k); err == nil {
+			_, err = s.backend.Get(ctx, entry, []sai.Attr{sai.Want(sai.FDBEntryAttrType, 1)})
+			if status, _ := sai.StatusOf(err); status != sai.StatusItemNotFound {
+				continue
+			}
+		}
+		res.write(func(p redis.Pipeliner) { p.Del(ctx, row) })
+	}
+	return res, nil
+}
+
+// queried reads the OBJECT_TYPE of a query.
+func queried(fields map[string]string) (sai.ObjectType, error) {
+	t, ok := sai.LookupObjectType(fields["OBJECT_TYPE"])
+	if !ok || sai.ObjectMeta(t) == nil {
+		return 0, fmt.Errorf("OBJECT_TYPE %.80q: %w", fields["OBJECT_TYPE"], sai.StatusInvalidParameter)
+	}
+	return t, nil
+}
+
+// capability does the capability queries.
+func (s *Server) capability(ctx context.Context, m message) (*result, error) {
+	fields := swss.ToFieldValues(m.fields)
+	t, err := queried(fields)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkSwitch(m.key); err != nil {
+		return nil, err
+	}
+	room := 0
+	if m.op != opAttrQuery {
+		if room, err = strconv.Atoi(fields["LIST_SIZE"]); err != nil || room < 0 {
+			return nil, fmt.Errorf("LIST_SIZE %.40q: %w", fields["LIST_SIZE"], sai.StatusInvalidParameter)
+		}
+	}
+	switch m.op {
+	case opStatsQuery:
+		ids, err := s.backend.StatsCapability(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		return statsResult(ids, room), nil
+	case opStatsStQuery:
+		return nil, fmt.Errorf("%s: %w", m.op, sai.StatusNotSupported)
+	}
+	id, ok := sai.LookupAttr(fields["ATTR_ID"])
+	if !ok || id.ObjectType() != t {
+		return nil, fmt.Errorf("ATTR_ID %.80q: %w", fields["ATTR_ID"], sai.StatusInvalidParameter)
+	}
+	if m.op == opAttrQuery {
+		c, err := s.backend.AttrCapability(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return &result{fields: []swss.Pair{
+			{Field: "CREATE_IMPLEMENTED", Value: strconv.FormatBool(c.Create)},
+			{Field: "SET_IMPLEMENTED", Value: strconv.FormatBool(c.Set)},
+			{Field: "GET_IMPLEMENTED", Value: strconv.FormatBool(c.Get)},
+		}}, nil
+	}
+	values, err := s.backend.EnumCapability(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	count := swss.Pair{Field: "ENUM_COUNT", Value: strconv.Itoa(len(values))}
+	if len(values) > room {
+		return &result{status: sai.StatusBufferOverflow, fields: []swss.Pair{count}}, nil
+	}
+	var list strings.Builder
+	for _, v := range values {
+		fmt.Fprintf(&list, "%d,", v)
+	}
+	return &result{fields: []swss.Pair{{Field: "ENUM_CAPABILITIES", Value: list.String()}, count}}, nil
+}
+
+func statsResult(ids []sai.StatID, room int) *result {
+	count := swss.Pair{Field: "STAT_COUNT", Value: strconv.Itoa(len(ids))}
+	if len(ids) > room {
+		return &result{status: sai.StatusBufferOverflow, fields: []swss.Pair{count}}
+	}
+	var list, modes strings.Builder
+	for _, id := range ids {
+		fmt.Fprintf(&list, "%d,", int32(uint32(id)))
+		modes.WriteString("1,") // read
+	}
+	return &result{fields: []swss.Pair{{Field: "STAT_ENUM", Value: list.String()}, {Field: "STAT_MODES", Value: modes.String()}, count}}
+}
+
+// checkSwitch checks the key of a query: the switch's virtual id.
+func (s *Server) checkSwitch(key string) error {
+	vid, err := sai.ParseOID(key)
+	if err != nil {
+		return err
+	}
+	if vid == sai.NullOID || !s.ids.known(vid) {
+		return fmt.Errorf("switch %s: %w", vid, sai.StatusInvalidObjectID)
+	}
+	return nil
+}
+
+// availability does object_type_get_availability_query: attributes, then the
+// object type.
+func (s *Server) availability(ctx context.Context, m message) (*result, error) {
+	if err := s.checkSwitch(m.key); err != nil {
+		return nil, err
+	}
+	n := len(m.fields)
+	if n == 0 || m.fields[n-1].Field != "OBJECT_TYPE" {
+		return nil, fmt.Errorf("%s: OBJECT_TYPE must come last: %w", m.op, sai.StatusInvalidParameter)
+	}
+	t, err := queried(swss.ToFieldValues(m.fields[n-1:]))
+	if err != nil {
+		return nil, err
+	}
+	attrs, err := parseAttrs(t, m.fields[:n-1])
+	if err != nil {
+		return nil, err
+	}
+	if attrs, err = s.ids.toRealAttrs(attrs); err != nil {
+		return nil, err
+	}
+	count, err := s.backend.Availability(ctx, t, attrs)
+	if err != nil {
+		return nil, err
+	}
+	return &result{fields: []swss.Pair{{Field: "OBJECT_COUNT", Value: strconv.FormatUint(count, 10)}}}, nil
+}

@@ -1,0 +1,136 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// A view is what orchagent made since INIT_VIEW: it is in TEMP_ASIC_STATE
+// only, and the ASIC does not know of it yet.
+type view struct {
+	check   *sai.Validator
+	ids     *idMap // of the current view
+	graph   *graph
+	removed map[sai.OID]bool // objects that nobody created and that are to go
+}
+
+// notifySyncd does INIT_VIEW and APPLY_VIEW. Other words are answered and
+// otherwise ignored.
+func (s *Server) notifySyncd(ctx context.Context, m message) (*result, error) {
+	switch m.key {
+	case initView:
+		if s.opts.TempView {
+			return s.initView(ctx)
+		}
+	case applyView:
+		switch {
+		case s.view != nil:
+			return s.applyView(ctx)
+		case s.opts.TempView && !s.first:
+			return nil, fmt.Errorf("%s without %s: %w", applyView, initView, sai.StatusFailure)
+		}
+		s.first = false
+	case "SYNCD_INSPECT_ASIC", "SYNCD_INVOKE_DUMP":
+	default:
+		return nil, fmt.Errorf("notify %.40q: %w", m.key, sai.StatusInvalidParameter)
+	}
+	return &result{}, nil
+}
+
+// initView begins a view. The first one of an empty ASIC_DB is made directly.
+func (s *Server) initView(ctx context.Context) (*result, error) {
+	if !s.ids.known(SwitchVID) {
+		s.first = true
+		return &result{}, nil
+	}
+	s.first = false
+	v := &view{check: sai.NewValidator(), ids: s.ids, graph: newGraph(), removed: map[sai.OID]bool{}}
+	for _, vid := range s.ids.ownVIDs() {
+		if t, ok := VIDType(vid); ok {
+			v.check.Found(sai.Obj(t, vid))
+			v.graph.add(sai.Obj(t, vid), true)
+		}
+	}
+	s.view = v
+	stale, err := s.asic.Client().Keys(ctx, tempAsicState+":*").Result()
+	if err != nil {
+		return nil, err
+	}
+	res := &result{}
+	if len(stale) > 0 {
+		res.write(func(p redis.Pipeliner) { p.Del(ctx, stale...) })
+	}
+	return res, nil
+}
+
+func (v *view) create(ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair) error {
+	if k.Entry != nil {
+		if err := v.check.CheckCreateEntry(k.Entry, attrs); err != nil {
+			return err
+		}
+	} else {
+		if err := v.check.CheckCreate(k.Type, attrs); err != nil {
+			return err
+		}
+		if v.check.Exists(k) || k.OID == sai.NullOID || isSwitch(k) && k.OID != SwitchVID || !isSwitch(k) && v.ids.known(k.OID) {
+			return fmt.Errorf("create %s: the virtual id is in use: %w", k, sai.StatusItemAlreadyExists)
+		}
+	}
+	v.check.Created(k, attrs)
+	n := v.graph.add(k, false)
+	for _, a := range attrs {
+		n.attrs[a.ID] = a.Value
+	}
+	res.write(putRow(ctx, tempAsicState, k, pairs))
+	return nil
+}
+
+// remove takes an object out of the view. Objects of the current view, of
+// which a get may have told, go anyway unless the new view has their like.
+func (v *view) remove(ctx context.Context, res *result, k sai.Key) error {
+	if !v.check.Exists(k) {
+		if k.Entry == nil && k.OID != sai.NullOID && v.ids.known(k.OID) {
+			return nil
+		}
+	}
+	if err := v.check.CheckRemove(k); err != nil {
+		return err
+	}
+	v.check.Removed(k)
+	if n := v.graph.nodes[k]; n != nil && n.own {
+		v.removed[k.OID] = true
+	}
+	delete(v.graph.nodes, k)
+	if k.Entry == nil {
+		delete(v.graph.byOID, k.OID)
+	}
+	res.write(func(p redis.Pipeliner) { p.Del(ctx, tempAsicState+":"+sai.FormatKey(k)) })
+	return nil
+}
+
+func (v *view) set(ctx context.Context, res *result, k sai.Key, a sai.Attr, pairs []swss.Pair) error {
+	if !v.check.Exists(k) && k.Entry == nil && k.OID != sai.NullOID && v.ids.known(k.OID) {
+		return nil // of the current view: see remove
+	}
+	if err := v.check.CheckSet(k, a); err != nil {
+		return err
+	}
+	v.check.Changed(k, a)
+	v.graph.add(k, false).attrs[a.ID] = a.Value
+	res.write(putRow(ctx, tempAsicState, k, pairs))
+	return nil
+}
+
+// checkGet refuses to read what exists only in the view.
+func (v *view) checkGet(k sai.Key) error {
+	n := v.graph.nodes[k]
+	if n != nil && !n.own && !isSwitch(k) {
+		return fmt.Errorf("get %s: the object is not in the ASIC before %s: %w", k, applyView, sai.StatusInvalidObjectID)
+	}
+	return nil
+}
