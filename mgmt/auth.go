@@ -1,0 +1,111 @@
+package mgmt
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"slices"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if err := s.authorize(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	return next(ctx, req)
+}
+
+func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	if err := s.authorize(ss.Context(), info.FullMethod); err != nil {
+		return err
+	}
+	return next(srv, ss)
+}
+
+// authorize checks one RPC: who it is, then what that one may do.
+func (s *Server) authorize(ctx context.Context, method string) error {
+	name, role, err := s.authenticate(ctx)
+	if err != nil {
+		s.log.Warn("gNMI login refused", "user", name, "method", method, "peer", peerAddr(ctx))
+		return err
+	}
+	if method == gpb.GNMI_Set_FullMethodName && role != RoleAdmin {
+		return status.Errorf(codes.PermissionDenied, "user %s is %s: Set needs %s", name, role, RoleAdmin)
+	}
+	return nil
+}
+
+// authenticate finds the user of an RPC: a local peer on the unix socket, a
+// name with its password, or a name that the client's certificate proves.
+func (s *Server) authenticate(ctx context.Context) (name string, role Role, err error) {
+	p, _ := peer.FromContext(ctx)
+	if p != nil {
+		if local, ok := p.AuthInfo.(unixPeer); ok {
+			return local.String(), RoleAdmin, nil
+		}
+	}
+	if len(s.cfg.Users) == 0 {
+		return "anonymous", RoleAdmin, nil
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	name, named := only(md, "username")
+	password, given := only(md, "password")
+	proven := certificateName(p)
+	if !named {
+		name = proven
+	}
+	if name == "" {
+		return "", "", status.Error(codes.Unauthenticated, "metadata username and password are missing")
+	}
+	i := slices.IndexFunc(s.cfg.Users, func(u User) bool { return u.Name == name })
+	if i < 0 {
+		samePassword("", password) // as long as for a user that exists
+		return name, "", status.Error(codes.Unauthenticated, "user or password is wrong")
+	}
+	u := s.cfg.Users[i]
+	if !given && proven == u.Name || given && samePassword(u.Password, password) {
+		return u.Name, u.Role, nil
+	}
+	return name, "", status.Error(codes.Unauthenticated, "user or password is wrong")
+}
+
+// only is the single value of a metadata key.
+func only(md metadata.MD, key string) (string, bool) {
+	if v := md.Get(key); len(v) == 1 {
+		return v[0], true
+	}
+	return "", false
+}
+
+// samePassword compares in constant time.
+func samePassword(want, got string) bool {
+	a, b := sha256.Sum256([]byte(want)), sha256.Sum256([]byte(got))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// certificateName is the common name of a client certificate that was
+// verified; empty: there is none.
+func certificateName(p *peer.Peer) string {
+	if p == nil {
+		return ""
+	}
+	info, ok := p.AuthInfo.(credentials.TLSInfo)
+	if !ok || len(info.State.VerifiedChains) == 0 {
+		return ""
+	}
+	return info.State.VerifiedChains[0][0].Subject.CommonName
+}
+
+func peerAddr(ctx context.Context) string {
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		return p.Addr.String()
+	}
+	return ""
+}

@@ -1,0 +1,248 @@
+package mgmt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+)
+
+// A bed is a server on an embedded Redis with a client.
+type bed struct {
+	t      testing.TB
+	ctx    context.Context
+	redis  *swss.Redis
+	server *Server
+	client gpb.GNMIClient
+}
+
+// newBed starts a server; edit, if not nil, changes its settings.
+func newBed(t testing.TB, edit func(*Config)) *bed {
+	return newBedOn(t, swsstest.Start(t), edit)
+}
+
+func newBedOn(t testing.TB, r *swss.Redis, edit func(*Config)) *bed {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	b := &bed{t: t, ctx: ctx, redis: r}
+	cfg := Config{Redis: r, Addr: "127.0.0.1:0", Insecure: true}
+	if edit != nil {
+		edit(&cfg)
+	}
+	var err error
+	if b.server, err = NewServer(cfg); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- b.server.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	if cfg.Insecure {
+		b.client = b.dial(grpc.WithTransportCredentials(insecure.NewCredentials()))
+	}
+	return b
+}
+
+func (b *bed) dial(opts ...grpc.DialOption) gpb.GNMIClient {
+	b.t.Helper()
+	opts = append(opts, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<28), grpc.MaxCallSendMsgSize(1<<28)))
+	conn, err := grpc.NewClient("passthrough:///"+b.server.Addr(), opts...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { conn.Close() })
+	return gpb.NewGNMIClient(conn)
+}
+
+// rows writes rows: "CONFIG_DB TABLE|key" -> "field=value ..."; an empty text
+// deletes the row. Values have no spaces, "_" stands for one.
+func (b *bed) rows(rows map[string]string) {
+	b.t.Helper()
+	for _, k := range sortedKeys(rows) {
+		name, key, _ := strings.Cut(k, " ")
+		db := b.redis.DB(swss.DBName(name))
+		if rows[k] == "" {
+			if err := db.Client().Del(b.ctx, key).Err(); err != nil {
+				b.t.Fatal(err)
+			}
+			continue
+		}
+		var args []any
+		for _, f := range strings.Fields(rows[k]) {
+			field, value, _ := strings.Cut(f, "=")
+			args = append(args, field, strings.ReplaceAll(value, "_", " "))
+		}
+		if err := db.Client().HSet(b.ctx, key, args...).Err(); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// row reads a row of CONFIG_DB as "field=value ...", fields sorted; empty:
+// there is none.
+func (b *bed) row(key string) string {
+	b.t.Helper()
+	hash, err := b.redis.DB(swss.ConfigDB).Client().HGetAll(b.ctx, key).Result()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var out []string
+	for _, f := range sortedKeys(hash) {
+		out = append(out, f+"="+hash[f])
+	}
+	return strings.Join(out, " ")
+}
+
+// config dumps CONFIG_DB, a row per line.
+func (b *bed) config() string {
+	b.t.Helper()
+	keys, err := b.redis.DB(swss.ConfigDB).Client().Keys(b.ctx, "*").Result()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	slices.Sort(keys)
+	var out strings.Builder
+	for _, k := range keys {
+		fmt.Fprintf(&out, "%s: %s\n", k, b.row(k))
+	}
+	return out.String()
+}
+
+// path parses "/a/b[k=v][l=w]/c"; in values \ quotes the next character.
+func path(text string) *gpb.Path {
+	p := &gpb.Path{}
+	var el *gpb.PathElem
+	for i := 0; i < len(text); {
+		switch text[i] {
+		case '/':
+			i++
+			if i == len(text) {
+				return p
+			}
+			j := i
+			for j < len(text) && text[j] != '/' && text[j] != '[' {
+				j++
+			}
+			el = &gpb.PathElem{Name: text[i:j]}
+			p.Elem = append(p.Elem, el)
+			i = j
+		case '[':
+			eq := i + strings.IndexByte(text[i:], '=')
+			key := text[i+1 : eq]
+			var v []byte
+			for i = eq + 1; i < len(text) && text[i] != ']'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+				v = append(v, text[i])
+			}
+			i++
+			if el.Key == nil {
+				el.Key = map[string]string{}
+			}
+			el.Key[key] = string(v)
+		default:
+			panic("path " + text)
+		}
+	}
+	return p
+}
+
+func ietf(v string) *gpb.TypedValue {
+	return &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(v)}}
+}
+
+func update(p, v string) *gpb.Update { return &gpb.Update{Path: path(p), Val: ietf(v)} }
+
+// get asks for one path in JSON_IETF.
+func (b *bed) get(p string) (string, error) {
+	resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(p)}, Encoding: gpb.Encoding_JSON_IETF})
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	for _, u := range resp.GetNotification()[0].GetUpdate() {
+		out = append(out, string(u.GetVal().GetJsonIetfVal()))
+	}
+	return strings.Join(out, "\n"), nil
+}
+
+// mustSet does a Set that must succeed.
+func (b *bed) mustSet(req *gpb.SetRequest) *gpb.SetResponse {
+	b.t.Helper()
+	resp, err := b.client.Set(b.ctx, req)
+	if err != nil {
+		b.t.Fatalf("Set: %v", err)
+	}
+	return resp
+}
+
+// wantErr checks the code of an error and words in its text.
+func wantErr(t testing.TB, err error, code string, words ...string) {
+	t.Helper()
+	st := status.Convert(err)
+	if st.Code().String() != code {
+		t.Fatalf("code %s, want %s: %v", st.Code(), code, err)
+	}
+	for _, w := range words {
+		if !strings.Contains(st.Message(), w) {
+			t.Errorf("message %q has no %q", st.Message(), w)
+		}
+	}
+}
+
+// sameJSON compares JSON values.
+func sameJSON(t testing.TB, got, want string) {
+	t.Helper()
+	var g, w any
+	if err := json.Unmarshal([]byte(got), &g); err != nil {
+		t.Fatalf("got %s: %v", got, err)
+	}
+	if err := json.Unmarshal([]byte(want), &w); err != nil {
+		t.Fatalf("want %s: %v", want, err)
+	}
+	gs, _ := json.MarshalIndent(g, "", " ")
+	ws, _ := json.MarshalIndent(w, "", " ")
+	if string(gs) != string(ws) {
+		t.Errorf("got\n%s\nwant\n%s", gs, ws)
+	}
+}
+
+// someSwitch is a switch with two ports, a flow group and a session in effect.
+func someSwitch() map[string]string {
+	return map[string]string{
+		"CONFIG_DB PORT|Ethernet0":                       "lanes=0,1,2,3 speed=100000 alias=Eth1 index=1 mtu=9100 admin_status=up",
+		"CONFIG_DB PORT|Ethernet4":                       "lanes=4,5,6,7 speed=100000 alias=Eth2 index=2",
+		"CONFIG_DB TAM_FLOWGROUP_TABLE|f1":               "table-name=TAM id=7",
+		"CONFIG_DB ACL_RULE|TAM|f1":                      "PRIORITY=100 SRC_IP=13.92.96.32 DST_IP=7.72.235.82/32 L4_DST_PORT=236 IN_PORTS=Ethernet0",
+		"CONFIG_DB TAM_TAILSTAMPING_TABLE|s1":            "flowgroup=f1",
+		"CONFIG_DB TAM_FEATURES_TABLE|TAILSTAMPING":      "status=ACTIVE",
+		"APPL_DB TAM_TAILSTAMPING_TABLE:s1":              "acl-table-name=TAM acl-rule-name=f1",
+		"APPL_DB ACL_RULE_TABLE:TAM:f1":                  "PRIORITY=100 SRC_IP=13.92.96.32 DST_IP=7.72.235.82/32 L4_DST_PORT=236 IN_PORTS=Ethernet0",
+		"APPL_DB TAM_APPL_SWITCH_TABLE:global":           "op-switch-id=2020 op-enterprise-id=2020",
+		"APPL_DB PORT_TABLE:Ethernet0":                   "lanes=0,1,2,3 speed=100000 alias=Eth1 index=1 mtu=9100 admin_status=up oper_status=up",
+		"STATE_DB TAM_STATE_FEATURES_TABLE|TAILSTAMPING": "op-status=ACTIVE reason= since=2026-01-02T03:04:05Z by=orchagent",
+		"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1":       "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
+		"STATE_DB TAM_STATE_FLOWGROUP_TABLE|f1":          "status=active reason= since=2026-01-02T03:04:05Z by=tammgrd",
+		"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:s1":       "MATCHED_PACKETS=7656 MATCHED_BYTES=18446744073709551615 STAMPED_PACKETS=7600 NOT_STAMPED_CUT=56",
+		"COUNTERS_DB ACL_COUNTER_RULE_MAP":               "TAM:f1=oid:0x9000000000001",
+		"COUNTERS_DB COUNTERS:oid:0x9000000000001":       "SAI_ACL_COUNTER_ATTR_PACKETS=7656 SAI_ACL_COUNTER_ATTR_BYTES=1000",
+		"COUNTERS_DB COUNTERS_PORT_NAME_MAP":             "Ethernet0=oid:0x1000000000001",
+		"COUNTERS_DB COUNTERS:oid:0x1000000000001":       "SAI_PORT_STAT_IF_IN_OCTETS=10 SAI_PORT_STAT_IF_IN_UCAST_PKTS=1 SAI_PORT_STAT_IF_IN_MULTICAST_PKTS=2",
+	}
+}

@@ -1,0 +1,273 @@
+package mgmt
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// one is the value of a leaf, or none.
+func one(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+// first is the text of a leaf's value; empty: removed.
+func first(v []string) string {
+	if len(v) == 0 {
+		return ""
+	}
+	return v[0]
+}
+
+// text is a field that holds YANG's text.
+func text(field string) Codec {
+	return Codec{
+		Get: func(r Record) []string { return one(r.Field(field)) },
+		Put: func(r Record, v []string) error { r.Set(field, first(v)); return nil },
+	}
+}
+
+// list is a field that holds a comma list.
+func list(field string) Codec {
+	return Codec{
+		Get: func(r Record) []string {
+			return strings.FieldsFunc(r.Field(field), func(c rune) bool { return c == ',' || c == ' ' })
+		},
+		Put: func(r Record, v []string) error { r.Set(field, strings.Join(v, ",")); return nil },
+	}
+}
+
+// words is a field whose words are not YANG's: pairs of YANG's word and the
+// field's. absent is YANG's word for a missing field, if it means something.
+func words(field, absent string, pairs ...string) Codec {
+	return Codec{
+		Get: func(r Record) []string {
+			v := r.Field(field)
+			for i := 0; i < len(pairs); i += 2 {
+				if strings.EqualFold(v, pairs[i+1]) {
+					return one(pairs[i])
+				}
+			}
+			return one(absent)
+		},
+		Put: func(r Record, v []string) error {
+			for i := 0; i < len(pairs); i += 2 {
+				if first(v) == pairs[i] {
+					r.Set(field, pairs[i+1])
+					return nil
+				}
+			}
+			r.Set(field, "")
+			return nil
+		},
+	}
+}
+
+// number is a field that holds a number as SONiC's ACL rules do: 0x is
+// hexadecimal, a leading 0 octal. Written numbers have the given format.
+func number(field, format string) Codec {
+	return Codec{
+		Get: func(r Record) []string {
+			n, err := strconv.ParseUint(r.Field(field), 0, 64)
+			if err != nil {
+				return nil
+			}
+			return one(strconv.FormatUint(n, 10))
+		},
+		Put: func(r Record, v []string) error {
+			if len(v) == 0 {
+				r.Set(field, "")
+				return nil
+			}
+			n, err := strconv.ParseUint(v[0], 10, 64)
+			if err != nil {
+				return err
+			}
+			r.Set(field, fmt.Sprintf(format, n))
+			return nil
+		},
+	}
+}
+
+// readOnly takes away a codec's way to write.
+func readOnly(c Codec) Codec { return Codec{Get: c.Get} }
+
+// constant is what every entry has.
+func constant(v string) Codec {
+	return Codec{Get: func(Record) []string { return one(v) }}
+}
+
+// sum is a counter that is kept in parts.
+func sum(fields ...string) Codec {
+	return Codec{Get: func(r Record) []string {
+		var total uint64
+		there := false
+		for _, f := range fields {
+			if n, err := strconv.ParseUint(r.Field(f), 10, 64); err == nil {
+				total += n
+				there = true
+			}
+		}
+		if !there {
+			return nil
+		}
+		return one(strconv.FormatUint(total, 10))
+	}}
+}
+
+// prefix is an IP prefix; one host is written without length.
+func prefix(field string) Codec {
+	return Codec{
+		Get: func(r Record) []string { return one(r.Field(field)) },
+		Put: func(r Record, v []string) error {
+			if p := first(v); strings.Contains(p, "/") {
+				if _, err := netip.ParsePrefix(p); err != nil {
+					return fmt.Errorf("%q is no prefix", p)
+				}
+			} else if p != "" {
+				if _, err := netip.ParseAddr(p); err != nil {
+					return fmt.Errorf("%q is no address", p)
+				}
+			}
+			r.Set(field, first(v))
+			r.Set(field+"_MASK", "")
+			return nil
+		},
+	}
+}
+
+// addr is an IP address with a field that names its family.
+func addr(field, family string) Codec {
+	return Codec{
+		Get: func(r Record) []string { return one(r.Field(field)) },
+		Put: func(r Record, v []string) error {
+			r.Set(field, "")
+			r.Set(family, "")
+			if len(v) == 0 {
+				return nil
+			}
+			a, err := netip.ParseAddr(v[0])
+			if err != nil {
+				return fmt.Errorf("%q is no address", v[0])
+			}
+			r.Set(field, a.String())
+			r.Set(family, "ipv6")
+			if a.Unmap().Is4() {
+				r.Set(family, "ipv4")
+			}
+			return nil
+		},
+	}
+}
+
+// part is one side of a field "value/mask": 0 the value, 1 the mask.
+func maskedPart(field string, side int) Codec {
+	return Codec{
+		Get: func(r Record) []string {
+			value, mask, _ := strings.Cut(r.Field(field), "/")
+			if side == 1 {
+				return one(strings.ToLower(mask))
+			}
+			return one(strings.ToLower(value))
+		},
+		Put: func(r Record, v []string) error {
+			value, mask, _ := strings.Cut(r.Field(field), "/")
+			if side == 1 {
+				mask = first(v)
+			} else {
+				value = first(v)
+			}
+			if mask != "" {
+				value += "/" + mask
+			}
+			r.Set(field, strings.ToLower(value))
+			return nil
+		},
+	}
+}
+
+// ports is a transport port or a range of them, for which SONiC has a field of
+// its own.
+func ports(field string) Codec {
+	single, ranged := number(field, "%d"), field+"_RANGE"
+	return Codec{
+		Get: func(r Record) []string {
+			if v := single.Get(r); v != nil {
+				return v
+			}
+			if lo, hi, ok := strings.Cut(r.Field(ranged), "-"); ok {
+				return one(lo + ".." + hi)
+			}
+			return nil
+		},
+		Put: func(r Record, v []string) error {
+			r.Set(ranged, "")
+			lo, hi, ok := strings.Cut(first(v), "..")
+			if !ok {
+				return single.Put(r, v)
+			}
+			r.Set(field, "")
+			a, errA := strconv.ParseUint(lo, 10, 16)
+			b, errB := strconv.ParseUint(hi, 10, 16)
+			if errA != nil || errB != nil || a > b {
+				return fmt.Errorf("%q is no range of ports, first..last", v[0])
+			}
+			r.Set(ranged, fmt.Sprintf("%d-%d", a, b))
+			return nil
+		},
+	}
+}
+
+// flags is a field of bits, value/mask, as the list of those that must be set.
+func flags(field string, names ...string) Codec {
+	return Codec{
+		Get: func(r Record) []string {
+			value, mask, masked := strings.Cut(r.Field(field), "/")
+			v, err := strconv.ParseUint(value, 0, 8)
+			if err != nil {
+				return nil
+			}
+			if m, err := strconv.ParseUint(mask, 0, 8); masked && err == nil {
+				v &= m
+			}
+			var out []string
+			for i, n := range names {
+				if v>>i&1 == 1 {
+					out = append(out, n)
+				}
+			}
+			return out
+		},
+		Put: func(r Record, v []string) error {
+			bits := 0
+			for _, n := range v {
+				i := slices.Index(names, n)
+				if i < 0 {
+					return fmt.Errorf("flag %q is not known", n)
+				}
+				bits |= 1 << i
+			}
+			r.Set(field, "")
+			if bits != 0 {
+				r.Set(field, fmt.Sprintf("0x%02x/0x%02x", bits, bits))
+			}
+			return nil
+		},
+	}
+}
+
+// check makes a Row.Check of a parser of package schema.
+func check[T any](parse func(string, map[string]string) (T, error)) func(string, map[string]string) error {
+	return func(key string, fields map[string]string) error {
+		_, err := parse(key, fields)
+		return err
+	}
+}
+
+var errReadOnly = errors.New("is read-only")

@@ -1,0 +1,374 @@
+package mgmt
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"tamtam/swss"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// An entry is one entry of a list, with the rows that were read of it.
+type entry struct {
+	group *group
+	keys  []string
+	recs  []map[string]string // by row; nil: absent, or not asked for
+}
+
+func newEntry(g *group, keys []string) *entry {
+	return &entry{group: g, keys: keys, recs: make([]map[string]string, len(g.rows))}
+}
+
+// exists says whether one of the rows that are the entry is there.
+func (e *entry) exists() bool {
+	if e.group.parent == nil {
+		return true
+	}
+	for i, r := range e.group.rows {
+		if r.Entry && e.recs[i] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// own is the entry's own row.
+func (e *entry) own() map[string]string {
+	for i, r := range e.group.rows {
+		if r.Entry && e.recs[i] != nil {
+			return e.recs[i]
+		}
+	}
+	return nil
+}
+
+// value returns the value of a leaf; nil: it has none. What a row says but
+// the leaf's type does not allow is left out.
+func (e *entry) value(n *node) []string {
+	if n.keyIndex >= 0 {
+		return e.keys[n.keyIndex : n.keyIndex+1]
+	}
+	there := false
+	for _, b := range n.binds {
+		if e.recs[b.row] == nil {
+			continue
+		}
+		there = true
+		v := b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row]})
+		if len(v) == 0 {
+			continue
+		}
+		out := make([]string, 0, len(v))
+		for _, text := range v {
+			if c, err := n.check(text); err == nil {
+				out = append(out, c)
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	if there && n.config && len(n.def) > 0 {
+		return n.def
+	}
+	return nil
+}
+
+// matches says whether keys fit a pattern.
+func matches(keys, pattern []string) bool {
+	for i, p := range pattern {
+		if p != wildcard && keys[i] != wildcard && keys[i] != p {
+			return false
+		}
+	}
+	return true
+}
+
+func compareKeys(a, b []string) int { return slices.Compare(a, b) }
+
+// A reader reads entries from the databases.
+type reader struct{ redis *swss.Redis }
+
+// chunk bounds the entries that are read at once.
+const chunk = 1000
+
+// read passes the entries of a group whose keys fit the pattern to visit, in
+// order of their keys, a chunk at a time. Only the rows that need names are
+// read, besides those that are the entries.
+func (r reader) read(ctx context.Context, g *group, pattern []string, need []bool, visit func([]*entry) error) error {
+	found, err := r.candidates(ctx, g, pattern)
+	if err != nil {
+		return err
+	}
+	for c := range slices.Chunk(found, chunk) {
+		if err := r.fetch(ctx, g, c, need); err != nil {
+			return err
+		}
+		c = slices.DeleteFunc(c, func(e *entry) bool { return !e.exists() || !e.derive() || !matches(e.keys, pattern) })
+		if err := visit(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidates finds the keys of the entries that may exist.
+func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([]*entry, error) {
+	if g.parent == nil {
+		return []*entry{newEntry(g, nil)}, nil
+	}
+	var found [][]string
+	for _, row := range g.rows {
+		if !row.Entry || pattern[0] != wildcard && !strings.HasPrefix(pattern[0], row.Only) {
+			continue
+		}
+		if row.key.complete(pattern) {
+			found = append(found, slices.Clone(pattern))
+			continue
+		}
+		db := r.redis.DB(row.DB)
+		prefix := row.Table + db.Separator()
+		keys, err := db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		for _, k := range keys {
+			if m, ok := row.key.match(strings.TrimPrefix(k, prefix), len(g.keys)); ok && matches(m, pattern) {
+				found = append(found, m)
+			}
+		}
+	}
+	slices.SortFunc(found, compareKeys)
+	found = slices.CompactFunc(found, slices.Equal)
+	out := make([]*entry, len(found))
+	for i, k := range found {
+		out[i] = newEntry(g, k)
+	}
+	return out, nil
+}
+
+// glob is Redis' pattern for the keys that fit.
+func (t template) glob(pattern []string) string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		switch {
+		case p.key == partText:
+			b.WriteString(globEscape(p.text))
+		case p.key >= 0 && pattern[p.key] != wildcard:
+			b.WriteString(globEscape(pattern[p.key]))
+		default:
+			b.WriteString("*")
+		}
+	}
+	return b.String()
+}
+
+func globEscape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// fetch reads rows of the entries: first those that are the entries, from
+// which keys and counter maps follow, then the others that are needed.
+func (r reader) fetch(ctx context.Context, g *group, entries []*entry, need []bool) error {
+	first := make([]bool, len(g.rows))
+	rest := make([]bool, len(g.rows))
+	for i, row := range g.rows {
+		first[i] = row.Entry || len(g.derive) > 0 && row.Map == ""
+		rest[i] = !first[i] && (need == nil || need[i])
+	}
+	if err := r.fetchRows(ctx, g, entries, first); err != nil {
+		return err
+	}
+	return r.fetchRows(ctx, g, slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !e.exists() }), rest)
+}
+
+// A want is a hash to be read.
+type want struct {
+	e    *entry
+	row  int
+	key  string
+	cmd  *redis.MapStringStringCmd
+	name *redis.StringCmd
+}
+
+func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which []bool) error {
+	byDB := map[swss.DBName][]*want{}
+	for i, row := range g.rows {
+		if !which[i] {
+			continue
+		}
+		for _, e := range entries {
+			if len(e.keys) > 0 && !strings.HasPrefix(e.keys[0], row.Only) {
+				continue
+			}
+			byDB[row.DB] = append(byDB[row.DB], &want{e: e, row: i, key: row.key.expand(e.keys, e.own())})
+		}
+	}
+	for name, wants := range byDB {
+		for c := range slices.Chunk(wants, chunk) {
+			if err := r.fetchDB(ctx, r.redis.DB(name), g, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
+	if slices.ContainsFunc(wants, func(w *want) bool { return g.rows[w.row].Map != "" }) {
+		_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+			for _, w := range wants {
+				if m := g.rows[w.row].Map; m != "" {
+					w.name = p.HGet(ctx, m, w.key)
+				}
+			}
+			return nil
+		})
+		if err != nil && err != redis.Nil {
+			return unavailable(err)
+		}
+		for _, w := range wants {
+			if w.name != nil {
+				w.key = w.name.Val()
+			}
+		}
+	}
+	_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, w := range wants {
+			if w.key != "" {
+				w.cmd = p.HGetAll(ctx, g.rows[w.row].Table+db.Separator()+w.key)
+			}
+		}
+		return nil
+	})
+	if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return unavailable(err)
+	}
+	for _, w := range wants {
+		if w.cmd == nil {
+			continue
+		}
+		if hash := w.cmd.Val(); len(hash) > 0 {
+			w.e.recs[w.row] = hash
+		}
+	}
+	return nil
+}
+
+// derive fills in the keys that follow from fields; false: they do not.
+func (e *entry) derive() bool {
+	for i, c := range e.group.derive {
+		e.keys[i] = wildcard
+		for j := range e.group.rows {
+			if e.recs[j] == nil {
+				continue
+			}
+			if v := c.Get(Record{Keys: e.keys, Fields: e.recs[j]}); len(v) > 0 {
+				e.keys[i] = v[0]
+				break
+			}
+		}
+		if e.keys[i] == wildcard {
+			return false
+		}
+	}
+	return true
+}
+
+// A selection is the leaves that a request asks for, by group.
+type selection map[*group]*selected
+
+type selected struct {
+	leaves []*node
+	rows   []bool
+}
+
+// selectLeaves returns the leaves at and below n that pass the filter.
+func (m *model) selectLeaves(n *node, filter func(*node) bool) selection {
+	sel := selection{}
+	var walk func(*node)
+	walk = func(n *node) {
+		for _, k := range n.kids {
+			walk(k)
+		}
+		if n.typ == nil || !filter(n) {
+			return
+		}
+		s := sel[n.group]
+		if s == nil {
+			s = &selected{rows: make([]bool, len(n.group.rows))}
+			sel[n.group] = s
+		}
+		s.leaves = append(s.leaves, n)
+		for _, b := range n.binds {
+			s.rows[b.row] = true
+		}
+	}
+	walk(n)
+	return sel
+}
+
+// extend fits a pattern of keys to a group further down.
+func extend(pattern []string, g *group) []string {
+	out := slices.Clone(pattern)
+	for len(out) < len(g.keys) {
+		out = append(out, wildcard)
+	}
+	return out
+}
+
+// A tree is entries in order of their keys, by group.
+type tree map[*group][]*entry
+
+// below returns the entries of g whose keys begin so.
+func (t tree) below(g *group, keys []string) []*entry {
+	all := t[g]
+	prefix := func(e *entry) []string { return e.keys[:min(len(keys), len(e.keys))] }
+	from := sort.Search(len(all), func(i int) bool { return compareKeys(prefix(all[i]), keys) >= 0 })
+	to := from + sort.Search(len(all)-from, func(i int) bool { return compareKeys(prefix(all[from+i]), keys) > 0 })
+	return all[from:to]
+}
+
+// collect reads all that a selection asks for below a pattern. Entries whose
+// enclosing entry is not there get one that has only keys.
+func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []string) (tree, error) {
+	t := tree{}
+	for _, g := range m.groups {
+		s := sel[g]
+		if s == nil {
+			continue
+		}
+		err := r.read(ctx, g, extend(pattern, g), s.rows, func(es []*entry) error {
+			t[g] = append(t[g], es...)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(t[g], func(a, b *entry) int { return compareKeys(a.keys, b.keys) })
+	}
+	for _, g := range slices.Backward(m.groups) {
+		if g.parent == nil || g.parent.parent == nil || len(t[g]) == 0 {
+			continue
+		}
+		p := g.parent
+		have := t[p]
+		for _, e := range t[g] {
+			keys := e.keys[:len(p.keys)]
+			if n := len(t[p]); n > len(have) && slices.Equal(t[p][n-1].keys, keys) {
+				continue
+			}
+			if _, ok := slices.BinarySearchFunc(have, keys, func(x *entry, k []string) int { return compareKeys(x.keys, k) }); !ok {
+				t[p] = append(t[p], newEntry(p, keys))
+			}
+		}
+		slices.SortFunc(t[p], func(a, b *entry) int { return compareKeys(a.keys, b.keys) })
+	}
+	return t, nil
+}
+
+func unavailable(err error) error { return fmt.Errorf("database: %w", err) }

@@ -1,0 +1,174 @@
+package mgmt
+
+import (
+	"context"
+	"slices"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// checkEncoding refuses encodings that Capabilities does not list.
+func checkEncoding(e gpb.Encoding) error {
+	if slices.Contains(encodings(), e) {
+		return nil
+	}
+	return status.Errorf(codes.Unimplemented, "encoding %s is not served; there are JSON, JSON_IETF and PROTO", e)
+}
+
+func encodings() []gpb.Encoding {
+	return []gpb.Encoding{gpb.Encoding_JSON, gpb.Encoding_JSON_IETF, gpb.Encoding_PROTO}
+}
+
+// useModels returns the filter that a request's use_models means.
+func (m *model) useModels(models []*gpb.ModelData) (func(*node) bool, error) {
+	if len(models) == 0 {
+		return func(*node) bool { return true }, nil
+	}
+	names := map[string]bool{}
+	for _, u := range models {
+		known := slices.ContainsFunc(modelData(), func(d *gpb.ModelData) bool {
+			return d.GetName() == u.GetName() && (u.GetVersion() == "" || u.GetVersion() == d.GetVersion()) &&
+				(u.GetOrganization() == "" || u.GetOrganization() == d.GetOrganization())
+		})
+		if !known {
+			return nil, status.Errorf(codes.InvalidArgument, "model %s %s is not served; see Capabilities", u.GetName(), u.GetVersion())
+		}
+		names[u.GetName()] = true
+	}
+	return func(n *node) bool { return names[n.module] }, nil
+}
+
+// dataType returns the filter that a request's type means.
+func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
+	switch t {
+	case gpb.GetRequest_ALL:
+		return func(*node) bool { return true }, nil
+	case gpb.GetRequest_CONFIG:
+		return func(n *node) bool { return n.config }, nil
+	case gpb.GetRequest_STATE:
+		return func(n *node) bool { return !n.config }, nil
+	case gpb.GetRequest_OPERATIONAL:
+		return func(n *node) bool { return !n.config && !n.mirrored }, nil
+	}
+	return nil, status.Errorf(codes.InvalidArgument, "type %d is not known", t)
+}
+
+// Get answers a GetRequest: one Notification per path, in order.
+func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
+	if err := checkEncoding(req.GetEncoding()); err != nil {
+		return nil, err
+	}
+	if err := checkExtensions(req.GetExtension()); err != nil {
+		return nil, err
+	}
+	ofType, err := dataType(req.GetType())
+	if err != nil {
+		return nil, err
+	}
+	ofModel, err := s.model.useModels(req.GetUseModels())
+	if err != nil {
+		return nil, err
+	}
+	filter := func(n *node) bool { return ofType(n) && ofModel(n) }
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	resp := &gpb.GetResponse{}
+	size := 0
+	for _, p := range req.GetPath() {
+		targets, err := s.model.resolve(req.GetPrefix(), p, codes.InvalidArgument)
+		if err != nil {
+			return nil, err
+		}
+		n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
+		wild := len(targets) > 1
+		for _, t := range targets {
+			wild = wild || t.wild()
+			if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update); err != nil {
+				return nil, err
+			}
+		}
+		if len(n.Update) == 0 && !wild && targets[0].node != s.model.root {
+			return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].text())
+		}
+		n.Timestamp = s.now().UnixNano()
+		for _, u := range n.Update {
+			size += len(u.GetVal().GetJsonVal()) + len(u.GetVal().GetJsonIetfVal()) + 64
+		}
+		if size > maxReply {
+			return nil, status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once", maxReply)
+		}
+		resp.Notification = append(resp.Notification, n)
+	}
+	return resp, nil
+}
+
+// replyPrefix is the prefix of answers: target and origin as asked, no path.
+func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
+	p := &gpb.Path{Target: prefix.GetTarget(), Origin: prefix.GetOrigin()}
+	if p.Origin == "" {
+		p.Origin = path.GetOrigin()
+	}
+	if p.Target == "" && p.Origin == "" {
+		return nil
+	}
+	return p
+}
+
+// getTarget appends what there is of a target.
+func (s *Server) getTarget(ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update) ([]*gpb.Update, error) {
+	sel := s.model.selectLeaves(t.node, filter)
+	if len(sel) == 0 {
+		return out, nil
+	}
+	g := t.node.group
+	if sel[g] == nil { // its entries are needed all the same
+		sel[g] = &selected{rows: make([]bool, len(g.rows))}
+	}
+	s.snapshot.RLock()
+	data, err := s.reader.collect(ctx, s.model, sel, t.keys)
+	s.snapshot.RUnlock()
+	if err != nil {
+		return nil, s.dbError(err)
+	}
+	if enc == gpb.Encoding_PROTO {
+		for _, g := range s.model.groups {
+			if sel[g] == nil {
+				continue
+			}
+			for _, e := range data[g] {
+				out = appendLeaves(out, e, sel[g].leaves, enc)
+			}
+		}
+		return out, nil
+	}
+	w := newJSONWriter(data, sel, enc == gpb.Encoding_JSON_IETF)
+	for _, e := range data[g] {
+		raw := w.value(t.node, e)
+		if raw == nil {
+			if t.node != s.model.root {
+				continue
+			}
+			raw = []byte("{}")
+		}
+		v := &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: raw}}
+		if enc == gpb.Encoding_JSON_IETF {
+			v.Value = &gpb.TypedValue_JsonIetfVal{JsonIetfVal: raw}
+		}
+		out = append(out, &gpb.Update{Path: toPath(t.node, e.keys), Val: v})
+	}
+	return out, nil
+}
+
+// appendLeaves appends an update for each leaf of an entry that has a value.
+func appendLeaves(out []*gpb.Update, e *entry, leaves []*node, enc gpb.Encoding) []*gpb.Update {
+	for _, n := range leaves {
+		if v := e.value(n); len(v) > 0 {
+			out = append(out, &gpb.Update{Path: toPath(n, e.keys), Val: n.typed(v, enc)})
+		}
+	}
+	return out
+}

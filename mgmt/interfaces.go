@@ -1,0 +1,182 @@
+package mgmt
+
+import (
+	"fmt"
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// interfacesModule is openconfig-interfaces in the databases.
+func interfacesModule() Module {
+	return Module{Name: "openconfig-interfaces", Groups: []Group{
+		{Path: "/interfaces/interface", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Entry: true, Check: check(schema.ParsePort),
+				Fixed: "ports are made and removed by the breakout-mode of their cage", Leaves: interfaceLeaves("config", "false"),
+			},
+			{
+				DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Entry: true,
+				New: map[string]string{"admin_status": "up", "mtu": "9100"}, Check: check(schema.ParsePortChannel),
+				Leaves: interfaceLeaves("config", "true"),
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet",
+				Leaves: append(interfaceLeaves("state", "false"), operLeaves()...),
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel",
+				Leaves: append(interfaceLeaves("state", "true"), operLeaves()...),
+			},
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPortNameMap, Key: "{name}", Only: "Ethernet", Counter: true,
+				Leaves: append(portCounters("in", "IN"), portCounters("out", "OUT")...),
+			},
+		}},
+	}}
+}
+
+func interfaceLeaves(at, up string) []Leaf {
+	return []Leaf{
+		{at + "/type", interfaceType()},
+		{at + "/mtu", text("mtu")},
+		{at + "/description", text("description")},
+		{at + "/enabled", words("admin_status", up, "true", "up", "false", "down")},
+	}
+}
+
+func operLeaves() []Leaf {
+	return []Leaf{
+		{"state/admin-status", words("admin_status", "DOWN", "UP", "up", "DOWN", "down")},
+		{"state/oper-status", words("oper_status", "", "UP", "up", "DOWN", "down")},
+	}
+}
+
+// interfaceType follows from the name; writing the same again is no change.
+func interfaceType() Codec {
+	of := func(r Record) string {
+		if strings.HasPrefix(r.Keys[0], "PortChannel") {
+			return "ieee8023adLag"
+		}
+		return "ethernetCsmacd"
+	}
+	return Codec{
+		Get: func(r Record) []string { return one(of(r)) },
+		Put: func(r Record, v []string) error {
+			if len(v) > 0 && v[0] != of(r) {
+				return fmt.Errorf("%s is of type %s", r.Keys[0], of(r))
+			}
+			return nil
+		},
+	}
+}
+
+func portCounters(way, sai string) []Leaf {
+	stat := func(name string) string { return "SAI_PORT_STAT_IF_" + sai + "_" + name }
+	at := "state/counters/" + way + "-"
+	return []Leaf{
+		{at + "octets", text(stat("OCTETS"))},
+		{at + "pkts", sum(stat("UCAST_PKTS"), stat("MULTICAST_PKTS"), stat("BROADCAST_PKTS"))},
+		{at + "unicast-pkts", text(stat("UCAST_PKTS"))},
+		{at + "multicast-pkts", text(stat("MULTICAST_PKTS"))},
+		{at + "broadcast-pkts", text(stat("BROADCAST_PKTS"))},
+		{at + "discards", text(stat("DISCARDS"))},
+		{at + "errors", text(stat("ERRORS"))},
+	}
+}
+
+// portsModule is tamtam-interfaces in the databases.
+func portsModule() Module {
+	return Module{Name: "tamtam-interfaces", Groups: []Group{
+		{Path: "/interfaces/interface", Rows: []Row{
+			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Leaves: []Leaf{
+				{"state/alias", text("alias")},
+				{"state/lanes", text("lanes")},
+				{"state/speed", text("speed")},
+				{"state/index", text("index")},
+			}},
+		}},
+		{
+			Path: "/interfaces/interface/breakout-mode/groups/group",
+			Keys: map[string]Codec{"index": constant("1")}, Finish: finishBreakout,
+			Rows: []Row{
+				{
+					DB: swss.ConfigDB, Table: schema.CfgBreakout, Key: "{name}", Only: "Ethernet", Entry: true, Check: check(schema.ParseBreakout),
+					Leaves: append(breakoutLeaves("config"), breakoutLeaves("state")...),
+				},
+			},
+		},
+		{Path: "/interfaces/interface/aggregation/members/member", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true,
+				Check: check(schema.ParsePortChannelMember),
+			},
+		}},
+		{Path: "/vlans/vlan", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Check: check(schema.ParseVLAN),
+			},
+		}},
+		{Path: "/vlans/vlan/members/member", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgVLANMember, Key: "Vlan{vlan-id}|{interface}", Entry: true,
+				New: map[string]string{"tagging_mode": schema.Tagged}, Check: check(schema.ParseVLANMember),
+				Leaves: []Leaf{{"config/tagging-mode", tagging()}},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppVLANMember, Key: "Vlan{vlan-id}:{interface}",
+				Leaves: []Leaf{{"state/tagging-mode", tagging()}},
+			},
+		}},
+	}}
+}
+
+func tagging() Codec {
+	return words("tagging_mode", "", "TAGGED", schema.Tagged, "UNTAGGED", schema.Untagged)
+}
+
+func breakoutLeaves(at string) []Leaf {
+	leaves := []Leaf{{at + "/num-breakouts", breakoutPart(0)}, {at + "/breakout-speed", breakoutPart(1)}}
+	if at == "state" {
+		for i := range leaves {
+			leaves[i].Codec = readOnly(leaves[i].Codec)
+		}
+	}
+	return leaves
+}
+
+// breakoutPart is one side of a mode "4x25G".
+func breakoutPart(side int) Codec {
+	const field = "brkout_mode"
+	split := func(r Record) (n, speed string) {
+		n, speed, _ = strings.Cut(r.Field(field), "x")
+		speed, _, _ = strings.Cut(speed, "[") // other speeds that the cage can have
+		return n, speed
+	}
+	return Codec{
+		Get: func(r Record) []string {
+			n, speed := split(r)
+			if side == 0 {
+				return one(n)
+			}
+			if speed == "" {
+				return nil
+			}
+			return one("SPEED_" + speed + "B")
+		},
+		Put: func(r Record, v []string) error {
+			n, speed := split(r)
+			if side == 0 {
+				n = first(v)
+			} else {
+				speed = strings.TrimSuffix(strings.TrimPrefix(first(v), "SPEED_"), "B")
+			}
+			r.Set(field, n+"x"+speed)
+			if n+speed == "" {
+				r.Set(field, "")
+			}
+			return nil
+		},
+	}
+}

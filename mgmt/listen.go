@@ -1,0 +1,123 @@
+package mgmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+)
+
+// listenUnix listens on a socket for this user alone, replacing one that
+// nobody serves any more.
+func listenUnix(path string) (net.Listener, error) {
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("socket %s is served by another process", path)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// unixCredentials lets in root and the server's own user.
+type unixCredentials struct{}
+
+// unixPeer is a local process.
+type unixPeer struct {
+	credentials.CommonAuthInfo
+	uid uint32
+}
+
+// AuthType implements credentials.AuthInfo.
+func (unixPeer) AuthType() string { return "unix" }
+
+func (p unixPeer) String() string { return fmt.Sprintf("uid %d", p.uid) }
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (unixCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("unix credentials are the server's")
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (unixCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	uid, err := peerUID(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if uid != 0 && uid != uint32(os.Getuid()) {
+		return nil, nil, fmt.Errorf("uid %d is neither root nor the server's user", uid)
+	}
+	return c, unixPeer{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}, uid}, nil
+}
+
+// Info implements credentials.TransportCredentials.
+func (unixCredentials) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "unix"}
+}
+
+// Clone implements credentials.TransportCredentials.
+func (u unixCredentials) Clone() credentials.TransportCredentials { return u }
+
+// OverrideServerName implements credentials.TransportCredentials.
+func (unixCredentials) OverrideServerName(string) error { return nil }
+
+// A limitListener accepts so many connections at a time; others wait in the
+// system's queue.
+type limitListener struct {
+	net.Listener
+	places chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newLimitListener(l net.Listener, n int) *limitListener {
+	return &limitListener{Listener: l, places: make(chan struct{}, n), closed: make(chan struct{})}
+}
+
+// Accept implements net.Listener.
+func (l *limitListener) Accept() (net.Conn, error) {
+	select {
+	case l.places <- struct{}{}:
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.places
+		return nil, err
+	}
+	return &limitConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
+}
+
+// Close implements net.Listener.
+func (l *limitListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+type limitConn struct {
+	net.Conn
+	leave func()
+}
+
+// Close implements net.Conn.
+func (c *limitConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}

@@ -1,0 +1,208 @@
+package mgmt
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// defaultOrigin is the tree that the modules make; an empty origin means it
+// too.
+const defaultOrigin = "openconfig"
+
+// maxTargets bounds what one path with wildcards may mean.
+const maxTargets = 1000
+
+// A target is a node of the YANG tree with the keys of its lists; wildcard
+// stands for all.
+type target struct {
+	node *node
+	keys []string // one per key of node.group
+	item string   // one value of a leaf-list: path elem name[.=value]
+}
+
+// wild says whether the target may mean any number of nodes.
+func (t target) wild() bool { return slices.Contains(t.keys, wildcard) }
+
+// origin checks the origins of prefix and path.
+func origin(prefix, path *gpb.Path) error {
+	a, b := prefix.GetOrigin(), path.GetOrigin()
+	if a != "" && b != "" && a != b {
+		return status.Errorf(codes.InvalidArgument, "prefix has origin %q, path %s has origin %q", a, pathText(path), b)
+	}
+	if o := cmp.Or(a, b); o != "" && o != defaultOrigin {
+		return status.Errorf(codes.Unimplemented, "origin %q is not known; there is %s", o, defaultOrigin)
+	}
+	return nil
+}
+
+// resolve finds what a path means. unknown is the code for a path that is not
+// in the YANG tree.
+func (m *model) resolve(prefix, path *gpb.Path, unknown codes.Code) ([]target, error) {
+	if err := origin(prefix, path); err != nil {
+		return nil, err
+	}
+	if len(path.GetElement()) > 0 || len(prefix.GetElement()) > 0 { //nolint:staticcheck // refused, not used
+		return nil, status.Error(codes.InvalidArgument, "Path.element is long deprecated: use elem")
+	}
+	elems := append(slices.Clone(prefix.GetElem()), path.GetElem()...)
+	w := resolver{elems: elems, unknown: unknown}
+	if err := w.walk(m.root, nil, 0); err != nil {
+		return nil, err
+	}
+	if len(w.found) == 0 {
+		return nil, status.Errorf(unknown, "%s: nothing in the tree has this path", pathText(&gpb.Path{Elem: elems}))
+	}
+	return w.found, nil
+}
+
+type resolver struct {
+	elems   []*gpb.PathElem
+	unknown codes.Code
+	found   []target
+	wild    bool // a name so far was a wildcard
+}
+
+func (w *resolver) walk(n *node, keys []string, at int) error {
+	if at == len(w.elems) {
+		if len(w.found) >= maxTargets {
+			return status.Errorf(codes.InvalidArgument, "%s means too much", pathText(&gpb.Path{Elem: w.elems}))
+		}
+		if !slices.ContainsFunc(w.found, func(t target) bool { return t.node == n && slices.Equal(t.keys, keys) }) {
+			w.found = append(w.found, target{node: n, keys: keys})
+		}
+		return nil
+	}
+	el := w.elems[at]
+	name := el.GetName()
+	switch name {
+	case "":
+		return status.Errorf(codes.InvalidArgument, "%s: element %d has no name", pathText(&gpb.Path{Elem: w.elems}), at+1)
+	case "*", "...":
+		return w.all(n, keys, at, name == "...")
+	}
+	mod, local, prefixed := strings.Cut(name, ":")
+	if !prefixed {
+		local = name
+	}
+	k := n.kid[local]
+	if k == nil || prefixed && k.module != mod {
+		if w.wild {
+			return nil
+		}
+		return status.Errorf(w.unknown, "%s: %s has no node %q; it has %s", pathText(&gpb.Path{Elem: w.elems}), orRoot(n.path), name,
+			strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
+	}
+	if k.leafList && len(el.GetKey()) == 1 && el.GetKey()["."] != "" && at == len(w.elems)-1 {
+		w.found = append(w.found, target{node: k, keys: keys, item: el.GetKey()["."]})
+		return nil
+	}
+	keys, err := w.keys(k, keys, el)
+	if err != nil {
+		return err
+	}
+	return w.walk(k, keys, at+1)
+}
+
+// all follows a wildcard in the place of a name.
+func (w *resolver) all(n *node, keys []string, at int, deep bool) error {
+	before := w.wild
+	w.wild = true
+	defer func() { w.wild = before }()
+	if deep {
+		if err := w.walk(n, keys, at+1); err != nil {
+			return err
+		}
+	}
+	for _, k := range n.kids {
+		kk := extend(keys, k.group)
+		next := at + 1
+		if deep {
+			next = at
+		}
+		if err := w.walk(k, kk, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keys adds the keys of an element to those so far.
+func (w *resolver) keys(k *node, keys []string, el *gpb.PathElem) ([]string, error) {
+	own := []string(nil)
+	if k.list {
+		own = k.group.ownKeys()
+	}
+	for name, v := range el.GetKey() {
+		if !slices.Contains(own, name) {
+			return nil, status.Errorf(codes.InvalidArgument, "%s: %s has no key %q", pathText(&gpb.Path{Elem: w.elems}), k.path, name)
+		}
+		if v == "" {
+			return nil, status.Errorf(codes.InvalidArgument, "%s: key %q is empty", pathText(&gpb.Path{Elem: w.elems}), name)
+		}
+	}
+	if !k.list {
+		return keys, nil
+	}
+	keys = extend(keys, k.group)
+	for i, name := range own {
+		if v, ok := el.GetKey()[name]; ok {
+			if _, id, ok := strings.Cut(v, ":"); ok && k.kid[name].enum[id] != "" {
+				v = id // an identity with its module
+			}
+			keys[len(keys)-len(own)+i] = v
+		}
+	}
+	return keys, nil
+}
+
+func orRoot(path string) string {
+	if path == "" {
+		return "/"
+	}
+	return path
+}
+
+// toPath is the resolved path of a node.
+func toPath(n *node, keys []string) *gpb.Path {
+	var elems []*gpb.PathElem
+	for ; n.parent != nil; n = n.parent {
+		el := &gpb.PathElem{Name: n.name}
+		if n.list {
+			own := n.group.ownKeys()
+			el.Key = make(map[string]string, len(own))
+			for i, k := range own {
+				if v := keys[len(n.group.keys)-len(own)+i]; v != wildcard {
+					el.Key[k] = v
+				}
+			}
+		}
+		elems = append(elems, el)
+	}
+	slices.Reverse(elems)
+	return &gpb.Path{Elem: elems}
+}
+
+// pathText is a path as gNMI writes it.
+func pathText(p *gpb.Path) string {
+	if len(p.GetElem()) == 0 {
+		return "/"
+	}
+	var b strings.Builder
+	for _, el := range p.GetElem() {
+		b.WriteByte('/')
+		b.WriteString(el.GetName())
+		for _, k := range slices.Sorted(maps.Keys(el.GetKey())) {
+			b.WriteString("[" + k + "=" + strings.NewReplacer(`\`, `\\`, `]`, `\]`).Replace(el.GetKey()[k]) + "]")
+		}
+	}
+	return b.String()
+}
+
+// text is the target's path in words.
+func (t target) text() string { return pathText(toPath(t.node, t.keys)) }

@@ -1,0 +1,351 @@
+package mgmt
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"tamtam/swss"
+	"tamtam/yang/tamyang"
+
+	"github.com/openconfig/goyang/pkg/yang"
+	"github.com/openconfig/ygot/ygot"
+)
+
+// wildcard stands for every value of a list key.
+const wildcard = "*"
+
+// A node is a node of the YANG tree with its place in the databases.
+type node struct {
+	name, module string
+	path         string // without keys
+	parent       *node
+	kids         []*node // keys of a list first, then by name
+	kid          map[string]*node
+	list         bool
+	config       bool
+	mandatory    bool
+	group        *group // that of the nearest list; a list's own
+
+	// Of leaves and leaf-lists.
+	typ      *yang.YangType // nil: no leaf; leafrefs are resolved
+	leafList bool
+	enum     map[string]string // words of an enumeration or identities -> module of the identity
+	def      []string
+	slot     int    // in group.leaves
+	keyIndex int    // which of the group's keys this leaf repeats; -1: none
+	target   *group // list whose key a leafref names
+	binds    []bind
+	mirrored bool // state that repeats a config leaf
+}
+
+type bind struct {
+	row   int // in group.rows
+	codec Codec
+}
+
+// A group is a list with what it has in the databases.
+type group struct {
+	node   *node
+	parent *group
+	keys   []string // of the enclosing lists too, outermost first
+	rows   []*row
+	leaves []*node
+	kids   []*group
+	derive map[int]Codec // key index -> field it follows from
+	unique []*node
+	finish []func(*Change) error
+	refs   []*node // leaves anywhere that name an entry of this list
+}
+
+type row struct {
+	Row
+	index int
+	key   template
+}
+
+// A model is the YANG tree bound to the databases.
+type model struct {
+	root    *node
+	groups  []*group // parents before children
+	modules []string
+}
+
+// newModel binds the generated schema to the tables of modules.
+func newModel(cfg *swss.Redis, modules []Module) (*model, error) {
+	s, err := tamyang.Schema()
+	if err != nil {
+		return nil, fmt.Errorf("YANG schema: %w", err)
+	}
+	m := &model{root: &node{kid: map[string]*node{}, config: true, keyIndex: -1}}
+	m.root.group = &group{node: m.root}
+	m.groups = append(m.groups, m.root.group)
+	b := builder{model: m, redis: cfg}
+	b.walk(m.root, s.RootSchema(), reflect.TypeFor[tamyang.Device]())
+	b.leafrefs()
+	for _, mod := range modules {
+		m.modules = append(m.modules, mod.Name)
+		b.bind(mod)
+	}
+	b.complete()
+	return m, errors.Join(b.errs...)
+}
+
+type builder struct {
+	*model
+	redis *swss.Redis
+	errs  []error
+	paths []leafref
+}
+
+type leafref struct {
+	leaf *node
+	path string
+}
+
+func (b *builder) fail(format string, args ...any) {
+	b.errs = append(b.errs, fmt.Errorf(format, args...))
+}
+
+// walk makes the nodes below n from the schema and the generated types, which
+// know the modules.
+func (b *builder) walk(n *node, e *yang.Entry, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("path")
+		ke := e.Dir[name]
+		if ke == nil {
+			b.fail("%s: the generated types do not fit the schema", f.Name)
+			continue
+		}
+		k := &node{
+			name: name, module: f.Tag.Get("module"), path: n.path + "/" + name,
+			parent: n, group: n.group, kid: map[string]*node{},
+			list: ke.IsList(), leafList: ke.IsLeafList(), config: !ke.ReadOnly(), keyIndex: -1,
+			mandatory: ke.Mandatory == yang.TSTrue,
+		}
+		n.kids = append(n.kids, k)
+		n.kid[name] = k
+		switch {
+		case ke.IsLeaf() || ke.IsLeafList():
+			b.leaf(k, ke, f.Type)
+		case ke.IsList():
+			b.list(k, ke)
+			b.walk(k, ke, f.Type.Elem().Elem())
+		default:
+			b.walk(k, ke, f.Type.Elem())
+		}
+	}
+	slices.SortFunc(n.kids, func(x, y *node) int {
+		if xk, yk := x.isListKey(), y.isListKey(); xk != yk {
+			if xk {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(x.name, y.name)
+	})
+}
+
+// isListKey says whether n is the key leaf right below its list.
+func (n *node) isListKey() bool { return n.keyIndex >= 0 && n.parent.list }
+
+func (b *builder) list(n *node, e *yang.Entry) {
+	g := &group{node: n, parent: n.parent.group, derive: map[int]Codec{}}
+	g.keys = append(slices.Clone(g.parent.keys), strings.Fields(e.Key)...)
+	if len(slices.Compact(slices.Sorted(slices.Values(g.keys)))) != len(g.keys) {
+		b.fail("%s: nested lists have keys of one name", n.path)
+	}
+	g.parent.kids = append(g.parent.kids, g)
+	n.group = g
+	b.groups = append(b.groups, g)
+}
+
+// ownKeys are the keys that the list itself adds.
+func (g *group) ownKeys() []string {
+	if g.parent == nil {
+		return nil
+	}
+	return g.keys[len(g.parent.keys):]
+}
+
+func (b *builder) leaf(n *node, e *yang.Entry, t reflect.Type) {
+	n.slot = len(n.group.leaves)
+	n.group.leaves = append(n.group.leaves, n)
+	n.typ, n.def = e.Type, e.DefaultValues()
+	if n.typ.Kind == yang.Yleafref {
+		b.paths = append(b.paths, leafref{n, n.typ.Path})
+	}
+	if n.leafList {
+		t = t.Elem()
+	}
+	if en, ok := reflect.Zero(t).Interface().(ygot.GoEnum); ok {
+		n.enum = map[string]string{}
+		for _, d := range en.ΛMap()[t.Name()] {
+			n.enum[d.Name] = d.DefiningModule
+		}
+	}
+	at := n.parent
+	if at.name == "config" || at.name == "state" {
+		at = at.parent
+	}
+	if at == n.group.node && slices.Contains(n.group.ownKeys(), n.name) {
+		n.keyIndex = slices.Index(n.group.keys, n.name)
+	}
+	if n.parent.name == "state" {
+		if c := n.parent.parent.kid["config"]; c != nil {
+			n.mirrored = c.kid[n.name] != nil
+		}
+	}
+}
+
+// leafrefs gives each leafref the type of its target and, where that is a
+// list's key, the list.
+func (b *builder) leafrefs() {
+	for range 3 { // a leafref may name another
+		for _, l := range b.paths {
+			at := l.leaf
+			if strings.HasPrefix(l.path, "/") {
+				at = b.root
+			}
+			for elem := range strings.SplitSeq(strings.Trim(l.path, "/"), "/") {
+				_, name, ok := strings.Cut(elem, ":")
+				if !ok {
+					name = elem
+				}
+				if at == nil {
+					break
+				}
+				if name == ".." {
+					at = at.parent
+				} else {
+					at = at.kid[name]
+				}
+			}
+			if at == nil || at.typ == nil {
+				b.fail("%s: leafref %s leads nowhere", l.leaf.path, l.path)
+				return
+			}
+			l.leaf.typ, l.leaf.enum = at.typ, at.enum
+			if at.keyIndex >= 0 && at.group != l.leaf.group {
+				l.leaf.target = at.group
+			}
+		}
+	}
+	for _, l := range b.paths {
+		if g := l.leaf.target; g != nil && l.leaf.config {
+			g.refs = append(g.refs, l.leaf)
+		}
+	}
+	// A list may have a key that is itself a reference.
+	for _, g := range b.groups {
+		for _, n := range g.leaves {
+			if !supported(n.typ) {
+				b.fail("%s: type %s is not supported", n.path, n.typ.Kind)
+			}
+		}
+	}
+}
+
+// find returns the node at a path without keys.
+func (m *model) find(path string) *node {
+	n := m.root
+	for name := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if name == "" {
+			continue
+		}
+		if n = n.kid[name]; n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+// bind enters a module's table.
+func (b *builder) bind(mod Module) {
+	for _, g := range mod.Groups {
+		at := b.find(g.Path)
+		if at == nil || !at.list && at != b.root {
+			b.fail("module %s: %s is no list", mod.Name, g.Path)
+			continue
+		}
+		grp := at.group
+		for k, c := range g.Keys {
+			i := slices.Index(grp.keys, k)
+			if i < 0 {
+				b.fail("module %s: %s has no key %s", mod.Name, g.Path, k)
+				continue
+			}
+			grp.derive[i] = c
+		}
+		if g.Finish != nil {
+			grp.finish = append(grp.finish, g.Finish)
+		}
+		for _, u := range g.Unique {
+			if n := b.find(g.Path + "/" + u); n != nil {
+				grp.unique = append(grp.unique, n)
+			} else {
+				b.fail("module %s: %s has no leaf %s", mod.Name, g.Path, u)
+			}
+		}
+		for _, r := range g.Rows {
+			b.bindRow(mod.Name, g.Path, grp, r)
+		}
+	}
+}
+
+func (b *builder) bindRow(module, path string, g *group, r Row) {
+	leaves := r.Leaves
+	r.Leaves = nil
+	i := slices.IndexFunc(g.rows, func(o *row) bool {
+		return o.DB == r.DB && o.Table == r.Table && o.Row.Key == r.Key && o.Map == r.Map
+	})
+	if i < 0 {
+		t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys)
+		if err != nil {
+			b.fail("module %s: %s: %s: %w", module, path, r.Table, err)
+			return
+		}
+		i = len(g.rows)
+		g.rows = append(g.rows, &row{Row: r, index: i, key: t})
+	}
+	for _, l := range leaves {
+		n := b.find(path + "/" + l.Path)
+		if n == nil || n.typ == nil || n.group != g {
+			b.fail("module %s: %s has no leaf %s", module, path, l.Path)
+			continue
+		}
+		n.binds = append(n.binds, bind{i, l.Codec})
+	}
+}
+
+// complete checks that every leaf has its place.
+func (b *builder) complete() {
+	for _, g := range b.groups {
+		if g.parent != nil && !slices.ContainsFunc(g.rows, func(r *row) bool { return r.Entry }) {
+			b.fail("%s: no table has its entries", g.node.path)
+		}
+		for _, n := range g.leaves {
+			if n.keyIndex < 0 && len(n.binds) == 0 {
+				b.fail("%s: no table has it", n.path)
+			}
+		}
+	}
+}
+
+// counter says whether the leaf changes with the traffic.
+func (n *node) counter() bool {
+	return len(n.binds) > 0 && n.group.rows[n.binds[0].row].Counter
+}
+
+// within says whether n is at or below top.
+func (n *node) within(top *node) bool {
+	for ; n != nil; n = n.parent {
+		if n == top {
+			return true
+		}
+	}
+	return false
+}

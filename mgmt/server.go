@@ -1,0 +1,238 @@
+package mgmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"tamtam/yang/tamyang"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// Bounds on what clients can make the server hold.
+const (
+	maxRequest     = 16 << 20 // bytes
+	maxReply       = 256 << 20
+	maxHeader      = 64 << 10
+	maxConnections = 256
+	maxStreams     = 128 // RPCs on one connection
+	maxSubscribers = 128 // Subscribe RPCs in all
+	maxReading     = 8   // Gets at the same time; others wait
+)
+
+// A Server is the gNMI service, with its listeners.
+type Server struct {
+	gpb.UnimplementedGNMIServer
+	cfg    Config
+	model  *model
+	reader reader
+	log    *slog.Logger
+	now    func() time.Time
+	after  func(time.Duration) <-chan time.Time
+	hub    *hub
+
+	setting     sync.Mutex   // one Set at a time
+	snapshot    sync.RWMutex // held while a Set is written, and by those who read
+	reading     chan struct{}
+	subscribers chan struct{}
+
+	listening []endpoint
+}
+
+// An endpoint is a gRPC server on a listener.
+type endpoint struct {
+	listener net.Listener
+	server   *grpc.Server
+}
+
+// NewServer returns a server that listens already but answers only once Serve
+// runs. Without Addr and Socket it is called directly: [Server.Get],
+// [Server.Set], [Server.Capabilities].
+func NewServer(cfg Config) (*Server, error) {
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("northbound: %w", err)
+	}
+	s := &Server{
+		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
+		reader:      reader{cfg.Redis},
+		reading:     make(chan struct{}, maxReading),
+		subscribers: make(chan struct{}, maxSubscribers),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.after == nil {
+		s.after = time.After
+	}
+	s.hub = newHub(cfg.Redis, s.log)
+	var err error
+	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {
+		return nil, fmt.Errorf("northbound: %w", err)
+	}
+	if err := s.listen(); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("northbound: %w", err)
+	}
+	return s, nil
+}
+
+// listen opens the listeners.
+func (s *Server) listen() error {
+	if s.cfg.Addr != "" {
+		creds, err := s.credentials()
+		if err != nil {
+			return err
+		}
+		l, err := net.Listen("tcp", s.cfg.Addr)
+		if err != nil {
+			return err
+		}
+		s.add(l, creds)
+		s.warnOpen()
+	}
+	if s.cfg.Socket != "" {
+		l, err := listenUnix(s.cfg.Socket)
+		if err != nil {
+			return err
+		}
+		s.add(l, unixCredentials{})
+	}
+	return nil
+}
+
+func (s *Server) warnOpen() {
+	switch {
+	case s.cfg.Insecure && len(s.cfg.Users) > 0:
+		s.log.Warn("gNMI without TLS: passwords travel in clear", "addr", s.cfg.Addr)
+	case len(s.cfg.Users) == 0 && s.cfg.ClientCAFile == "":
+		s.log.Warn("gNMI asks for no login: whoever can connect may change the configuration", "addr", s.cfg.Addr)
+	}
+}
+
+func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
+	g := grpc.NewServer(
+		grpc.Creds(creds),
+		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxReply+maxRequest), grpc.MaxHeaderListSize(maxHeader),
+		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(10*time.Second),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
+	)
+	gpb.RegisterGNMIServer(g, s)
+	reflection.Register(g)
+	s.listening = append(s.listening, endpoint{newLimitListener(l, maxConnections), g})
+}
+
+// Addr is the TCP address that the server listens on, with the port that the
+// system chose; empty if there is none.
+func (s *Server) Addr() string {
+	for _, e := range s.listening {
+		if e.listener.Addr().Network() == "tcp" {
+			return e.listener.Addr().String()
+		}
+	}
+	return ""
+}
+
+// Serve answers until ctx ends or a listener fails, and then closes the
+// server.
+func (s *Server) Serve(ctx context.Context) error {
+	failed := make(chan error, len(s.listening))
+	for _, e := range s.listening {
+		go func() { failed <- e.server.Serve(e.listener) }()
+	}
+	var err error
+	running := len(s.listening)
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		running--
+	}
+	s.Close()
+	for range running {
+		err = errors.Join(err, <-failed)
+	}
+	if errors.Is(err, grpc.ErrServerStopped) {
+		err = nil
+	}
+	return err
+}
+
+// Close ends all RPCs and listeners.
+func (s *Server) Close() {
+	for _, e := range s.listening {
+		e.server.Stop()
+		e.listener.Close()
+	}
+	if s.cfg.Socket != "" {
+		os.Remove(s.cfg.Socket)
+	}
+	s.hub.close()
+}
+
+// modelData is what Capabilities says of the modules.
+func modelData() []*gpb.ModelData { return tamyang.ΓModelData }
+
+// Capabilities says what the server speaks.
+func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*gpb.CapabilityResponse, error) {
+	if err := checkExtensions(req.GetExtension()); err != nil {
+		return nil, err
+	}
+	version, _ := proto.GetExtension(gpb.File_github_com_openconfig_gnmi_proto_gnmi_gnmi_proto.Options(), gpb.E_GnmiService).(string)
+	return &gpb.CapabilityResponse{SupportedModels: modelData(), SupportedEncodings: encodings(), GNMIVersion: version}, nil
+}
+
+// checkExtensions refuses extensions that would change what a request means;
+// others are ignored.
+func checkExtensions(exts []*gnmi_ext.Extension) error {
+	for _, e := range exts {
+		switch e.GetExt().(type) {
+		case *gnmi_ext.Extension_History, *gnmi_ext.Extension_Commit, *gnmi_ext.Extension_Depth, *gnmi_ext.Extension_ConfigSubscription:
+			return status.Errorf(codes.Unimplemented, "extension %T is not served", e.GetExt())
+		}
+	}
+	return nil
+}
+
+// enter waits for one of the few places of readers.
+func (s *Server) enter(ctx context.Context) error {
+	select {
+	case s.reading <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+func (s *Server) leave() { <-s.reading }
+
+// dbError gives an error of the databases its code; one that has a code keeps
+// it.
+func (s *Server) dbError(err error) error {
+	var st interface{ GRPCStatus() *status.Status }
+	switch {
+	case errors.As(err, &st):
+		return err
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return status.FromContextError(err).Err()
+	}
+	s.log.Warn("gNMI request failed", "error", err)
+	return status.Errorf(codes.Unavailable, "%v", err)
+}

@@ -1,0 +1,250 @@
+package mgmt
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Intervals of samples and heartbeats.
+const (
+	minSample      = 100 * time.Millisecond // also what interval 0 means
+	minHeartbeat   = time.Second
+	definedSample  = 10 * time.Second // of TARGET_DEFINED without an interval
+	stallLimit     = 5 * time.Minute  // a client that takes nothing for so long is cut off
+	maxSubscribing = 1024             // subscriptions in one list
+)
+
+// Subscribe serves one Subscribe RPC.
+func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
+	req, err := rpc.Recv()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+	list := req.GetSubscribe()
+	if list == nil {
+		return status.Error(codes.InvalidArgument, "the first message is a SubscriptionList")
+	}
+	if err := checkExtensions(req.GetExtension()); err != nil {
+		return err
+	}
+	select {
+	case s.subscribers <- struct{}{}:
+		defer func() { <-s.subscribers }()
+	default:
+		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
+	}
+	feeds, err := s.compile(list)
+	if err != nil {
+		return err
+	}
+	st := newStream(s, rpc, list, feeds)
+	err = st.run()
+	st.close(err)
+	if err != nil {
+		return s.dbError(err)
+	}
+	return nil
+}
+
+// A feed is one subscription, or the half of one that TARGET_DEFINED splits.
+type feed struct {
+	watches  []*watch
+	sample   time.Duration // 0: on change
+	beat     time.Duration // 0: none
+	suppress bool
+	next     time.Time // sample
+	nextBeat time.Time
+}
+
+// A watch is what a feed asks of one group.
+type watch struct {
+	target target
+	*selected
+	group   *group
+	pattern []string
+	// sent holds, by entry, a hash of what was sent of each leaf; 0: nothing.
+	sent map[string]*sentEntry
+}
+
+type sentEntry struct {
+	keys   []string
+	hashes []uint64
+	pass   uint64 // the last in which the entry was there
+}
+
+// compile checks a SubscriptionList and makes its feeds.
+func (s *Server) compile(list *gpb.SubscriptionList) ([]*feed, error) {
+	if err := checkEncoding(list.GetEncoding()); err != nil {
+		return nil, err
+	}
+	if n := len(list.GetSubscription()); n == 0 || n > maxSubscribing {
+		return nil, status.Errorf(codes.InvalidArgument, "a list has 1 to %d subscriptions, not %d", maxSubscribing, n)
+	}
+	if _, ok := gpb.SubscriptionList_Mode_name[int32(list.GetMode())]; !ok {
+		return nil, status.Errorf(codes.InvalidArgument, "mode %d is not known", list.GetMode())
+	}
+	filter, err := s.model.useModels(list.GetUseModels())
+	if err != nil {
+		return nil, err
+	}
+	var feeds []*feed
+	for _, sub := range list.GetSubscription() {
+		targets, err := s.model.resolve(list.GetPrefix(), sub.GetPath(), codes.InvalidArgument)
+		if err != nil {
+			return nil, err
+		}
+		if list.GetMode() != gpb.SubscriptionList_STREAM {
+			feeds = append(feeds, &feed{watches: s.model.watches(targets, filter)})
+			continue
+		}
+		fs, err := s.model.streamFeeds(sub, targets, filter)
+		if err != nil {
+			return nil, err
+		}
+		feeds = append(feeds, fs...)
+	}
+	return feeds, nil
+}
+
+// streamFeeds makes the feeds of one subscription of a STREAM.
+func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func(*node) bool) ([]*feed, error) {
+	interval, err := duration(sub.GetSampleInterval(), minSample, "sample_interval")
+	if err != nil {
+		return nil, err
+	}
+	beat, err := duration(sub.GetHeartbeatInterval(), minHeartbeat, "heartbeat_interval")
+	if err != nil {
+		return nil, err
+	}
+	events := func(n *node) bool { return filter(n) && !n.counter() }
+	counters := func(n *node) bool { return filter(n) && n.counter() }
+	changing := &feed{beat: beat}
+	sampled := &feed{beat: beat, suppress: sub.GetSuppressRedundant(), sample: interval}
+	switch sub.GetMode() {
+	case gpb.SubscriptionMode_ON_CHANGE:
+		for _, w := range m.watches(targets, counters) {
+			return nil, status.Errorf(codes.InvalidArgument, "%s: changes with the traffic: SAMPLE it, or take TARGET_DEFINED", target{node: w.leaves[0], keys: w.pattern}.text())
+		}
+		changing.watches = m.watches(targets, events)
+		return []*feed{changing}, nil
+	case gpb.SubscriptionMode_SAMPLE:
+		if interval == 0 {
+			sampled.sample = minSample
+		}
+		sampled.watches = m.watches(targets, filter)
+		return []*feed{sampled}, nil
+	case gpb.SubscriptionMode_TARGET_DEFINED:
+		if interval == 0 {
+			sampled.sample = definedSample
+		}
+		changing.watches = m.watches(targets, events)
+		sampled.watches = m.watches(targets, counters)
+		return []*feed{changing, sampled}, nil
+	}
+	return nil, status.Errorf(codes.InvalidArgument, "subscription mode %d is not known", sub.GetMode())
+}
+
+// duration checks an interval in nanoseconds.
+func duration(ns uint64, least time.Duration, name string) (time.Duration, error) {
+	d := time.Duration(min(ns, uint64(365*24*time.Hour)))
+	if d != 0 && d < least {
+		return 0, status.Errorf(codes.InvalidArgument, "%s %s is below the least, %s", name, d, least)
+	}
+	return d, nil
+}
+
+// watches makes the watches of targets.
+func (m *model) watches(targets []target, filter func(*node) bool) []*watch {
+	var out []*watch
+	for _, t := range targets {
+		sel := m.selectLeaves(t.node, filter)
+		for _, g := range m.groups {
+			if s := sel[g]; s != nil {
+				out = append(out, &watch{target: t, selected: s, group: g, pattern: extend(t.keys, g), sent: map[string]*sentEntry{}})
+			}
+		}
+	}
+	return out
+}
+
+// tables are those whose changes the feeds on change must hear of.
+func tables(feeds []*feed) []tableID {
+	var out []tableID
+	seen := map[tableID]bool{}
+	for _, f := range feeds {
+		if f.sample != 0 {
+			continue
+		}
+		for _, w := range f.watches {
+			for i, r := range w.group.rows {
+				id := tableID{r.DB, r.Table}
+				if (w.rows[i] || r.Entry) && !seen[id] {
+					seen[id] = true
+					out = append(out, id)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// due is the next moment at which a feed has something to do by itself.
+func (f *feed) due() (time.Time, bool) {
+	at := f.next
+	if f.beats() && (at.IsZero() || f.nextBeat.Before(at)) {
+		at = f.nextBeat
+	}
+	return at, !at.IsZero() && len(f.watches) > 0
+}
+
+// beats says whether the heartbeat makes a difference: a feed that sends
+// everything at every sample needs none.
+func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress) }
+
+// start sets the deadlines.
+func (f *feed) start(now time.Time) {
+	if f.sample > 0 {
+		f.next = now.Add(f.sample)
+	}
+	if f.beats() {
+		f.nextBeat = now.Add(f.beat)
+	}
+}
+
+// advance moves a deadline past now and returns how many were missed.
+func advance(at *time.Time, every time.Duration, now time.Time) uint32 {
+	missed := now.Sub(*at) / every
+	*at = at.Add((missed + 1) * every)
+	return uint32(missed)
+}
+
+// tick does what is due.
+func (f *feed) tick(ctx context.Context, st *stream, now time.Time) error {
+	sample := f.sample > 0 && !now.Before(f.next)
+	beat := f.beats() && !now.Before(f.nextBeat)
+	if !sample && !beat {
+		return nil
+	}
+	how := pass{all: beat || !f.suppress}
+	if sample {
+		how.duplicates = advance(&f.next, f.sample, now)
+	}
+	if beat {
+		advance(&f.nextBeat, f.beat, now)
+	}
+	for _, w := range f.watches {
+		if err := st.pass(ctx, w, w.pattern, how); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package mgmt
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"tamtam/swss"
+)
+
+// A Module says what the nodes of one YANG module are in the databases.
+type Module struct {
+	Name   string
+	Groups []Group
+}
+
+// A Group is a YANG list, or with Path "/" all nodes outside of lists. Several
+// modules may add rows to one group.
+type Group struct {
+	Path string // "/tam/collectors/collector"
+	Rows []Row
+	// Keys holds the list keys that are no part of a row's key but follow
+	// from the fields of the first of the group's rows that is there.
+	Keys map[string]Codec
+	// Unique names leaves whose values no two entries may share.
+	Unique []string
+	// Finish completes an entry after a Set changed it, and refuses what
+	// YANG cannot say.
+	Finish func(*Change) error
+}
+
+// A Row is one row of a table that an entry of the group has.
+type Row struct {
+	DB    swss.DBName
+	Table string
+	// Key is the row's key: "TAM|{name}", {name} standing for the list key.
+	// {field=default} is a field of the entry's own row.
+	Key string
+	// Map names a hash of the same database: the row's key is then the value
+	// of the hash's field Key, as in SONiC's counter maps.
+	Map string
+	// Only limits the row to entries whose first key starts so.
+	Only string
+	// Entry rows are the entry: it exists as long as one of them does.
+	Entry bool
+	// Fixed entries are neither created nor deleted by clients; the text says
+	// why.
+	Fixed string
+	// Counter rows change with the traffic: they are sampled, never sent on
+	// change.
+	Counter bool
+	// New holds the fields of a new row of CONFIG_DB.
+	New map[string]string
+	// Check refuses fields of a row of CONFIG_DB.
+	Check  func(key string, fields map[string]string) error
+	Leaves []Leaf
+}
+
+// A Leaf is a leaf or leaf-list, its path relative to the group's, and how it
+// stands in the row.
+type Leaf struct {
+	Path  string
+	Codec Codec
+}
+
+// A Codec is how the value of a leaf stands in the fields of a row. Values are
+// in YANG's canonical text, one for a leaf, any number for a leaf-list.
+type Codec struct {
+	Get func(Record) []string        // nil: the row does not say
+	Put func(Record, []string) error // nil values: remove; a nil Put: cannot be written
+}
+
+// A Record is a row with the keys of its entry.
+type Record struct {
+	Keys   []string
+	Fields map[string]string
+}
+
+// Field returns a field. The case of its name does not matter, and a list
+// field of CONFIG_DB ("ports@") is found without its sign.
+func (r Record) Field(name string) string {
+	if v, ok := r.Fields[name]; ok {
+		return v
+	}
+	for f, v := range r.Fields {
+		if sameField(f, name) {
+			return v
+		}
+	}
+	return ""
+}
+
+func sameField(f, name string) bool {
+	return len(f) >= len(name) && strings.EqualFold(f[:len(name)], name) && (len(f) == len(name) || f[len(name):] == "@")
+}
+
+// Set writes a field; an empty value removes it.
+func (r Record) Set(name, value string) {
+	for f := range r.Fields {
+		if f != name && sameField(f, name) {
+			delete(r.Fields, f)
+		}
+	}
+	if value == "" {
+		delete(r.Fields, name)
+		return
+	}
+	r.Fields[name] = value
+}
+
+// A template is a compiled Row.Key.
+type template struct {
+	parts []part
+	re    *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
+	keys  []int          // placeholder -> index of the list key, -1: a field
+}
+
+type part struct {
+	text  string // literal, or name of the field
+	key   int    // index of the list key, or one of the following
+	value string // default of a field
+}
+
+const (
+	partText  = -1
+	partField = -2
+)
+
+// compileTemplate parses a Row.Key for a group with the given keys.
+func compileTemplate(text, separator string, keys []string) (template, error) {
+	var t template
+	expr := "^"
+	for text != "" {
+		lit, rest, found := strings.Cut(text, "{")
+		if lit != "" {
+			t.parts = append(t.parts, part{text: lit, key: partText})
+			expr += regexp.QuoteMeta(lit)
+		}
+		if !found {
+			break
+		}
+		name, after, ok := strings.Cut(rest, "}")
+		if !ok {
+			return t, fmt.Errorf("key %q: } is missing", text)
+		}
+		text = after
+		p := part{key: partField}
+		p.text, p.value, _ = strings.Cut(name, "=")
+		for i, k := range keys {
+			if k == name {
+				p.key = i
+			}
+		}
+		if p.key == partField && p.value == "" {
+			return t, fmt.Errorf("{%s} is neither a key of the list nor a field with a default", name)
+		}
+		t.parts = append(t.parts, p)
+		t.keys = append(t.keys, p.key)
+		if text == "" {
+			expr += "(.+)"
+		} else {
+			expr += "([^" + regexp.QuoteMeta(separator) + "]+)"
+		}
+	}
+	re, err := regexp.Compile("(?s)" + expr + "$")
+	t.re = re
+	return t, err
+}
+
+// expand returns the row's key for an entry; own is the entry's own row.
+func (t template) expand(keys []string, own map[string]string) string {
+	var b strings.Builder
+	for _, p := range t.parts {
+		switch {
+		case p.key >= 0:
+			b.WriteString(keys[p.key])
+		case p.key == partText:
+			b.WriteString(p.text)
+		case own[p.text] != "":
+			b.WriteString(own[p.text])
+		default:
+			b.WriteString(p.value)
+		}
+	}
+	return b.String()
+}
+
+// complete says whether the pattern leaves no key of the template open.
+func (t template) complete(pattern []string) bool {
+	for _, k := range t.keys {
+		if k < 0 || pattern[k] == wildcard {
+			return false
+		}
+	}
+	return true
+}
+
+// match finds the list keys in a row's key; those that are not in it are
+// wildcards.
+func (t template) match(rowKey string, n int) ([]string, bool) {
+	m := t.re.FindStringSubmatch(rowKey)
+	if m == nil {
+		return nil, false
+	}
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = wildcard
+	}
+	for i, k := range t.keys {
+		if k >= 0 {
+			keys[k] = m[i+1]
+		}
+	}
+	return keys, true
+}

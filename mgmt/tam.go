@@ -1,0 +1,256 @@
+package mgmt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Fields of ACL counters in COUNTERS_DB.
+const (
+	aclPackets = "SAI_ACL_COUNTER_ATTR_PACKETS"
+	aclOctets  = "SAI_ACL_COUNTER_ATTR_BYTES"
+)
+
+// tamModule is openconfig-tam in the databases.
+func tamModule() Module {
+	return Module{Name: "openconfig-tam", Groups: []Group{
+		{Path: "/", Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgTAMSwitch, Key: schema.TAMGlobalKey, Check: check(schema.ParseTAMSwitch), Leaves: []Leaf{
+				{"tam/switch/config/switch-id", text("switch-id")},
+				{"tam/switch/config/enterprise-id", text("enterprise-id")},
+				{"tam/switch/state/switch-id", readOnly(text("switch-id"))},
+				{"tam/switch/state/enterprise-id", readOnly(text("enterprise-id"))},
+			}},
+			{DB: swss.ApplDB, Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey, Leaves: []Leaf{
+				{"tam/switch/state/op-switch-id", text("op-switch-id")},
+				{"tam/switch/state/op-enterprise-id", text("op-enterprise-id")},
+			}},
+		}},
+		{Path: "/tam/features/feature", Finish: featureSupported, Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMFeature, Key: "{feature-ref}", Entry: true,
+				New: map[string]string{"status": schema.FeatureInactive}, Check: check(schema.ParseFeature),
+				Leaves: []Leaf{{"config/status", text("status")}},
+			},
+		}},
+		{Path: "/tam/features-state/feature", Rows: []Row{
+			{
+				DB: swss.StateDB, Table: schema.StateTAMFeature, Key: "{feature-ref}", Entry: true,
+				Leaves: []Leaf{{"state/op-status", text(schema.FieldOpStatus)}},
+			},
+		}},
+		{Path: "/tam/collectors/collector", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMCollector, Key: "{name}", Entry: true,
+				New: map[string]string{"protocol": schema.ProtocolUDP}, Check: check(schema.ParseCollector),
+				Leaves: append(collectorLeaves("config"), Leaf{"config/encapsulation", Codec{
+					Get: constant("NONE").Get, Put: func(Record, []string) error { return nil },
+				}}),
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMCollector, Key: "{name}",
+				Leaves: append(collectorLeaves("state"), Leaf{"state/encapsulation", constant("NONE")}),
+			},
+		}},
+		{Path: "/tam/samplers/sampler", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMSampler, Key: "{name}", Entry: true, Check: check(schema.ParseSampler),
+				Leaves: []Leaf{{"config/sampling-rate", text("sampling-rate")}},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMSampler, Key: "{name}",
+				Leaves: []Leaf{{"state/sampling-rate", text("sampling-rate")}},
+			},
+		}},
+		flowGroups(),
+		{Path: "/tam/tailstamping-sessions/tailstamping-session", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMTailStamp, Key: "{name}", Entry: true, Check: check(schema.ParseTailStampSession),
+				Leaves: []Leaf{{"config/flowgroup", text("flowgroup")}},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMTailStamp, Key: "{name}",
+				Leaves: []Leaf{{"state/flowgroup", text("acl-rule-name")}},
+			},
+			{DB: swss.CountersDB, Table: schema.CountersTailStamp, Key: "{name}", Counter: true, Leaves: []Leaf{
+				{"state/counters/matched-packets", text("MATCHED_PACKETS")},
+				{"state/counters/matched-octets", text("MATCHED_BYTES")},
+				{"state/counters/stamped-packets", text("STAMPED_PACKETS")},
+				{"state/counters/not-stamped/not-tcp-udp", text("NOT_STAMPED_NOT_TCP_UDP")},
+				{"state/counters/not-stamped/not-ethernet-ii", text("NOT_STAMPED_NOT_ETHERNET_II")},
+				{"state/counters/not-stamped/cut", text("NOT_STAMPED_CUT")},
+				{"state/counters/not-stamped/mtu", text("NOT_STAMPED_MTU")},
+			}},
+		}},
+	}}
+}
+
+func collectorLeaves(at string) []Leaf {
+	return []Leaf{
+		{at + "/ip", addr("ipaddress", "ipaddress-type")},
+		{at + "/port", text("port")},
+		{at + "/protocol", text("protocol")},
+	}
+}
+
+// flowGroups: a flow group is a row of its own and the ACL rule of the same
+// name in its table. What applies of it is the rule in APPL_DB.
+func flowGroups() Group {
+	const rule = "{table-name=" + schema.TAMTable + "}"
+	return Group{
+		Path: "/tam/flowgroups/flowgroup", Unique: []string{"config/id"}, Finish: finishFlowGroup,
+		Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMFlowGroup, Key: "{name}", Entry: true,
+				New: map[string]string{"table-name": schema.TAMTable}, Check: check(schema.ParseFlowGroup),
+				Leaves: []Leaf{{"config/id", text("id")}, {"state/id", readOnly(text("id"))}},
+			},
+			{
+				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: rule + "|{name}",
+				New: map[string]string{"PRIORITY": "100"}, Leaves: ruleLeaves("config"),
+			},
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: rule + ":{name}", Leaves: ruleLeaves("state")},
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: rule + ":{name}", Counter: true,
+				Leaves: []Leaf{{"state/packets", text(aclPackets)}, {"state/octets", text(aclOctets)}},
+			},
+		},
+	}
+}
+
+// ruleLeaves is a flow group's match in an ACL rule.
+func ruleLeaves(at string) []Leaf {
+	return []Leaf{
+		{at + "/priority", number("PRIORITY", "%d")},
+		{at + "/interfaces", list("IN_PORTS")},
+		{at + "/ip-version", words("IP_TYPE", "", "IPV4", "IPV4ANY", "IPV6", "IPV6ANY")},
+		{"l2/" + at + "/source-mac", maskedPart("SRC_MAC", 0)},
+		{"l2/" + at + "/source-mac-mask", maskedPart("SRC_MAC", 1)},
+		{"l2/" + at + "/destination-mac", maskedPart("DST_MAC", 0)},
+		{"l2/" + at + "/destination-mac-mask", maskedPart("DST_MAC", 1)},
+		{"l2/" + at + "/ethertype", number("ETHER_TYPE", "0x%04x")},
+		{"ipv4/" + at + "/source-address", prefix("SRC_IP")},
+		{"ipv4/" + at + "/destination-address", prefix("DST_IP")},
+		{"ipv4/" + at + "/protocol", number("IP_PROTOCOL", "%d")},
+		{"ipv4/" + at + "/dscp", ofFamily(4, number("DSCP", "%d"))},
+		{"ipv4/" + at + "/hop-limit", ofFamily(4, number("TTL", "%d"))},
+		{"ipv6/" + at + "/source-address", prefix("SRC_IPV6")},
+		{"ipv6/" + at + "/destination-address", prefix("DST_IPV6")},
+		{"ipv6/" + at + "/protocol", number("NEXT_HEADER", "%d")},
+		{"ipv6/" + at + "/source-flow-label", number("IPV6_FLOW_LABEL", "%d")},
+		{"ipv6/" + at + "/dscp", ofFamily(6, number("DSCP", "%d"))},
+		{"ipv6/" + at + "/hop-limit", ofFamily(6, number("TTL", "%d"))},
+		{"transport/" + at + "/source-port", ports("L4_SRC_PORT")},
+		{"transport/" + at + "/destination-port", ports("L4_DST_PORT")},
+		{"transport/" + at + "/tcp-flags", flags("TCP_FLAGS", "TCP_FIN", "TCP_SYN", "TCP_RST", "TCP_PSH", "TCP_ACK", "TCP_URG")},
+	}
+}
+
+// wantsIPv6 marks, during a Set, a rule that got an IPv6 field which SONiC's
+// rules do not tell from IPv4's. It is never written.
+const wantsIPv6 = "@ipv6"
+
+// ipFamily is the family that a rule is limited to; 0: none.
+func ipFamily(r Record) int {
+	for _, f := range []string{"SRC_IPV6", "DST_IPV6", "NEXT_HEADER", "IPV6_FLOW_LABEL", wantsIPv6} {
+		if r.Field(f) != "" {
+			return 6
+		}
+	}
+	switch r.Field("IP_TYPE") {
+	case "IPV6ANY":
+		return 6
+	case "IPV4ANY":
+		return 4
+	}
+	if r.Field("SRC_IP") != "" || r.Field("DST_IP") != "" {
+		return 4
+	}
+	return 0
+}
+
+// ofFamily is a field that both families share: it shows under the one that
+// the rule is limited to, under IPv4 if there is none.
+func ofFamily(family int, c Codec) Codec {
+	shows := func(r Record) bool { return (ipFamily(r) == 6) == (family == 6) }
+	return Codec{
+		Get: func(r Record) []string {
+			if !shows(r) {
+				return nil
+			}
+			return c.Get(r)
+		},
+		Put: func(r Record, v []string) error {
+			if len(v) == 0 && !shows(r) {
+				return nil
+			}
+			if family == 6 && len(v) > 0 {
+				r.Set(wantsIPv6, "1")
+			}
+			return c.Put(r, v)
+		},
+	}
+}
+
+// finishFlowGroup refuses matches that contradict themselves.
+func finishFlowGroup(c *Change) error {
+	fields := c.Fields(schema.CfgACLRule)
+	if fields == nil {
+		return nil
+	}
+	r := Record{Fields: fields}
+	if r.Field(wantsIPv6) != "" {
+		r.Set(wantsIPv6, "")
+		if ipFamily(r) == 0 {
+			r.Set("IP_TYPE", "IPV6ANY")
+		}
+	}
+	var errs []error
+	var v4, v6 string
+	for _, f := range []string{"SRC_IP", "DST_IP"} {
+		if r.Field(f) != "" {
+			v4 = f
+		}
+	}
+	for _, f := range []string{"SRC_IPV6", "DST_IPV6", "NEXT_HEADER", "IPV6_FLOW_LABEL"} {
+		if r.Field(f) != "" {
+			v6 = f
+		}
+	}
+	switch kind := r.Field("IP_TYPE"); {
+	case v4 != "" && v6 != "":
+		errs = append(errs, errors.New("an IPv4 and an IPv6 match exclude each other: no packet has both"))
+	case v4 != "" && kind == "IPV6ANY", v6 != "" && kind == "IPV4ANY":
+		errs = append(errs, errors.New("config/ip-version excludes the addresses of the other family"))
+	}
+	for _, f := range []string{"SRC_MAC", "DST_MAC"} {
+		if strings.HasPrefix(r.Field(f), "/") {
+			errs = append(errs, fmt.Errorf("l2: a mask needs its address (%s)", f))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// featureSupported refuses to activate what the silicon cannot do.
+func featureSupported(c *Change) error {
+	feature := c.Keys()[0]
+	if !c.Changed("config/status") || c.Fields(schema.CfgTAMFeature)["status"] != schema.FeatureActive {
+		return nil
+	}
+	switchRow, err := c.Read(swss.ApplDB, schema.AppSwitch, "switch")
+	if err != nil {
+		return err
+	}
+	if switchRow[schema.CapabilityField(feature)] != "false" {
+		return nil
+	}
+	reason := switchRow[schema.CapabilityReasonField(feature)]
+	if reason == "" {
+		reason = "the switch cannot do it"
+	}
+	return Refused(fmt.Errorf("%s: %s", schema.FeatureUnsupported, reason))
+}

@@ -1,0 +1,307 @@
+package mgmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/swss"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// A tx is one Set on the rows of CONFIG_DB that it touches, in memory until
+// it is committed. Every row it has read is watched: a write by anybody else
+// in between makes the commit fail, and the Set starts anew.
+type tx struct {
+	model   *model
+	reader  reader
+	watch   *redis.Tx
+	entries map[string]*txEntry
+	order   []*txEntry // in order of first use
+}
+
+// A txEntry is an entry with its rows before and after.
+type txEntry struct {
+	*entry
+	before  []map[string]string
+	present bool // after what was done so far
+	touched bool
+}
+
+func entryID(g *group, keys []string) string {
+	return g.node.path + "\x00" + strings.Join(keys, "\x00")
+}
+
+// configRows are the group's rows that a Set can write.
+func (g *group) configRows() []bool {
+	which := make([]bool, len(g.rows))
+	for i, r := range g.rows {
+		which[i] = r.DB == swss.ConfigDB
+	}
+	return which
+}
+
+// load reads entries that are not known yet, watching their rows.
+func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
+	var es []*entry
+	for _, k := range keys {
+		id := entryID(g, k)
+		if t.entries[id] != nil {
+			continue
+		}
+		e := &txEntry{entry: newEntry(g, slices.Clone(k))}
+		t.entries[id] = e
+		t.order = append(t.order, e)
+		es = append(es, e.entry)
+	}
+	config := g.configRows()
+	for _, own := range []bool{true, false} {
+		which := make([]bool, len(g.rows))
+		for i, r := range g.rows {
+			which[i] = config[i] && r.Entry == own
+		}
+		if err := t.watchRows(ctx, g, es, which); err != nil {
+			return err
+		}
+		if err := t.reader.fetchRows(ctx, g, es, which); err != nil {
+			return err
+		}
+	}
+	for _, e := range es {
+		x := t.entries[entryID(g, e.keys)]
+		x.present = x.exists()
+		x.before = make([]map[string]string, len(g.rows))
+		for i, rec := range e.recs {
+			x.before[i] = maps.Clone(rec)
+		}
+	}
+	return nil
+}
+
+func (t *tx) watchRows(ctx context.Context, g *group, es []*entry, which []bool) error {
+	var keys []string
+	for _, e := range es {
+		for i, r := range g.rows {
+			if which[i] && r.serves(e.keys) {
+				keys = append(keys, r.Table+"|"+r.key.expand(e.keys, e.own()))
+			}
+		}
+	}
+	for c := range slices.Chunk(keys, chunk) {
+		if err := t.watch.Watch(ctx, c...).Err(); err != nil {
+			return unavailable(err)
+		}
+	}
+	return nil
+}
+
+// serves says whether the row belongs to entries with these keys.
+func (r *row) serves(keys []string) bool { return len(keys) == 0 || strings.HasPrefix(keys[0], r.Only) }
+
+// get returns an entry, reading it if need be.
+func (t *tx) get(ctx context.Context, g *group, keys []string) (*txEntry, error) {
+	if err := t.load(ctx, g, [][]string{keys}); err != nil {
+		return nil, err
+	}
+	return t.entries[entryID(g, keys)], nil
+}
+
+// match returns the entries of a group that fit a pattern: those in the
+// database, and those that this transaction made.
+func (t *tx) match(ctx context.Context, g *group, pattern []string) ([]*txEntry, error) {
+	var keys [][]string
+	if g.parent == nil || !slices.Contains(pattern, wildcard) {
+		keys = [][]string{pattern}
+	} else {
+		err := t.reader.read(ctx, g, pattern, make([]bool, len(g.rows)), func(es []*entry) error {
+			for _, e := range es {
+				keys = append(keys, e.keys)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := t.load(ctx, g, keys); err != nil {
+		return nil, err
+	}
+	var out []*txEntry
+	for _, e := range t.order {
+		if e.group == g && matches(e.keys, pattern) && (e.present || g.parent == nil) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// create makes an entry exist. One that was there before keeps the fields that
+// the modules do not know.
+func (e *txEntry) create() error {
+	e.touched = true
+	if e.present {
+		return nil
+	}
+	served := false
+	for i, r := range e.group.rows {
+		if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+			continue
+		}
+		if r.Entry && r.Fixed != "" && e.before[i] == nil {
+			return fmt.Errorf("cannot be created: %s", r.Fixed)
+		}
+		served = served || r.Entry
+		e.recs[i] = maps.Clone(e.before[i])
+		if e.recs[i] == nil {
+			e.recs[i] = map[string]string{}
+		}
+	}
+	if !served {
+		return fmt.Errorf("cannot be created: the name does not fit")
+	}
+	e.present = true
+	return e.clear(e.group.node)
+}
+
+// removeOr makes the entry be gone. One that clients cannot delete is an
+// error, or when its list is replaced only loses its content.
+func (e *txEntry) removeOr(replace bool) error {
+	for i, r := range e.group.rows {
+		if r.Entry && r.Fixed != "" && e.recs[i] != nil {
+			if replace {
+				return e.clear(e.group.node)
+			}
+			return fmt.Errorf("cannot be deleted: %s", r.Fixed)
+		}
+	}
+	e.drop()
+	return nil
+}
+
+func (e *txEntry) drop() {
+	e.touched, e.present = true, false
+	for i := range e.recs {
+		e.recs[i] = nil
+	}
+}
+
+// clear takes away the entry's own leaves at and below a node.
+func (e *txEntry) clear(n *node) error {
+	var errs []error
+	for _, l := range e.group.leaves {
+		if l.config && l.keyIndex < 0 && l.within(n) {
+			errs = append(errs, e.put(l, nil))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// put gives a leaf a value; none takes it away.
+func (e *txEntry) put(n *node, v []string) error {
+	e.touched = true
+	for _, b := range n.binds {
+		r := e.group.rows[b.row]
+		if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+			continue
+		}
+		if b.codec.Put == nil {
+			return errReadOnly
+		}
+		if e.recs[b.row] == nil {
+			if len(v) == 0 {
+				return nil
+			}
+			e.recs[b.row] = map[string]string{}
+		}
+		return b.codec.Put(Record{Keys: e.keys, Fields: e.recs[b.row]}, v)
+	}
+	if len(v) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no such leaf", pathText(toPath(e.group.node, e.keys)))
+}
+
+// fill gives new rows, and rows that lost them, the fields that they need.
+func (e *txEntry) fill() {
+	for i, r := range e.group.rows {
+		if e.recs[i] == nil || r.DB != swss.ConfigDB {
+			continue
+		}
+		for f, v := range r.New {
+			if rec := (Record{Fields: e.recs[i]}); rec.Field(f) == "" {
+				rec.Set(f, v)
+			}
+		}
+	}
+}
+
+// changed says whether a row differs from what it was.
+func (e *txEntry) changed(i int) bool {
+	return (e.recs[i] == nil) != (e.before[i] == nil) || !maps.Equal(e.recs[i], e.before[i])
+}
+
+// nullField stands in a row of CONFIG_DB that has no fields.
+const nullField = "NULL"
+
+// commit writes all changed rows in one MULTI/EXEC and returns how many.
+func (t *tx) commit(ctx context.Context) (int, error) {
+	var cmds []func(redis.Pipeliner)
+	for _, e := range t.order {
+		for i, r := range e.group.rows {
+			if r.DB != swss.ConfigDB || !r.serves(e.keys) || !e.touched || !e.changed(i) {
+				continue
+			}
+			own := e.own()
+			if own == nil {
+				own = (&entry{group: e.group, recs: e.before}).own()
+			}
+			cmds = append(cmds, rowWrite(ctx, r.Table+"|"+r.key.expand(e.keys, own), e.before[i], e.recs[i])...)
+		}
+	}
+	if len(cmds) == 0 {
+		return 0, nil
+	}
+	_, err := t.watch.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		for _, c := range cmds {
+			c(p)
+		}
+		return nil
+	})
+	return len(cmds), err
+}
+
+// rowWrite turns one row into another, leaving alone what stays.
+func rowWrite(ctx context.Context, key string, before, after map[string]string) []func(redis.Pipeliner) {
+	if after == nil {
+		return []func(redis.Pipeliner){func(p redis.Pipeliner) { p.Del(ctx, key) }}
+	}
+	after = maps.Clone(after)
+	delete(after, nullField)
+	if len(after) == 0 {
+		after[nullField] = nullField
+	}
+	var set []any
+	var gone []string
+	for _, f := range slices.Sorted(maps.Keys(after)) {
+		if v, ok := before[f]; !ok || v != after[f] {
+			set = append(set, f, after[f])
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(before)) {
+		if _, ok := after[f]; !ok {
+			gone = append(gone, f)
+		}
+	}
+	var cmds []func(redis.Pipeliner)
+	if len(set) > 0 {
+		cmds = append(cmds, func(p redis.Pipeliner) { p.HSet(ctx, key, set...) })
+	}
+	if len(gone) > 0 {
+		cmds = append(cmds, func(p redis.Pipeliner) { p.HDel(ctx, key, gone...) })
+	}
+	return cmds
+}

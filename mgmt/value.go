@@ -1,0 +1,321 @@
+package mgmt
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/goyang/pkg/yang"
+	"github.com/openconfig/ygot/ytypes"
+)
+
+// Values are in YANG's canonical text throughout; these functions check them
+// against the leaf's type and turn them into what the encodings want.
+
+func supported(t *yang.YangType) bool {
+	switch t.Kind {
+	case yang.Yunion:
+		return !slices.ContainsFunc(t.Type, func(m *yang.YangType) bool { return !supported(m) })
+	case yang.Ystring, yang.Ybool, yang.Yenum, yang.Yidentityref:
+		return true
+	}
+	return signed(t) || unsigned(t)
+}
+
+func signed(t *yang.YangType) bool {
+	return t.Kind >= yang.Yint8 && t.Kind <= yang.Yint64
+}
+
+func unsigned(t *yang.YangType) bool {
+	return t.Kind >= yang.Yuint8 && t.Kind <= yang.Yuint64
+}
+
+// bits is the width of an integer type.
+func bits(t *yang.YangType) int {
+	switch t.Kind {
+	case yang.Yint8, yang.Yuint8:
+		return 8
+	case yang.Yint16, yang.Yuint16:
+		return 16
+	case yang.Yint32, yang.Yuint32:
+		return 32
+	}
+	return 64
+}
+
+// canonical checks text against a type and returns it in canonical form.
+func (n *node) canonical(t *yang.YangType, text string) (string, error) {
+	switch {
+	case unsigned(t):
+		v, err := strconv.ParseUint(text, 10, bits(t))
+		if err == nil {
+			err = ytypes.ValidateUintRestrictions(t, v)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%q is no number in %s", text, t.Range)
+		}
+		return strconv.FormatUint(v, 10), nil
+	case signed(t):
+		v, err := strconv.ParseInt(text, 10, bits(t))
+		if err == nil {
+			err = ytypes.ValidateIntRestrictions(t, v)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%q is no number in %s", text, t.Range)
+		}
+		return strconv.FormatInt(v, 10), nil
+	}
+	switch t.Kind {
+	case yang.Ystring:
+		if err := ytypes.ValidateStringRestrictions(t, text); err != nil {
+			return "", err
+		}
+		return text, nil
+	case yang.Ybool:
+		if text != "true" && text != "false" {
+			return "", fmt.Errorf("%q is neither true nor false", text)
+		}
+		return text, nil
+	case yang.Yenum, yang.Yidentityref:
+		return n.word(text)
+	case yang.Yunion:
+		var first error
+		for _, m := range t.Type {
+			v, err := n.canonical(m, text)
+			if err == nil {
+				return v, nil
+			}
+			if first == nil {
+				first = err
+			}
+		}
+		return "", first
+	}
+	return "", fmt.Errorf("type %s is not supported", t.Kind)
+}
+
+// word checks an enumeration's word or an identity, with or without the name
+// of its module.
+func (n *node) word(text string) (string, error) {
+	name := text
+	if n.typ.Kind == yang.Yidentityref {
+		if mod, rest, ok := strings.Cut(text, ":"); ok && n.enum[rest] == mod {
+			name = rest
+		}
+	}
+	if _, ok := n.enum[name]; ok {
+		return name, nil
+	}
+	return "", fmt.Errorf("%q is none of %s", text, strings.Join(slices.Sorted(maps.Keys(n.enum)), ", "))
+}
+
+// check returns text in canonical form.
+func (n *node) check(text string) (string, error) { return n.canonical(n.typ, text) }
+
+// fromJSON takes a value out of decoded JSON (numbers as json.Number).
+func (n *node) fromJSON(v any) ([]string, error) {
+	if !n.leafList {
+		text, err := n.scalarFromJSON(n.typ, v)
+		if err != nil {
+			return nil, err
+		}
+		return []string{text}, nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fmt.Errorf("a leaf-list is a JSON array")
+	}
+	out := make([]string, 0, len(list))
+	for _, e := range list {
+		text, err := n.scalarFromJSON(n.typ, e)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out, nil
+}
+
+func (n *node) scalarFromJSON(t *yang.YangType, v any) (string, error) {
+	if t.Kind == yang.Yunion {
+		var first error
+		for _, m := range t.Type {
+			text, err := n.scalarFromJSON(m, v)
+			if err == nil {
+				return text, nil
+			}
+			if first == nil {
+				first = err
+			}
+		}
+		return "", first
+	}
+	integer := signed(t) || unsigned(t)
+	switch v := v.(type) {
+	case json.Number:
+		if integer {
+			return n.canonical(t, v.String())
+		}
+	case string:
+		if t.Kind != yang.Ybool && (!integer || bits(t) == 64) {
+			return n.canonical(t, v)
+		}
+	case bool:
+		if t.Kind == yang.Ybool {
+			return strconv.FormatBool(v), nil
+		}
+	}
+	return "", fmt.Errorf("%s is no JSON value of type %s", jsonWords(v), t.Kind)
+}
+
+func jsonWords(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil || len(b) > 40 {
+		return fmt.Sprintf("a %T", v)
+	}
+	return string(b)
+}
+
+// fromScalar takes a value out of a TypedValue that is not JSON.
+func (n *node) fromScalar(tv *gpb.TypedValue) ([]string, error) {
+	if list, ok := tv.GetValue().(*gpb.TypedValue_LeaflistVal); ok {
+		if !n.leafList {
+			return nil, fmt.Errorf("a leaf is no list")
+		}
+		var out []string
+		for _, e := range list.LeaflistVal.GetElement() {
+			text, err := n.oneScalar(e)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(out, text) {
+				out = append(out, text)
+			}
+		}
+		return out, nil
+	}
+	text, err := n.oneScalar(tv)
+	if err != nil {
+		return nil, err
+	}
+	return []string{text}, nil
+}
+
+func (n *node) oneScalar(tv *gpb.TypedValue) (string, error) {
+	integer := signed(n.typ) || unsigned(n.typ)
+	union := n.typ.Kind == yang.Yunion
+	switch v := tv.GetValue().(type) {
+	case *gpb.TypedValue_StringVal:
+		if !integer && n.typ.Kind != yang.Ybool {
+			return n.check(v.StringVal)
+		}
+	case *gpb.TypedValue_UintVal:
+		if integer || union {
+			return n.check(strconv.FormatUint(v.UintVal, 10))
+		}
+	case *gpb.TypedValue_IntVal:
+		if integer || union {
+			return n.check(strconv.FormatInt(v.IntVal, 10))
+		}
+	case *gpb.TypedValue_BoolVal:
+		if n.typ.Kind == yang.Ybool {
+			return strconv.FormatBool(v.BoolVal), nil
+		}
+	}
+	return "", fmt.Errorf("a %s is no value of type %s", strings.TrimPrefix(fmt.Sprintf("%T", tv.GetValue()), "*gnmi.TypedValue_"), n.typ.Kind)
+}
+
+// member is the type of a union that text has.
+func (n *node) member(t *yang.YangType, text string) *yang.YangType {
+	if t.Kind != yang.Yunion {
+		return t
+	}
+	for _, m := range t.Type {
+		if _, err := n.canonical(m, text); err == nil {
+			return n.member(m, text)
+		}
+	}
+	return t
+}
+
+// appendJSON writes a value of the leaf.
+func (n *node) appendJSON(dst []byte, v []string, ietf bool) []byte {
+	if !n.leafList {
+		return n.appendScalar(dst, v[0], ietf)
+	}
+	dst = append(dst, '[')
+	for i, text := range v {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = n.appendScalar(dst, text, ietf)
+	}
+	return append(dst, ']')
+}
+
+func (n *node) appendScalar(dst []byte, text string, ietf bool) []byte {
+	t := n.member(n.typ, text)
+	switch {
+	case t.Kind == yang.Ybool, (signed(t) || unsigned(t)) && (bits(t) < 64 || !ietf):
+		return append(dst, text...)
+	case t.Kind == yang.Yidentityref && ietf:
+		text = n.enum[text] + ":" + text
+	}
+	return appendString(dst, text)
+}
+
+func appendString(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			b, err := json.Marshal(s)
+			if err != nil {
+				return append(dst, `""`...)
+			}
+			return append(dst, b...)
+		}
+	}
+	dst = append(dst, '"')
+	dst = append(dst, s...)
+	return append(dst, '"')
+}
+
+// typed is a value of the leaf in an encoding.
+func (n *node) typed(v []string, enc gpb.Encoding) *gpb.TypedValue {
+	switch enc {
+	case gpb.Encoding_JSON:
+		return &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: n.appendJSON(nil, v, false)}}
+	case gpb.Encoding_JSON_IETF:
+		return &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: n.appendJSON(nil, v, true)}}
+	}
+	if !n.leafList {
+		return n.scalar(v[0])
+	}
+	list := &gpb.ScalarArray{}
+	for _, text := range v {
+		list.Element = append(list.Element, n.scalar(text))
+	}
+	return &gpb.TypedValue{Value: &gpb.TypedValue_LeaflistVal{LeaflistVal: list}}
+}
+
+func (n *node) scalar(text string) *gpb.TypedValue {
+	t := n.member(n.typ, text)
+	switch {
+	case unsigned(t):
+		if v, err := strconv.ParseUint(text, 10, 64); err == nil {
+			return &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: v}}
+		}
+	case signed(t):
+		if v, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return &gpb.TypedValue{Value: &gpb.TypedValue_IntVal{IntVal: v}}
+		}
+	case t.Kind == yang.Ybool:
+		return &gpb.TypedValue{Value: &gpb.TypedValue_BoolVal{BoolVal: text == "true"}}
+	}
+	return &gpb.TypedValue{Value: &gpb.TypedValue_StringVal{StringVal: text}}
+}
