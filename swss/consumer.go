@@ -12,6 +12,7 @@ type Consumer struct {
 	flag
 	db     *DB
 	table  string
+	l      *Listener
 	modify string
 }
 
@@ -24,7 +25,7 @@ func WithModify() ConsumerOption { return func(c *Consumer) { c.modify = "1" } }
 
 // NewConsumer returns the consumer of the table's queue.
 func NewConsumer(l *Listener, db *DB, table string, opts ...ConsumerOption) *Consumer {
-	c := &Consumer{db: db, table: table, modify: "0"}
+	c := &Consumer{db: db, table: table, l: l, modify: "0"}
 	for _, o := range opts {
 		o(c)
 	}
@@ -42,6 +43,11 @@ func (c *Consumer) DB() *DB { return c.db }
 // Pops takes all queued operations, oldest first. Op has no letter. What the
 // queue held when Redis failed in the middle of a call may be lost.
 func (c *Consumer) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
+	if c.isStale() {
+		if err := c.l.Sync(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if work, _ := c.take(); !work {
 		return nil, nil
 	}

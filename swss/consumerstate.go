@@ -39,6 +39,11 @@ func (c *ConsumerState) DB() *DB { return c.db }
 
 // Pops takes all pending rows, at most one entry per row, sorted by key.
 func (c *ConsumerState) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
+	if c.isStale() { // what was missed is fetched once subscriptions are in force
+		if err := c.l.Sync(ctx); err != nil {
+			return nil, err
+		}
+	}
 	work, resync := c.take()
 	if !work {
 		return nil, nil
@@ -54,9 +59,6 @@ func (c *ConsumerState) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 func (c *ConsumerState) pops(ctx context.Context, resync bool) ([]KeyOpFieldsValues, error) {
 	rows := map[string]KeyOpFieldsValues{}
 	if resync {
-		if err := c.l.Sync(ctx); err != nil {
-			return nil, err
-		}
 		if err := resyncRows(ctx, NewTable(c.db, c.table), c.known, rows); err != nil {
 			return nil, err
 		}
@@ -157,6 +159,12 @@ func (f *flag) stale() {
 	f.mu.Lock()
 	f.work, f.resync = true, true
 	f.mu.Unlock()
+}
+
+func (f *flag) isStale() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.resync
 }
 
 // take reads and clears the flag.

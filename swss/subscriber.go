@@ -67,6 +67,14 @@ func (s *Subscriber) stale() {
 // Pops returns the rows that changed, at most one entry per row, sorted by key.
 func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	s.mu.Lock()
+	resync := s.resync
+	s.mu.Unlock()
+	if resync { // what was missed is fetched once the subscription is in force
+		if err := s.l.Sync(ctx); err != nil {
+			return nil, err
+		}
+	}
+	s.mu.Lock()
 	changed, resync := s.changed, s.resync
 	s.resync = false
 	if len(changed) > 0 {
@@ -88,9 +96,6 @@ func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resy
 	rows := map[string]KeyOpFieldsValues{}
 	t := NewTable(s.db, s.table)
 	if resync {
-		if err := s.l.Sync(ctx); err != nil {
-			return nil, err
-		}
 		if err := resyncRows(ctx, t, s.known, rows); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,73 @@
+package swss
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func FuzzStrings(f *testing.F) {
+	f.Add("SAI_SWITCH_ATTR_INIT_SWITCH", `{"a":"b"}`)
+	f.Add("\x00\x1f\"\\\n\t\r\b\f", "ü")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		text := encodeStrings([]string{a, b})
+		got, err := decodeStrings(text)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		want := []string{strings.ToValidUTF8(a, "\ufffd"), strings.ToValidUTF8(b, "\ufffd")}
+		if json.Valid([]byte(text)) && !strings.ContainsRune(a+b, '\ufffd') && a == want[0] && b == want[1] && !slices.Equal(got, want) {
+			t.Errorf("%q became %q", want, got)
+		}
+	})
+}
+
+func FuzzReplies(f *testing.F) {
+	f.Add("*2\r\n:1\r\n$3\r\nabc\r\n")
+	f.Add("*1\r\n*2\r\n+OK\r\n$-1\r\n")
+	f.Add("*-1\r\n")
+	f.Add("*9999999\r\n")
+	f.Fuzz(func(t *testing.T, reply string) {
+		items, err := splitArray(reply)
+		if err == nil && !strings.Contains(reply, strings.Join(items, "")) {
+			t.Errorf("%q became %q", reply, items)
+		}
+	})
+}
+
+func TestGlob(t *testing.T) {
+	for _, tt := range []struct {
+		pattern, s string
+		want       bool
+	}{
+		{"", "", true}, {"", "a", false}, {"a", "a", true}, {"*", "", true}, {"a*", "abc", true}, {"a*c", "abc", true},
+		{"a*c", "abd", false}, {"a**b", "ab", true}, {"?", "", false}, {"?b", "ab", true}, {"[ab]", "b", true}, {"[^ab]", "b", false},
+		{"[^ab]", "c", true}, {"[a-c]x", "bx", true}, {"[c-a]x", "bx", true}, {"[a-c]x", "dx", false}, {`\*`, "*", true}, {`\*`, "a", false},
+		{`[\]]`, "]", true}, {"__keyspace@4__:ACL_RULE|*", "__keyspace@4__:ACL_RULE|T|R", true},
+		{"__keyspace@4__:ACL_RULE|*", "__keyspace@4__:ACL_RULE", false},
+	} {
+		if got := globMatch(tt.pattern, tt.s); got != tt.want {
+			t.Errorf("%q matches %q: %v", tt.pattern, tt.s, got)
+		}
+	}
+}
+
+// FuzzGlob: what follows a plain prefix is all that needs matching.
+func FuzzGlob(f *testing.F) {
+	f.Add("a*[b-", "abc")
+	f.Add(`\`, "x")
+	f.Add("[", "[")
+	f.Fuzz(func(t *testing.T, pattern, s string) {
+		if len(pattern) > 20 || len(s) > 40 || strings.Count(pattern, "*") > 4 {
+			return // takes exponential time, as in Redis
+		}
+		prefix, plain := globPrefix(pattern)
+		if got := globMatch(pattern, s); got && !strings.HasPrefix(s, prefix) || plain && got != strings.HasPrefix(s, prefix) {
+			t.Errorf("%q matches %q: %v, prefix %q", pattern, s, got, prefix)
+		}
+		if quoted := globEscape(s); !globMatch(quoted, s) {
+			t.Errorf("%q does not match %q", quoted, s)
+		}
+	})
+}

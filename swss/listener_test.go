@@ -1,0 +1,210 @@
+package swss_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// popAll syncs and pops.
+func popAll(t *testing.T, l *swss.Listener, s swss.Source) []string {
+	t.Helper()
+	if err := l.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	items, err := s.Pops(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, i := range items {
+		out = append(out, fmt.Sprint(i.Op, " ", i.Key, " ", i.FieldValues()))
+	}
+	return out
+}
+
+// TestSync: what anybody published before Sync is there after it, every time.
+func TestSync(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *swss.Redis) {
+		l := swss.NewListener(r)
+		defer l.Close()
+		sub := swss.NewSubscriber(l, r.DB(swss.ConfigDB), "T")
+		popAll(t, l, sub)
+		raw := dialRaw(t, r.Addr())
+		raw.do("SELECT", "4")
+		for i := range 300 {
+			raw.do("HSET", "T|k", "i", fmt.Sprint(i))
+			want := []string{fmt.Sprintf("SET k map[i:%d]", i)}
+			if diff := cmp.Diff(want, popAll(t, l, sub)); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
+}
+
+// TestSubscriber: several events of a row are one entry with the whole row.
+func TestSubscriber(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *swss.Redis) {
+		l := swss.NewListener(r)
+		defer l.Close()
+		raw := dialRaw(t, r.Addr())
+		raw.do("SELECT", "4")
+		raw.do("HSET", "T|old", "f", "1")
+		raw.do("HSET", "TX|other", "f", "1")
+		sub := swss.NewSubscriber(l, r.DB(swss.ConfigDB), "T")
+		steps := []struct {
+			cmds [][]string
+			want []string
+		}{
+			{nil, []string{"SET old map[f:1]"}},
+			{nil, nil},
+			{[][]string{{"HSET", "T|b", "f", "1"}, {"HSET", "T|a|x", "f@", "1"}, {"HSET", "T|b", "g", "2"}}, []string{"SET a|x map[f:1]", "SET b map[f:1 g:2]"}},
+			{[][]string{{"HDEL", "T|b", "f"}}, []string{"SET b map[g:2]"}},
+			{[][]string{{"HDEL", "T|b", "g"}}, []string{"DEL b map[]"}},
+			{[][]string{{"DEL", "T|b"}, {"EXPIRE", "T|none", "1"}}, nil},
+			{[][]string{{"DEL", "T|old"}, {"HSET", "T|old", "n", "2"}}, []string{"SET old map[n:2]"}},
+			{[][]string{{"HSET", "T|short", "f", "1"}, {"DEL", "T|short"}}, nil}, // never seen
+			{[][]string{{"HSET", "T|e", "NULL", "NULL"}}, []string{"SET e map[]"}},
+			{[][]string{{"RENAME", "T|e", "T|f"}}, []string{"DEL e map[]", "SET f map[]"}},
+			{[][]string{{"HSET", "TX|other", "f", "2"}, {"SET", "T", "x"}}, nil},
+			{[][]string{{"MULTI"}, {"HSET", "T|m", "f", "1"}, {"DEL", "T|f"}, {"EXEC"}}, []string{"DEL f map[]", "SET m map[f:1]"}},
+			{[][]string{{"EVAL", "redis.call('HSET', 'T|l', 'f', '1')", "0"}}, []string{"SET l map[f:1]"}},
+		}
+		for i, s := range steps {
+			for _, cmd := range s.cmds {
+				if err, ok := raw.do(cmd...).(error); ok {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(s.want, popAll(t, l, sub)); diff != "" {
+				t.Errorf("step %d %v (-want +got):\n%s", i, s.cmds, diff)
+			}
+		}
+	})
+}
+
+// TestReconnect: Redis is killed and comes back with other data. Every source
+// then tells what is there, and what is gone.
+func TestReconnect(t *testing.T) {
+	server := swsstest.StartServer(t)
+	r := server.Open()
+	ctx := t.Context()
+	l := swss.NewListener(r)
+	defer l.Close()
+	sub := swss.NewSubscriber(l, r.DB(swss.ConfigDB), "C")
+	cons := swss.NewConsumerState(l, r.DB(swss.ApplDB), "A")
+	queue := swss.NewConsumer(l, r.DB(swss.ASICDB), "Q")
+	fill := func(keys ...string) {
+		t.Helper()
+		r := server.Open()
+		for _, key := range keys {
+			if err := errors.Join(
+				swss.NewTable(r.DB(swss.ConfigDB), "C").Set(ctx, key, swss.FieldValues{"f": "1"}),
+				swss.NewProducerState(r.DB(swss.ApplDB), "A").Set(ctx, key, []swss.Pair{{Field: "f", Value: "1"}}),
+				swss.NewProducer(r.DB(swss.ASICDB), "Q").Set(ctx, key, nil, "create"),
+			); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	fill("gone", "kept")
+	for _, s := range []swss.Source{sub, cons} {
+		if diff := cmp.Diff([]string{"SET gone map[f:1]", "SET kept map[f:1]"}, popAll(t, l, s)); diff != "" {
+			t.Errorf("%s: %s", s.Name(), diff)
+		}
+	}
+	popAll(t, l, queue)
+
+	server.Kill()
+	awaitSync(t, l, false)
+	if _, err := sub.Pops(ctx); err != nil && !errors.Is(err, swss.ErrUnavailable) {
+		t.Errorf("error %v", err)
+	}
+	drainReady(l)
+	server.Start()
+	fill("kept", "new")
+	awaitSync(t, l, true)
+	for _, s := range []swss.Source{sub, cons} {
+		if diff := cmp.Diff([]string{"DEL gone map[]", "SET kept map[f:1]", "SET new map[f:1]"}, popAll(t, l, s)); diff != "" {
+			t.Errorf("%s (-want +got): %s", s.Name(), diff)
+		}
+		if diff := cmp.Diff([]string(nil), popAll(t, l, s)); diff != "" {
+			t.Errorf("%s again: %s", s.Name(), diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"create kept map[]", "create new map[]"}, popAll(t, l, queue)); diff != "" {
+		t.Errorf("queue: %s", diff)
+	}
+	// Events are on again, although the server was started anew.
+	fill("later")
+	if diff := cmp.Diff([]string{"SET later map[f:1]"}, popAll(t, l, sub)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// awaitSync waits until the listener has, or has not, a connection.
+func awaitSync(t *testing.T, l *swss.Listener, up bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		err := l.Sync(ctx)
+		if (err == nil) == up {
+			return
+		}
+		if err != nil && !errors.Is(err, swss.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		select {
+		case <-l.Ready(): // told of each change of the connection
+		case <-ctx.Done():
+			t.Fatal("the connection does not change")
+		}
+	}
+}
+
+func drainReady(l *swss.Listener) {
+	select {
+	case <-l.Ready():
+	default:
+	}
+}
+
+// TestReady: a message wakes the daemon.
+func TestReady(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *swss.Redis) {
+		l := swss.NewListener(r)
+		defer l.Close()
+		c := swss.NewConsumer(l, r.DB(swss.ASICDB), "Q")
+		popAll(t, l, c)
+		drainReady(l)
+		p := swss.NewProducer(r.DB(swss.ASICDB), "Q")
+		for i := range 50 {
+			if err := p.Set(t.Context(), fmt.Sprint(i), nil, "get"); err != nil {
+				t.Fatal(err)
+			}
+			<-l.Ready()
+			items, err := c.Pops(t.Context())
+			if err != nil || len(items) != 1 {
+				t.Fatalf("%v %v", items, err)
+			}
+		}
+	})
+}
+
+func TestListenerCloses(t *testing.T) {
+	r := swsstest.Start(t)
+	l := swss.NewListener(r)
+	l.Close()
+	l.Close()
+	if err := l.Sync(t.Context()); err == nil {
+		t.Error("a closed listener is in sync")
+	}
+}

@@ -1,0 +1,273 @@
+package swss_test
+
+import (
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// A traced is one line of MONITOR.
+type traced struct {
+	db, who string
+	args    []string
+}
+
+// String leaves out the database where it does not matter.
+func (c traced) String() string {
+	if strings.HasSuffix(c.args[0], "SUBSCRIBE") {
+		return strings.Join(c.args, " ")
+	}
+	return "[" + c.db + "] " + strings.Join(c.args, " ")
+}
+
+func readTrace(t *testing.T, lines []string) []traced {
+	t.Helper()
+	line := regexp.MustCompile(`\[(\d+) ([^\]]+)\] (.*)$`)
+	word := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	var out []traced
+	for _, l := range lines {
+		m := line.FindStringSubmatch(l)
+		if m == nil {
+			continue
+		}
+		c := traced{db: m[1], who: m[2]}
+		for _, w := range word.FindAllString(m[3], -1) {
+			s, err := strconv.Unquote(w)
+			if err != nil {
+				t.Fatalf("%s: %v", w, err)
+			}
+			c.args = append(c.args, s)
+		}
+		c.args[0] = strings.ToUpper(c.args[0])
+		if c.args[0] == "EVALSHA" {
+			c.args[1] = "digest"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func golden(t *testing.T) []traced {
+	t.Helper()
+	text, err := os.ReadFile("testdata/wire.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return readTrace(t, strings.Split(string(text), "\n"))
+}
+
+// monitored returns what clients sent, other than what belongs to our own way
+// of connecting and reading.
+func monitored(t *testing.T, m *rawConn) []traced {
+	t.Helper()
+	var lines []string
+	for {
+		line, _ := m.read().(string)
+		if strings.Contains(line, "end of trace") {
+			break
+		}
+		lines = append(lines, line)
+	}
+	var out []traced
+	for _, c := range readTrace(t, lines) {
+		switch name := c.args[0]; {
+		case c.who == "lua", strings.Contains("SELECT HELLO CLIENT PING CONFIG SCRIPT HGETALL", name), name == "KEYS" && c.db != "4":
+		case name == "SUBSCRIBE" && strings.Contains(c.args[1], "_CHANNEL@"):
+		default:
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// TestWire: our commands are those of SONiC's library, word by word.
+func TestWire(t *testing.T) {
+	server := swsstest.StartServer(t)
+	r := server.Open()
+	ctx := t.Context()
+	loadScripts(t, server.Open())
+	monitor := dialRaw(t, server.Addr)
+	monitor.do("MONITOR")
+
+	l := swss.NewListener(r)
+	defer l.Close()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	pop := func(s swss.Source) {
+		t.Helper()
+		must(l.Sync(ctx))
+		_, err := s.Pops(ctx)
+		must(err)
+	}
+	p := func(fv ...string) (pairs []swss.Pair) {
+		for i := 0; i < len(fv); i += 2 {
+			pairs = append(pairs, swss.Pair{Field: fv[i], Value: fv[i+1]})
+		}
+		return pairs
+	}
+	appl := r.DB(swss.ApplDB)
+	rules := swss.NewProducerState(appl, "ACL_RULE_TABLE")
+	must(rules.Set(ctx, "T:R1", p("PRIORITY", "5", "SRC_IP", "10.0.0.0/8")))
+	consumer := swss.NewConsumerState(l, appl, "ACL_RULE_TABLE")
+	pop(consumer)
+	must(rules.Set(ctx, "T:R1", p("PRIORITY", "6")))
+	must(rules.Set(ctx, "T:R1", p("DST_IP", "1.1.1.1")))
+	pop(consumer)
+	must(rules.Set(ctx, "T:R1", p("X", "1")))
+	must(rules.Del(ctx, "T:R1"))
+	pop(consumer)
+	must(rules.Set(ctx, "T:R1", p("PRIORITY", "6")))
+	pop(consumer)
+	must(rules.Del(ctx, "T:R1"))
+	must(rules.Set(ctx, "T:R1", p("Y", "1")))
+	pop(consumer)
+	must(rules.SetMany(ctx, []swss.Row{{Key: "B1", Fields: p("a", "1")}, {Key: "B2", Fields: p("b", "2", "c", "3")}}))
+	pop(consumer)
+	for i := range 5 {
+		must(rules.Set(ctx, "O"+strconv.Itoa(i), p("i", strconv.Itoa(i))))
+	}
+	pop(consumer)
+	for _, key := range []string{"T:R1", "B1", "B2"} {
+		must(rules.Del(ctx, key))
+	}
+	pop(consumer)
+
+	conf := swss.NewTable(r.DB(swss.ConfigDB), "ACL_RULE")
+	must(conf.Set(ctx, "T|R0", swss.FieldValues{"PRIORITY": "1"}))
+	sub := swss.NewSubscriber(l, r.DB(swss.ConfigDB), "ACL_RULE")
+	pop(sub)
+	must(conf.Set(ctx, "T|R1", swss.FieldValues{"SRC_IP": "1.1.1.1/32", "PRIORITY": "2"}))
+	must(conf.HDel(ctx, "T|R1", "SRC_IP"))
+	must(conf.HDel(ctx, "T|R1", "PRIORITY"))
+	must(conf.Set(ctx, "T|R1", swss.FieldValues{"ports@": "Ethernet0,Ethernet4"}))
+	must(conf.Del(ctx, "T|R1"))
+	must(conf.Del(ctx, "T|R0"))
+
+	swss.NewNotificationConsumer(l, appl, "MYCH")
+	_, err := swss.NewNotificationProducer(appl, "MYCH").Send(ctx, "op1", "data1", p("k1", "v1"))
+	must(err)
+
+	flex := swss.NewProducer(r.DB(swss.FlexCounterDB), "FLEX_COUNTER_GROUP_TABLE")
+	must(flex.Set(ctx, "G", p("POLL_INTERVAL", "1000"), ""))
+	must(flex.Del(ctx, "G", ""))
+
+	pop(swss.NewConsumer(l, r.DB(swss.ASICDB), "ASIC_STATE"))
+	pop(swss.NewConsumer(l, r.DB(swss.ASICDB), "GETRESPONSE", swss.WithModify()))
+
+	dialRaw(t, server.Addr).do("ECHO", "end of trace")
+	var want, got []string
+	for _, c := range golden(t) {
+		if c.who != "lua" {
+			want = append(want, c.String())
+		}
+	}
+	for _, c := range monitored(t, monitor) {
+		got = append(got, c.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("commands (-SONiC's library +ours):\n%s", diff)
+	}
+}
+
+// loadScripts makes the server know our scripts, so that none is sent twice.
+func loadScripts(t *testing.T, r *swss.Redis) {
+	t.Helper()
+	ctx := t.Context()
+	appl, other := r.DB(swss.ApplDB), swss.NewListener(r)
+	defer other.Close()
+	s := swss.NewProducerState(appl, "WARM")
+	rows := []swss.Row{{Key: "k"}, {Key: "l"}}
+	err := s.Set(ctx, "k", nil)
+	if err == nil {
+		err = s.SetMany(ctx, rows)
+	}
+	if err == nil {
+		err = s.Del(ctx, "k")
+	}
+	if err == nil {
+		err = swss.NewProducer(appl, "WARMQ").Set(ctx, "k", nil, "")
+	}
+	for _, src := range []swss.Source{swss.NewConsumerState(other, appl, "WARM"), swss.NewConsumer(other, appl, "WARMQ")} {
+		if err == nil {
+			_, err = src.Pops(ctx)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialRaw(t, r.Addr()).do("FLUSHALL")
+}
+
+// TestScriptEffects: our scripts leave in the databases what the scripts of
+// SONiC's library do, after every single call.
+func TestScriptEffects(t *testing.T) {
+	theirs := dialRaw(t, swsstest.StartServer(t).Addr)
+	oursServer := swsstest.StartServer(t)
+	ours := dialRaw(t, oursServer.Addr)
+	digests := scriptDigests(t, ours)
+	lines := golden(t)
+	for i := 0; i < len(lines); i++ {
+		call := lines[i]
+		if call.args[0] != "EVALSHA" || i+1 == len(lines) || lines[i+1].who != "lua" {
+			continue
+		}
+		ours.do("SELECT", call.db)
+		args := append([]string(nil), call.args...)
+		args[1] = digests(args)
+		if err, ok := ours.do(args...).(error); ok {
+			t.Fatalf("%v: %v", call, err)
+		}
+		theirs.do("SELECT", call.db)
+		for i+1 < len(lines) && lines[i+1].who == "lua" {
+			i++
+			theirs.do(lines[i].args...)
+		}
+		db, _ := strconv.Atoi(call.db)
+		if diff := cmp.Diff(theirs.contents(db), ours.contents(db)); diff != "" {
+			t.Fatalf("after %v (-theirs +ours):\n%s", call, diff)
+		}
+	}
+}
+
+// scriptDigests loads our scripts and returns which of them a call of theirs
+// means, by the shape of its arguments.
+func scriptDigests(t *testing.T, c *rawConn) func(args []string) string {
+	t.Helper()
+	load := func(name string) string {
+		text, err := os.ReadFile("scripts/" + name + ".lua")
+		if err != nil {
+			t.Fatal(err)
+		}
+		digest, ok := c.do("SCRIPT", "LOAD", string(text)).(string)
+		if !ok {
+			t.Fatalf("%s does not load", name)
+		}
+		return digest
+	}
+	set, many, del, pop, push := load("state_set"), load("state_set_many"), load("state_del"), load("state_pop"), load("queue_push")
+	return func(args []string) string {
+		switch last := args[len(args)-1]; {
+		case last == "_":
+			return pop
+		case last == "''":
+			return del
+		case strings.Contains(args[3], "_KEY_VALUE_OP_QUEUE"):
+			return push
+		case strings.HasSuffix(args[5], ":"):
+			return many
+		default:
+			return set
+		}
+	}
+}
