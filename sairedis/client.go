@@ -36,7 +36,8 @@ type Client struct {
 
 	mu     sync.Mutex
 	check  *sai.Validator
-	broken error // why the ASIC's state is unknown
+	broken error         // why the ASIC's state is unknown
+	lost   chan struct{} // closed when broken is set
 }
 
 var _ sai.API = (*Client)(nil)
@@ -46,7 +47,7 @@ var _ sai.API = (*Client)(nil)
 func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client, error) {
 	c := &Client{
 		asic: r.DB(swss.ASICDB), timeout: opts.Timeout, log: opts.Logger,
-		rec: newRecorder(opts.Recorder, opts.Now), check: sai.NewValidator(),
+		rec: newRecorder(opts.Recorder, opts.Now), check: sai.NewValidator(), lost: make(chan struct{}),
 	}
 	if c.timeout == 0 {
 		c.timeout = 60 * time.Second

@@ -29,8 +29,7 @@ func (c *Client) do(ctx context.Context, req message, answer string) (sai.Status
 		err = fmt.Errorf("sairedis: %s %s: %w", req.op, req.key, err)
 		var op *net.OpError
 		if !(errors.As(err, &op) && op.Op == "dial") {
-			c.broken = fmt.Errorf("%w; the state of the ASIC is unknown, a restart is needed", err)
-			err = c.broken
+			err = c.lose(err)
 		}
 	}
 	return status, fields, err

@@ -1,0 +1,31 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// ErrUnknown is found in every error that says that nobody knows what the ASIC
+// did: syncd did not answer, or its answer was lost.
+var ErrUnknown = errors.New("the state of the ASIC is unknown, a restart is needed")
+
+// lose notes why the state of the ASIC is unknown from now on.
+func (c *Client) lose(why error) error {
+	c.broken = fmt.Errorf("%w: %w", why, ErrUnknown)
+	close(c.lost)
+	return c.broken
+}
+
+// Lost returns when the state of the ASIC is unknown, with the reason, or when
+// ctx ends.
+func (c *Client) Lost(ctx context.Context) error {
+	select {
+	case <-c.lost:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.broken
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
