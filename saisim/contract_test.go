@@ -1,0 +1,25 @@
+package saisim_test
+
+import (
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/saisim"
+)
+
+// The chip behaves as every SAI backend must.
+func TestContract(t *testing.T) {
+	for _, p := range []saisim.Profile{saisim.DefaultProfile(), saisim.SmallProfile()} {
+		t.Run(p.Name, func(t *testing.T) {
+			saitest.Contract(t, func() sai.API {
+				c, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(1_700_000_000, 0)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return c
+			})
+		})
+	}
+}

@@ -1,0 +1,240 @@
+package saisim_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/tailstamp"
+)
+
+// The small profile: 1.25 GHz, so at 10 Gb/s one byte takes one cycle of 0.8 ns.
+// From the pipe's entry to the queue 4 + 4*2 + 5 = 17 cycles, from the scheduler
+// to the egress MAC 4*2 + 3 = 11.
+const (
+	toQueue = 17
+	toMAC   = 11
+)
+
+func TestLatencyOfOneFrame(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		bytes     int // without FCS
+		wantSFD   saisim.Cycle
+		wantWhole string
+	}{
+		// received at 1000 + wire bytes, enters at once, + 17 + 11, + 8 bytes of preamble and SFD
+		{"60 bytes are 64 on the wire", 60, 1000 + 64 + toQueue + toMAC + 8, ""},
+		{"42 bytes are padded to 64 on the wire", 42, 1000 + 64 + toQueue + toMAC + 8, ""},
+		{"61 bytes are 65", 61, 1000 + 65 + toQueue + toMAC + 8, ""},
+		{"1514 bytes are 1518", 1514, 1000 + 1518 + toQueue + toMAC + 8, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, saisim.SmallProfile())
+			r.send(1, udpFrame(2, 1, 60)) // learn host 2 at port 1
+			r.Advance(500)
+			outs := r.sendAt(0, 1000, saisim.Frame{Data: udpFrame(1, 2, tt.bytes)})
+			if len(outs) != 1 || outs[0].at != tt.wantSFD || outs[0].port != 1 {
+				t.Errorf("left %v, want one at port 1 at %d", outs, tt.wantSFD)
+			}
+		})
+	}
+}
+
+// Rates that are not whole cycles per byte: nothing is rounded before the end.
+func TestRatesThatDoNotDivide(t *testing.T) {
+	p := saisim.SmallProfile()
+	p.ClockHz = 1_000_000_000 // 10 Gb/s: 0.8 cycles a byte
+	r := newRig(t, p)
+	r.send(1, udpFrame(2, 1, 60))
+	r.Advance(500)
+	// Three frames of 60 bytes back to back, given to the MAC at one cycle.
+	for range 3 {
+		if err := r.Receive(0, 1000, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outs := r.drain()
+	// Ingress SFD 1000, 1067.2, 1134.4 (84 bytes * 0.8); whole 51.2 later: 1051.2,
+	// 1118.4, 1185.6 -> 1052, 1119, 1186. At the MAC 28 later: 1080, 1147, 1214.
+	// Egress preamble: 1080; then max(1147, 1080 + 84*0.8 = 1147.2) = 1147.2; then
+	// max(1214, 1214.4). SFD 6.4 later: 1086.4, 1153.6, 1220.8.
+	want := []saisim.Cycle{1087, 1154, 1221}
+	for i, o := range outs {
+		if o.at != want[i] {
+			t.Errorf("frame %d at %d, want %d", i, o.at, want[i])
+		}
+	}
+	if len(outs) != 3 {
+		t.Fatalf("%d frames left", len(outs))
+	}
+}
+
+// Line rate in is line rate out, for a long time, without drift.
+func TestNoDrift(t *testing.T) {
+	p := saisim.SmallProfile()
+	p.ClockHz = 999_999_937 // prime: nothing divides
+	r := newRig(t, p)
+	r.send(1, udpFrame(2, 1, 60))
+	first := r.Now() + 1000
+	const n = 20_000
+	var last saisim.Cycle
+	count := 0
+	r.SetOutput(func(o saisim.Out) { last = o.At; count++ })
+	for range n {
+		if err := r.Receive(0, first, saisim.Frame{Data: udpFrame(1, 2, 100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.drain()
+	// n-1 frames of 104+20 bytes of 0.8 ns: (n-1) * 124 * 8 * Hz / 10^10 cycles
+	// between the first and the last; the first starts at a whole cycle at the
+	// egress, at most one cycle late.
+	span := (n - 1) * 124 * 8 * p.ClockHz / 10_000_000_000
+	firstOut := first + saisim.Cycle(104*8*p.ClockHz/10_000_000_000+1) + toQueue + toMAC + saisim.Cycle(8*8*p.ClockHz/10_000_000_000)
+	if late := int64(last) - int64(firstOut) - int64(span); late < 0 || late > 2 || count != n {
+		t.Errorf("%d frames, the last %d cycles after it is due", count, late)
+	}
+}
+
+// One frame enters the pipe per cycle: of frames that are whole in one cycle the
+// lower port goes first, and who came first stays first.
+func TestArbitration(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.send(7, udpFrame(9, 1, 60)) // host 9 at port 7
+	at := r.Now() + 100
+	for _, in := range []struct {
+		port saisim.PortID
+		at   saisim.Cycle
+	}{{3, at}, {1, at}, {2, at}, {0, at + 1}} {
+		if err := r.Receive(in.port, in.at, saisim.Frame{Data: udpFrame(byte(in.port)+1, 9, 60)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var order []saisim.PortID
+	for _, o := range r.drain() {
+		order = append(order, o.in)
+	}
+	if want := []saisim.PortID{1, 2, 3, 0}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
+// 11 frames of 10 Gb/s each into one port of 10 Gb/s: the queue drains at line
+// rate and the buffer bounds it.
+func TestCongestion(t *testing.T) {
+	p := saisim.SmallProfile()
+	p.BufferBytes = 3000 // three frames of 1000 bytes
+	r := newRig(t, p)
+	r.send(7, udpFrame(9, 1, 60))
+	at := r.Now() + 100
+	for id := range saisim.PortID(6) {
+		if err := r.Receive(id, at, saisim.Frame{Data: udpFrame(id2host(id), 9, 1000)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outs := r.drain()
+	// All are whole at at+1004 and queued at +17, +18, ... +22. The first goes to the
+	// MAC at once; three wait; the fifth and sixth find no room. Each takes
+	// 8 + 1004 + 12 = 1024 cycles.
+	first := at + 1004 + toQueue + toMAC + 8
+	want := []saisim.Cycle{first, first + 1024, first + 2*1024, first + 3*1024}
+	if len(outs) != len(want) {
+		t.Fatalf("%d frames left, want %d", len(outs), len(want))
+	}
+	for i, o := range outs {
+		if o.at != want[i] || o.in != saisim.PortID(i) {
+			t.Errorf("frame %d: from port %d at %d, want %d at %d", i, o.in, o.at, i, want[i])
+		}
+	}
+	if got := r.dropped(7); got != "buffer=2 " {
+		t.Errorf("drops %q", got)
+	}
+}
+
+func id2host(id saisim.PortID) byte { return byte(id) + 1 }
+
+// Timestamps of the record, by hand, across the edge of a second.
+func TestStampTimes(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.stampAll(2020)
+	r.send(1, udpFrame(2, 1, 60))
+	// Start is x.6 s; 0.4 s are 500 000 000 cycles of 0.8 ns. The frame's SFD is 10
+	// cycles (8 ns) before the full second.
+	const at = 500_000_000 - 10
+	outs := r.sendAt(0, at, saisim.Frame{Data: udpFrame(1, 2, 60)})
+	if len(outs) != 1 {
+		t.Fatalf("%d frames left", len(outs))
+	}
+	// Egress: + 64 + 17 + 11 + 8 = 100 cycles = 80 ns: 72 ns after the full second.
+	second := uint64(start.Unix()) + 1
+	want := tailstamp.Record{
+		SwitchID: 2020,
+		Ingress:  tailstamp.Timestamp{Seconds: second - 1, Nanoseconds: 999_999_992},
+		Egress:   tailstamp.Timestamp{Seconds: second, Nanoseconds: 72},
+		InPort:   0, OutPort: 1,
+	}
+	recs, end := tailstamp.Decode(outs[0].data)
+	if len(recs) != 1 || recs[0] != want || end != 60 || !outs[0].stamped {
+		t.Errorf("records %+v behind %d bytes, want %+v behind 60", recs, end, want)
+	}
+	if d, _ := recs[0].Latency(); d != 80*time.Nanosecond {
+		t.Errorf("latency %v", d)
+	}
+	if !r.TimeOfDay(outs[0].at).Equal(want.Egress.Time()) {
+		t.Errorf("time of day %v, stamp %v", r.TimeOfDay(outs[0].at), want.Egress.Time())
+	}
+}
+
+// A stamped frame takes the time of its trailer on the wire.
+func TestTrailerTakesTime(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.send(1, udpFrame(2, 1, 60))
+	r.stampAll(1)
+	at := r.Now() + 100
+	for range 2 {
+		if err := r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outs := r.drain()
+	// Frames come every 124 cycles and leave every 100 + 32 + 4 + 20 = 156.
+	if len(outs) != 2 || outs[1].at-outs[0].at != 156 {
+		t.Errorf("left %v", outs)
+	}
+	if in := decode(t, outs[1]).Ingress.Sub(decode(t, outs[0]).Ingress); in != 99*time.Nanosecond && in != 100*time.Nanosecond {
+		t.Errorf("ingress stamps %v apart, want 124 cycles of 0.8 ns", in)
+	}
+}
+
+func decode(t testing.TB, s sent) tailstamp.Record {
+	t.Helper()
+	recs, _ := tailstamp.Decode(s.data)
+	if len(recs) != 1 {
+		t.Fatalf("%d records in %v", len(recs), s)
+	}
+	return recs[0]
+}
+
+// stampAll stamps whatever comes in at any port, counted under "all".
+func (r *rig) stampAll(switchID uint32) (counter sai.OID) {
+	r.Helper()
+	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
+	counter = r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true),
+		sai.ACLCounterAttrEnableByteCount, sai.Bool(true), sai.ACLCounterAttrLabel, sai.Text("all"))
+	r.create(sai.ObjectTypeACLEntry, append([]any{
+		sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionCounter, sai.Do(counter),
+	}, r.stampAction(switchID)...)...)
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, table)
+	return counter
+}
+
+// stampAction returns the actions of an entry that tail-stamps.
+func (r *rig) stampAction(switchID uint32) []any {
+	r.Helper()
+	tam := r.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID, sai.Uint(switchID),
+		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(true))
+	return []any{sai.ACLEntryAttrActionTAMIntObject, sai.Do(tam), sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true))}
+}
