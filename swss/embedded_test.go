@@ -79,7 +79,7 @@ func TestEmbeddedConfig(t *testing.T) {
 	if got := fmt.Sprint(s.read()); got != "[pmessage __key* __keyevent@0__:hset h]" {
 		t.Errorf("with flags Eh: %s", got)
 	}
-	if got; got != "[databases 64 save ]" {
+	if got := fmt.Sprint(c.do("CONFIG", "GET", "databases", "save")); got != "[databases 64 save ]" {
 		t.Errorf("got %s", got)
 	}
 }
