@@ -96,6 +96,9 @@ func (r *reader) takeAliases(t ACLTableType) {
 	if t.Name != ACLTypeTAM {
 		return
 	}
+	if r.fields["IN_PORTS"] == "" {
+		delete(r.fields, "IN_PORTS") // attached to none in particular
+	}
 	v, ok := r.fields["HOP_LIMIT"]
 	if !ok {
 		return

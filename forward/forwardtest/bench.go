@@ -5,6 +5,7 @@ package forwardtest
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -59,9 +60,29 @@ func (b *Bench) Restart() {
 // Step does all the work there is, one second after the last step.
 func (b *Bench) Step() {
 	b.t.Helper()
-	b.now = b.now.Add(time.Second)
-	if _, err := b.d.Step(b.ctx, b.now); err != nil {
+	if err := b.TryStep(); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// TryStep is Step that may fail.
+func (b *Bench) TryStep() error {
+	b.now = b.now.Add(time.Second)
+	_, err := b.d.Step(b.ctx, b.now)
+	return err
+}
+
+// WaitUp does a step as soon as Redis is there again.
+func (b *Bench) WaitUp() {
+	b.t.Helper()
+	for {
+		err := b.TryStep()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, swss.ErrUnavailable) || b.ctx.Err() != nil {
+			b.t.Fatal(err)
+		}
 	}
 }
 
@@ -207,3 +228,20 @@ func (b *Bench) States(tables ...string) []string {
 	}
 	return out
 }
+
+// Pending counts the rows that were forwarded and not yet taken.
+func (b *Bench) Pending(tables ...string) int {
+	b.t.Helper()
+	total := int64(0)
+	for _, t := range tables {
+		n, err := b.r.DB(swss.ApplDB).Client().SCard(b.ctx, t+"_KEY_SET").Result()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		total += n
+	}
+	return int(total)
+}
+
+// Redis returns the server.
+func (b *Bench) Redis() *swss.Redis { return b.r }

@@ -1,0 +1,83 @@
+package tammgr
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tamtam/forward/forwardtest"
+	"tamtam/schema"
+	"tamtam/swss/swsstest"
+)
+
+// valid and invalid rows that depend on each other and exclude each other.
+var lines = []string{
+	port0, port4, "PORT|Ethernet4 lanes=4 speed=1000 alias=Eth1", "PORT|Ethernet0 lanes=0", "-PORT|Ethernet0", "-PORT|Ethernet4",
+	"PORTCHANNEL|PortChannel1 mtu=9100", "-PORTCHANNEL|PortChannel1",
+	"ACL_TABLE_TYPE|X MATCHES=DSCP,IN_PORTS ACTIONS=PACKET_ACTION BIND_POINTS=PORT", "ACL_TABLE_TYPE|X MATCHES=SRC_IP ACTIONS=REDIRECT_ACTION BIND_POINTS=PORT",
+	"ACL_TABLE_TYPE|X MATCHES=NONE BIND_POINTS=PORT", "-ACL_TABLE_TYPE|X",
+	"ACL_TABLE|T type=X ports@=Eth1,PortChannel1", "ACL_TABLE|T type=L3", "ACL_TABLE|T type=TAM", "ACL_TABLE|T type=CTRLPLANE", "ACL_TABLE|T", "-ACL_TABLE|T",
+	"ACL_TABLE|TAM type=TAM ports@=Eth2", "ACL_TABLE|TAM type=L3", "ACL_TABLE|TAM stage=egress", "-ACL_TABLE|TAM",
+	"ACL_RULE|T|R DSCP=1 PACKET_ACTION=DROP IN_PORTS=Eth1", "ACL_RULE|T|R SRC_IP=10.0.0.1 PACKET_ACTION=REDIRECT:Eth1",
+	"ACL_RULE|T|R SRC_IP=10.0.0.1 PACKET_ACTION=REDIRECT:Eth2 PRIORITY=5", "ACL_RULE|T|R", "-ACL_RULE|T|R",
+	"ACL_RULE|T|F2 SRC_IP=10.0.0.2", "-ACL_RULE|T|F2",
+	rule1, rule1 + " IN_PORTS=Eth1,Ethernet4", rule1 + " IN_PORTS=PortChannel1 TCP_FLAGS=2", rule1 + " DSCP=64", "-ACL_RULE|TAM|F1",
+	"ACL_RULE|TAM|F2 DST_IPV6=2001:db8::/32 L4_DST_PORT_RANGE=1-9", "-ACL_RULE|TAM|F2",
+	group1, "TAM_FLOWGROUP_TABLE|F1 id=2", "TAM_FLOWGROUP_TABLE|F1 id=0", "-TAM_FLOWGROUP_TABLE|F1",
+	"TAM_FLOWGROUP_TABLE|F2 id=1", "TAM_FLOWGROUP_TABLE|F2 id=2 table-name=T", "TAM_FLOWGROUP_TABLE|F2", "-TAM_FLOWGROUP_TABLE|F2",
+	"TAM_FLOWGROUP_TABLE|F10 id=1", "-TAM_FLOWGROUP_TABLE|F10",
+	session1, "TAM_TAILSTAMPING_TABLE|s1 flowgroup=F2", "TAM_TAILSTAMPING_TABLE|s1 flow=F2", "-TAM_TAILSTAMPING_TABLE|s1",
+	"TAM_TAILSTAMPING_TABLE|s2 flowgroup=F2", "TAM_TAILSTAMPING_TABLE|s2 flowgroup=F10", "-TAM_TAILSTAMPING_TABLE|s2",
+	"TAM_COLLECTORS_TABLE|c ipaddress=10.0.0.1 port=1", "TAM_COLLECTORS_TABLE|c ipaddress=10.0.0.1", "-TAM_COLLECTORS_TABLE|c",
+	"TAM_SAMPLINGRATE_TABLE|s sampling-rate=1", "TAM_SAMPLINGRATE_TABLE|s sampling-rate=0", "-TAM_SAMPLINGRATE_TABLE|s",
+	"restart", "step", "step",
+}
+
+var featureLines = []string{
+	active, inactive, "TAM_FEATURES_TABLE|TAILSTAMPING status=ON", "-TAM_FEATURES_TABLE|TAILSTAMPING", "TAM_FEATURES_TABLE|FLYMON status=ACTIVE",
+	capable, "appl:SWITCH_TABLE:switch tam-tailstamping-capable=false tam-tailstamping-reason=no", "-TAM_FEATURES_TABLE|FLYMON",
+	active, capable,
+}
+
+var switchLines = []string{
+	metadata, "DEVICE_METADATA|localhost mac=02:00:00:00:00:09", "DEVICE_METADATA|localhost mac=x", "-DEVICE_METADATA|localhost",
+	"TAM_SWITCH_TABLE|global switch-id=5", "TAM_SWITCH_TABLE|global enterprise-id=6", "TAM_SWITCH_TABLE|global switch-id=x",
+	"TAM_SWITCH_TABLE|x switch-id=5", "-TAM_SWITCH_TABLE|global", "-TAM_SWITCH_TABLE|x",
+}
+
+// Any sequence of valid and invalid rows, with restarts between, leads to what
+// the last version of each row gives when all are applied once.
+func TestConvergence(t *testing.T) {
+	cases := []struct {
+		name   string
+		lines  []string
+		always []string
+	}{
+		// The ids in use may depend on the past while a feature is active.
+		{"features", slices.Concat(lines, featureLines), []string{metadata}},
+		{"switch", slices.Concat(lines, switchLines), nil},
+	}
+	for _, c := range cases {
+		for seed := range uint64(200) {
+			t.Run(fmt.Sprintf("%s seed %d", c.name, seed), func(t *testing.T) {
+				t.Parallel()
+				forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), newBench, c.lines, 60, applTables, stateTables, c.always...)
+			})
+		}
+	}
+}
+
+// Nothing is written at a restart, or when a row is written as it was.
+func TestNothingToDo(t *testing.T) {
+	rows := []string{metadata, port0, rule1, group1, session1, active, capable, "TAM_COLLECTORS_TABLE|c ipaddress=10.0.0.1 port=1"}
+	b := newBench(t, swsstest.Start(t))
+	b.Do(rows...)
+	b.Appl(applTables...)
+	for _, again := range [][]string{{"restart"}, rows[:len(rows)-2]} {
+		b.Do(again...)
+		if n := b.Pending(schema.AppACLRule, schema.AppACLTable, schema.AppTAMTailStamp, schema.AppTAMFeature); n != 0 {
+			t.Errorf("%v: %d rows forwarded again", again, n)
+		}
+	}
+}
