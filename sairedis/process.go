@@ -111,7 +111,10 @@ func (s *Server) create(ctx context.Context, res *result, k sai.Key, pairs []sws
 	if s.view != nil {
 		return s.view.create(ctx, res, k, attrs, pairs)
 	}
-	if k.Entry == nil && s.ids.known(k.OID) {
+	if isSwitch(k) && s.ids.known(SwitchVID) {
+		return fmt.Errorf("create %s: the switch exists already: %w", k, sai.StatusFailure)
+	}
+	if k.Entry == nil && k.OID != sai.NullOID && s.ids.known(k.OID) {
 		return fmt.Errorf("create %s: %w", k, sai.StatusItemAlreadyExists)
 	}
 	real, err := s.ids.toRealAttrs(attrs)
@@ -286,4 +289,3 @@ func (s *Server) formatGot(ctx context.Context, res *result, a sai.Attr, status 
 	}
 	return sai.FormatValue(a.ID, v)
 }
-

@@ -90,6 +90,7 @@ func (s *Server) serve(ctx context.Context) error {
 	flexDB := s.redis.DB(swss.FlexCounterDB)
 	conn := s.asic.Client().Subscribe(ctx, requestChan, restartQuery, flexChannel(flexDB, flexTable), flexChannel(flexDB, flexGroup))
 	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := conn.Receive(ctx); err != nil {
 		return err
 	}

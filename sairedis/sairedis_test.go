@@ -1,0 +1,125 @@
+package sairedis
+
+import (
+	"context"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// A rig is a client and a server with a Fake behind it, over one Redis.
+type rig struct {
+	*testing.T
+	redis  *swss.Redis
+	server *Server
+	client *Client
+	fake   *saitest.Fake
+	stop   func()
+}
+
+// redises are the servers that tests run on.
+func redises(t *testing.T, f func(t *testing.T, r *swss.Redis)) {
+	t.Run("embedded", func(t *testing.T) { f(t, swsstest.Start(t)) })
+	t.Run("real", func(t *testing.T) { f(t, swsstest.StartServer(t).Open()) })
+}
+
+func newRig(t *testing.T, r *swss.Redis, fake *saitest.Fake, opts ServerOptions) *rig {
+	t.Helper()
+	g := &rig{T: t, redis: r, fake: fake}
+	g.restartServer(opts)
+	g.restartClient()
+	t.Cleanup(func() { g.stop() })
+	return g
+}
+
+// restartServer ends the server, if there is one, and starts one in front of
+// g.fake.
+func (g *rig) restartServer(opts ServerOptions) {
+	if g.stop != nil {
+		g.stop()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	g.server = NewServer(g.redis, g.fake, opts)
+	done := make(chan struct{})
+	go func(s *Server) {
+		defer close(done)
+		if err := s.Serve(ctx); err != nil && err != ErrShutdown {
+			g.Errorf("Serve: %v", err)
+		}
+	}(g.server)
+	g.stop = func() {
+		cancel()
+		<-done
+	}
+}
+
+func (g *rig) restartClient() {
+	g.Helper()
+	c, err := NewClient(context.Background(), g.redis, ClientOptions{})
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.client = c
+}
+
+// attrs makes a list of attributes from ids and values in turn.
+func attrs(pairs ...any) []sai.Attr {
+	var l []sai.Attr
+	for i := 0; i < len(pairs); i += 2 {
+		l = append(l, sai.Attr{ID: pairs[i].(sai.AttrID), Value: pairs[i+1].(sai.Value)})
+	}
+	return l
+}
+
+func (g *rig) must(what string, err error) {
+	g.Helper()
+	if err != nil {
+		g.Fatalf("%s: %v", what, err)
+	}
+}
+
+func (g *rig) create(t sai.ObjectType, a []sai.Attr) sai.OID {
+	g.Helper()
+	o, err := g.client.Create(context.Background(), t, a)
+	g.must("create "+t.String(), err)
+	return o
+}
+
+func (g *rig) createSwitch() {
+	g.Helper()
+	g.create(sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true),
+		sai.SwitchAttrPortStateChangeNotify, sai.Pointer(1),
+		sai.SwitchAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 0, 1}))
+}
+
+func (g *rig) get(k sai.Key, id sai.AttrID) sai.Value {
+	g.Helper()
+	got, err := g.client.Get(context.Background(), k, []sai.Attr{sai.Want(id, 256)})
+	g.must("get "+id.String(), err)
+	return got[0].Value
+}
+
+func (g *rig) ports() sai.OIDs {
+	g.Helper()
+	return g.get(sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.SwitchAttrPortList).(sai.OIDs)
+}
+
+// A client, a server and the database between them are a backend like any
+// other.
+func TestContract(t *testing.T) {
+	redises(t, func(t *testing.T, r *swss.Redis) {
+		stop := func() {}
+		saitest.Contract(t, func() sai.API {
+			stop()
+			if err := r.DB(swss.ASICDB).Client().FlushAll(context.Background()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			g := newRig(t, r, saitest.NewFake(), ServerOptions{})
+			stop = g.stop
+			return g.client
+		})
+	})
+}
