@@ -160,6 +160,20 @@ func (r *rig) bridgePort(on sai.OID) sai.OID {
 		sai.BridgePortAttrPortID, on, sai.BridgePortAttrAdminState, sai.Bool(true))
 }
 
+// bp returns the bridge port that a port has from the beginning.
+func (r *rig) bp(id saisim.PortID) sai.OID {
+	r.Helper()
+	p := r.oid(id)
+	bridge := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrDefault1qBridgeID).(sai.OID)
+	for _, bp := range r.get(sai.ObjectTypeBridge, bridge, sai.BridgeAttrPortList).(sai.OIDs) {
+		if r.get(sai.ObjectTypeBridgePort, bp, sai.BridgePortAttrPortID) == p {
+			return bp
+		}
+	}
+	r.Fatalf("port %d has no bridge port", id)
+	return 0
+}
+
 func (r *rig) vlan(id int) sai.OID {
 	r.Helper()
 	return r.create(sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.Uint(id))
