@@ -51,7 +51,7 @@ func ParseConfigDB(text []byte) (ConfigDB, error) {
 	}
 	c := ConfigDB{}
 	var errs []error
-	for _, table := range sortedKeys(tables) {
+	for _, table := range SortedKeys(tables) {
 		if err := checkName("table", table); err != nil {
 			errs = append(errs, err)
 			continue
@@ -62,7 +62,7 @@ func ParseConfigDB(text []byte) (ConfigDB, error) {
 			continue
 		}
 		c[table] = map[string]swss.FieldValues{}
-		for _, key := range sortedKeys(rows) {
+		for _, key := range SortedKeys(rows) {
 			row, err := parseRow(table, key, rows[key])
 			if err != nil {
 				errs = append(errs, err)
@@ -95,7 +95,7 @@ func parseRow(table, key string, fields map[string]any) (swss.FieldValues, error
 		return row, fmt.Errorf("table %q: a row has an empty key", table)
 	}
 	var errs []error
-	for _, name := range sortedKeys(fields) {
+	for _, name := range SortedKeys(fields) {
 		field, value, err := parseField(name, fields[name])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s|%s: field %q: %w", table, key, name, err))
@@ -139,7 +139,7 @@ func scalar(v any) (string, error) {
 // Load writes the rows into CONFIG_DB. Rows that are there already and not in
 // c stay as they are.
 func (c ConfigDB) Load(ctx context.Context, r *swss.Redis) error {
-	for _, table := range sortedKeys(c) {
+	for _, table := range SortedKeys(c) {
 		if err := swss.NewTable(r.DB(swss.ConfigDB), table).SetMany(ctx, c[table]); err != nil {
 			return fmt.Errorf("load %s: %w", table, err)
 		}
@@ -184,7 +184,8 @@ func fileRow(row map[string]string) map[string]any {
 	return m
 }
 
-func sortedKeys[M ~map[string]V, V any](m M) []string {
+// SortedKeys returns the keys of a map in order.
+func SortedKeys[M ~map[string]V, V any](m M) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

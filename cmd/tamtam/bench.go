@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/device"
+)
+
+// A benchReport is what bench --format json prints.
+type benchReport struct {
+	Bench   string          `json:"bench"`
+	Machine benchMachine    `json:"machine"`
+	Results []device.Result `json:"results"`
+}
+
+type benchMachine struct {
+	CPU   string `json:"cpu"`
+	Cores int    `json:"cores"`
+	Go    string `json:"go"`
+	OS    string `json:"os"`
+}
+
+func newBench() *cobra.Command {
+	var format string
+	var groups, changes int
+	c := &cobra.Command{
+		Use:   "bench [config]",
+		Short: "Measure this build on this machine",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "text" && format != "json" {
+				return usagef("--format %q: want text or json", format)
+			}
+			if groups < 1 || groups > 30000 || changes < 1 || changes > 30000 {
+				return usagef("--groups and --changes: want 1 to 30000 each")
+			}
+			if len(args) == 1 && args[0] != "config" {
+				return usagef("bench %q: want config", args[0])
+			}
+			results, err := device.BenchConfig(cmd.Context(), groups, changes)
+			if err != nil {
+				return err
+			}
+			report := benchReport{Bench: "config", Machine: machine(), Results: results}
+			if format == "json" {
+				e := json.NewEncoder(cmd.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(report)
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', 0)
+			fmt.Fprintf(w, "%s, %d cores, %s\n", report.Machine.CPU, report.Machine.Cores, report.Machine.Go)
+			for _, r := range results {
+				fmt.Fprintf(w, "%s\t%.3f %s\n", r.Name, r.Value, r.Unit)
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "text or json")
+	c.Flags().IntVar(&groups, "groups", 10000, "flow groups with a session each, written at once")
+	c.Flags().IntVar(&changes, "changes", 1000, "changes made one by one")
+	return c
+}
+
+func machine() benchMachine {
+	m := benchMachine{CPU: "unknown CPU", Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH}
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return m
+	}
+	defer f.Close()
+	for sc := bufio.NewScanner(f); sc.Scan(); {
+		if k, v, ok := strings.Cut(sc.Text(), ":"); ok && strings.TrimSpace(k) == "model name" {
+			m.CPU = strings.TrimSpace(v)
+			break
+		}
+	}
+	return m
+}

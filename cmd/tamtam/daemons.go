@@ -1,0 +1,201 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/device"
+	"tamtam/mgmt"
+	"tamtam/swss"
+)
+
+// A northbound holds the flags of the gNMI server, which up and mgmtd share.
+type northbound struct {
+	gnmi, rest, data, cert, key, clientCA, users, socket string
+	insecure                                             bool
+}
+
+func (n *northbound) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&n.gnmi, "gnmi", ":8080", "address of the gNMI server")
+	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (not served by this version)")
+	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
+	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
+	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
+	f.StringVar(&n.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
+	f.StringVar(&n.users, "users", "", "file of NAME:PASSWORD:ROLE lines, ROLE read-only or admin: clients must log in")
+	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI without TLS")
+}
+
+func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
+	if n.rest != "" {
+		return mgmt.Config{}, usagef("--rest %s: RESTCONF is not served by this version; gNMI is, at %s", n.rest, n.gnmi)
+	}
+	cfg := mgmt.Config{
+		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA,
+		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd),
+	}
+	if n.users != "" {
+		f, err := os.Open(n.users)
+		if err != nil {
+			return cfg, err
+		}
+		defer f.Close()
+		if cfg.Users, err = mgmt.ReadUsers(f); err != nil {
+			return cfg, fmt.Errorf("%s: %w", n.users, err)
+		}
+	}
+	return cfg, nil
+}
+
+func newUp() *cobra.Command {
+	var n northbound
+	var config, redis, profile string
+	var ports []string
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Run a whole switch in one process",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg := device.UpConfig{Common: device.Common{Log: logger(cmd)}, Redis: redis}
+			var err error
+			if cfg.Profile, err = parseProfile(profile); err != nil {
+				return err
+			}
+			if cfg.Wires, err = parseWires(ports); err != nil {
+				return err
+			}
+			if cfg.Mgmt, err = n.config(cmd); err != nil {
+				return err
+			}
+			if config != "" {
+				if cfg.Config, err = device.ReadConfigDB(config); err != nil {
+					return err
+				}
+			}
+			cfg.Ready = func(redis, gnmi string) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s; `tamtam cli` is its shell\n", redis, gnmi)
+			}
+			return device.Up(cmd.Context(), cfg)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&config, "config", "", "configuration to load first, a config_db.json")
+	f.StringVar(&redis, "redis", "embedded", "embedded, HOST:PORT or unix:PATH")
+	f.StringVar(&profile, "profile", "default", "chip profile: "+strings.Join(device.Profiles(), ", "))
+	f.StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
+	n.flags(c)
+	return c
+}
+
+func parseWires(ports []string) (map[string]string, error) {
+	wires := map[string]string{}
+	for _, s := range ports {
+		port, ifname, ok := strings.Cut(s, "=")
+		if !ok || port == "" || ifname == "" {
+			return nil, usagef("--port %q: want PORT=INTERFACE, as in Ethernet0=eth1", s)
+		}
+		if old, twice := wires[port]; twice {
+			return nil, usagef("--port %q: %s is wired to %s already", s, port, old)
+		}
+		wires[port] = ifname
+	}
+	return wires, nil
+}
+
+func newRun() *cobra.Command {
+	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd", Short: "Run one daemon alone, on an external Redis",
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("which daemon? tammgrd, orchagent, syncd or mgmtd")
+		}}
+	c.AddCommand(
+		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", func(cmd *cobra.Command, r *swss.Redis, common device.Common) error {
+			return device.RunManagers(cmd.Context(), r, common)
+		}),
+		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", func(cmd *cobra.Command, r *swss.Redis, common device.Common) error {
+			return device.RunOrchagent(cmd.Context(), r, common)
+		}),
+		newRunSyncd(), newRunMgmtd())
+	return c
+}
+
+func newRunSyncd() *cobra.Command {
+	var profile string
+	var ports []string
+	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", func(cmd *cobra.Command, r *swss.Redis, common device.Common) error {
+		p, err := parseProfile(profile)
+		if err != nil {
+			return err
+		}
+		wires, err := parseWires(ports)
+		if err != nil {
+			return err
+		}
+		return device.RunSyncd(cmd.Context(), r, p, wires, common)
+	})
+	c.Flags().StringVar(&profile, "profile", "default", "chip profile: "+strings.Join(device.Profiles(), ", "))
+	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
+	return c
+}
+
+func newRunMgmtd() *cobra.Command {
+	var n northbound
+	c := newDaemon("mgmtd", "The northbound: gNMI", func(cmd *cobra.Command, r *swss.Redis, _ device.Common) error {
+		cfg, err := n.config(cmd)
+		if err != nil {
+			return err
+		}
+		cfg.Redis = r
+		return device.RunMgmt(cmd.Context(), cfg)
+	})
+	n.flags(c)
+	return c
+}
+
+// newDaemon makes the command of one daemon: it opens Redis, waiting for it to
+// come up, and runs until it is told to end.
+func newDaemon(name, short string, run func(*cobra.Command, *swss.Redis, device.Common) error) *cobra.Command {
+	var redis, database, rec string
+	c := &cobra.Command{
+		Use:   name,
+		Short: short,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if redis == "embedded" {
+				return usagef("--redis embedded: a daemon alone needs a Redis that the others reach, HOST:PORT or unix:PATH")
+			}
+			common := device.Common{Log: logger(cmd)}
+			if rec != "" {
+				f, err := os.OpenFile(rec, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				common.Rec = f
+			}
+			r, err := openRedis(cmd, redis, database)
+			if err != nil {
+				return err
+			}
+			return errors.Join(run(cmd, r, common), r.Close())
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
+	f.StringVar(&database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+	f.StringVar(&rec, "record", "", "append every task and SAI call to this file, as SONiC's swss.rec and sairedis.rec")
+	return c
+}
+
+func openRedis(cmd *cobra.Command, addr, database string) (*swss.Redis, error) {
+	cfg, err := swss.DefaultConfig(addr)
+	if database != "" {
+		cfg, err = swss.LoadConfig(database)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return device.WaitRedis(cmd.Context(), cfg, logger(cmd))
+}

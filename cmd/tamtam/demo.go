@@ -1,0 +1,113 @@
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/collector"
+	"tamtam/device"
+	"tamtam/saisim"
+	"tamtam/schema"
+)
+
+// The demo's switch, and what two hosts really sent each other across a cable
+// (scripts/record-demo.sh).
+var (
+	//go:embed demo/config_db.json
+	demoConfig []byte
+	//go:embed demo/client.pcap
+	demoClient []byte
+	//go:embed demo/server.pcap
+	demoServer []byte
+)
+
+func newDemo() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "A switch, real traffic, every feature, and what they saw",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if out == "" {
+				dir, err := os.MkdirTemp("", "tamtam-demo-")
+				if err != nil {
+					return err
+				}
+				out = dir
+			}
+			return demo(cmd, out)
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "directory for the captures (default: a new temporary one)")
+	return c
+}
+
+func demo(cmd *cobra.Command, out string) error {
+	w := cmd.OutOrStdout()
+	client, server := filepath.Join(out, "client.pcap"), filepath.Join(out, "server.pcap")
+	if err := errors.Join(os.MkdirAll(out, 0o755), os.WriteFile(client, demoClient, 0o644), os.WriteFile(server, demoServer, 0o644)); err != nil {
+		return err
+	}
+	leaf, err := device.ParseConfigDB(demoConfig)
+	if err != nil {
+		return err
+	}
+	spine, err := device.ParseConfigDB([]byte(strings.ReplaceAll(string(demoConfig), "02:00:00:00:07:e4", "02:00:00:00:07:e5")))
+	if err != nil {
+		return err
+	}
+	spine[schema.CfgDeviceMetadata]["localhost"]["hostname"] = "spine1"
+
+	fmt.Fprintf(w, "Two hosts talk through two switches: client -> leaf1 -> spine1 -> server.\n\n")
+	writeConfig(w, leaf)
+	hops := []struct {
+		name   string
+		config device.ConfigDB
+		in     []device.Input
+	}{
+		{"leaf1", leaf, []device.Input{{Port: "Ethernet0", Path: client}, {Port: "Ethernet4", Path: server}}},
+		{"spine1", spine, []device.Input{{Port: "Ethernet0", Path: filepath.Join(out, "leaf1", "Ethernet4.pcap")}}},
+	}
+	for _, hop := range hops {
+		dir := filepath.Join(out, hop.name)
+		r := device.Replay{Inputs: hop.in, Out: dir}
+		r.Config, r.Profile, r.Log = hop.config, saisim.DefaultProfile(), logger(cmd)
+		report, err := r.Run(cmd.Context())
+		if err != nil {
+			return fmt.Errorf("%s: %w", hop.name, err)
+		}
+		fmt.Fprintf(w, "\n== What %s did (switch id %s)\n\n", hop.name, report.SwitchID)
+		if err := writeReport(w, report); err != nil {
+			return err
+		}
+	}
+	last := filepath.Join(out, "spine1", "Ethernet4.pcap")
+	fmt.Fprintf(w, "\n== Latency per flow and hop, decoded from the stamps that reached the server\n\n")
+	if err := collector.DecodeTailStamp(w, last, collector.DecodeOptions{}); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nThe stamped frames are in %s; look at them with\n  go run ./cmd/tamtam decode tailstamp --packets %s\n", last, last)
+	return nil
+}
+
+// writeConfig shows the part of the configuration that the demo is about, as
+// CONFIG_DB has it.
+func writeConfig(w io.Writer, c device.ConfigDB) {
+	fmt.Fprintln(w, "== What is configured (the same on both, in CONFIG_DB)")
+	fmt.Fprintln(w)
+	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp} {
+		for _, key := range device.SortedKeys(c[table]) {
+			fmt.Fprintf(w, "%s|%s", table, key)
+			for _, f := range device.SortedKeys(c[table][key]) {
+				fmt.Fprintf(w, "  %s=%s", f, c[table][key][f])
+			}
+			fmt.Fprintln(w)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Command tamtam is the switch and its tools: every daemon and every tool is a
+// subcommand. It reads flags and calls the package that does the work; there is
+// nothing else in it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes: 0 done, 1 failed, 2 usage.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// A usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		fmt.Fprintf(errOut, "tamtam: %v\n", err)
+		return exitUsage
+	default:
+		fmt.Fprintf(errOut, "tamtam: %v\n", err)
+		return exitFailed
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "tamtam",
+		Short:         "A SONiC-style switch with telemetry, on a simulated ASIC",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_ = cmd.Help()
+			return usagef("which command?")
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.PersistentFlags().Bool("verbose", false, "log what the daemons do, to standard error")
+	root.AddCommand(newUp(), newRun(), newCLI(), newSim(), newDecode(), newBench(), newDemo(), newConfig(), newHealth())
+	for _, c := range root.Commands() {
+		wrapArgs(c)
+	}
+	return root
+}
+
+// wrapArgs makes a wrong number of arguments a usage error, at every level.
+func wrapArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		wrapArgs(sub)
+	}
+	check := c.Args
+	if check == nil {
+		check = cobra.NoArgs
+		if c.HasSubCommands() {
+			check = cobra.OnlyValidArgs
+		}
+	}
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
+
+// logger writes to standard error: everything with --verbose, else warnings.
+func logger(cmd *cobra.Command) *slog.Logger {
+	level := slog.LevelWarn
+	if v, _ := cmd.Flags().GetBool("verbose"); v {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/device"
+	"tamtam/saisim"
+)
+
+func newSim() *cobra.Command {
+	var config, out, profile, start, format string
+	var in []string
+	c := &cobra.Command{
+		Use:   "sim --config config_db.json --in Ethernet0=a.pcap [...] --out DIR",
+		Short: "Send captures through a configured switch, in simulated time",
+		Long: `Send captures (pcap or pcapng, Ethernet) through a whole switch in simulated time.
+
+DIR gets EthernetN.pcap for each port with what it sent, at the chip's nanoseconds,
+CPU.pcap with what was punted, and report.json. The time of day starts at the first
+packet of all inputs unless --start says otherwise.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r := device.Replay{Out: out}
+			if config == "" || len(in) == 0 || out == "" {
+				return usagef("--config, --in and --out are needed")
+			}
+			if format != "text" && format != "json" {
+				return usagef("--format %q: want text or json", format)
+			}
+			var err error
+			if r.Inputs, err = parseInputs(in); err != nil {
+				return err
+			}
+			if r.Profile, err = parseProfile(profile); err != nil {
+				return err
+			}
+			if r.Start, err = parseStart(start); err != nil {
+				return err
+			}
+			r.Log = logger(cmd)
+			if r.Config, err = device.ReadConfigDB(config); err != nil {
+				return err
+			}
+			report, err := r.Run(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return printReport(cmd, report, out, format)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&config, "config", "", "the switch's configuration, a config_db.json")
+	f.StringArrayVar(&in, "in", nil, "PORT=FILE: a capture that enters at the port (may be repeated)")
+	f.StringVar(&out, "out", "", "directory for captures and report.json")
+	f.StringVar(&profile, "profile", "default", "chip profile: "+strings.Join(device.Profiles(), ", "))
+	f.StringVar(&start, "start", "", "time of day at the first packet, RFC 3339 (2026-01-02T15:04:05.123456789Z)")
+	f.StringVar(&format, "format", "text", "what to print: text or json")
+	return c
+}
+
+func parseInputs(in []string) ([]device.Input, error) {
+	var inputs []device.Input
+	seen := map[string]bool{}
+	for _, s := range in {
+		port, path, ok := strings.Cut(s, "=")
+		if !ok || port == "" || path == "" {
+			return nil, usagef("--in %q: want PORT=FILE, as in Ethernet0=a.pcap", s)
+		}
+		if seen[port] {
+			return nil, usagef("--in %q: %s has an input already; merge the captures first", s, port)
+		}
+		seen[port] = true
+		inputs = append(inputs, device.Input{Port: port, Path: path})
+	}
+	return inputs, nil
+}
+
+func parseProfile(name string) (saisim.Profile, error) {
+	p, ok := device.Profile(name)
+	if !ok {
+		return p, usagef("--profile %q: want one of %s", name, strings.Join(device.Profiles(), ", "))
+	}
+	return p, nil
+}
+
+func parseStart(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return t, usagef("--start %q: want RFC 3339, as in 2026-01-02T15:04:05.123456789Z", s)
+	}
+	if t.Unix() < 0 {
+		return t, usagef("--start %q: want a time after 1970", s)
+	}
+	return t, nil
+}
+
+func printReport(cmd *cobra.Command, r *device.Report, out, format string) error {
+	for _, p := range r.Problems {
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s: %s: %s\n", p.Object, p.Status, p.Reason)
+	}
+	if format == "json" {
+		text, err := r.JSON()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", text)
+		return err
+	}
+	if err := writeReport(cmd.OutOrStdout(), r); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\ncaptures and report.json are in %s\n", out)
+	return err
+}
+
+// writeReport prints ports and sessions as tables; ports without traffic are
+// left out.
+func writeReport(out io.Writer, r *device.Report) error {
+	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "Port\tReceived\tSent\tDropped")
+	for _, name := range r.PortNames() {
+		p := r.Ports[name]
+		if p.Received+p.Sent == 0 && len(p.Dropped) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", name, p.Received, p.Sent, reasons(p.Dropped))
+	}
+	fmt.Fprintf(w, "CPU\t\t%d\t\n", r.CPU.Sent)
+	if len(r.TailStamping) > 0 {
+		fmt.Fprintln(w, "\nSession\tFlow group\tStatus\tMatched\tStamped\tNot stamped")
+		for _, name := range r.SessionNames() {
+			s := r.TailStamping[name]
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", name, s.FlowGroup, s.Status, s.Matched, s.Stamped, reasons(s.NotStamped))
+		}
+	}
+	return w.Flush()
+}
+
+func reasons(m map[string]uint64) string {
+	var parts []string
+	for _, k := range device.SortedKeys(m) {
+		if m[k] > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", k, m[k]))
+		}
+	}
+	if len(parts) == 0 {
+		return "0"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/cli"
+	"tamtam/collector"
+	"tamtam/device"
+)
+
+func newCLI() *cobra.Command {
+	var conf cli.Config
+	var data, file string
+	var lines []string
+	c := &cobra.Command{
+		Use:   "cli",
+		Short: "The shell: SONiC's commands, spoken over gNMI",
+		Long: `The shell: SONiC's commands, spoken over gNMI.
+
+Without --target it talks to the switch on this machine through its socket in the
+data directory, or at localhost:8080 if there is none.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conf.In, conf.Out, conf.Err = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			conf.Version = version()
+			if conf.Target == "" {
+				conf.Target = "localhost:8080"
+				if socket := device.SocketPath(data); isSocket(socket) {
+					conf.Target = "unix:" + socket
+				}
+			}
+			if ca := filepath.Join(data, "ca.pem"); conf.CAFile == "" && !conf.Insecure && !conf.SkipVerify && !isUnix(conf.Target) && exists(ca) {
+				conf.CAFile = ca
+			}
+			if dir, err := os.UserHomeDir(); err == nil {
+				conf.HistoryFile = filepath.Join(dir, ".tamtam_history")
+			}
+			shell, err := cli.New(conf)
+			if err != nil {
+				return err
+			}
+			defer shell.Close()
+			for _, line := range lines {
+				if err := shell.Exec(cmd.Context(), line); err != nil {
+					return err
+				}
+			}
+			switch {
+			case file != "":
+				return shell.ExecFile(cmd.Context(), file)
+			case len(lines) > 0:
+				return nil
+			}
+			return shell.Run(cmd.Context())
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&conf.Target, "target", "", "HOST:PORT of the gNMI server, or unix:PATH")
+	f.StringArrayVarP(&lines, "command", "c", nil, "run a command (may be repeated, in order)")
+	f.StringVarP(&file, "file", "f", "", "run the commands in a file")
+	f.BoolVar(&conf.Insecure, "insecure", false, "no TLS")
+	f.BoolVar(&conf.SkipVerify, "skip-verify", false, "TLS, but believe any server")
+	f.StringVar(&conf.CAFile, "tls-ca", "", "CA of the server's certificate, PEM (default: the generated one)")
+	f.StringVar(&conf.CertFile, "tls-cert", "", "client certificate, PEM")
+	f.StringVar(&conf.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
+	f.StringVarP(&conf.User, "user", "u", "", "user name")
+	f.StringVarP(&conf.Password, "password", "p", "", "password")
+	f.StringVar(&data, "data", device.DataDir(), "data directory of the switch on this machine")
+	return c
+}
+
+func isUnix(target string) bool { return len(target) > 5 && target[:5] == "unix:" }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func isSocket(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode()&os.ModeSocket != 0
+}
+
+func newDecode() *cobra.Command {
+	c := &cobra.Command{Use: "decode tailstamp", Short: "Read measurements back out of captures",
+		RunE: func(*cobra.Command, []string) error { return usagef("decode what? tailstamp FILE.pcap") }}
+	var format string
+	var packets bool
+	ts := &cobra.Command{
+		Use:   "tailstamp FILE.pcap",
+		Short: "Latency per flow and hop, from tail-stamp records",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "text" && format != "json" {
+				return usagef("--format %q: want text or json", format)
+			}
+			return collector.DecodeTailStamp(cmd.OutOrStdout(), args[0], collector.DecodeOptions{JSON: format == "json", Packets: packets})
+		},
+	}
+	ts.Flags().StringVar(&format, "format", "text", "text or json")
+	ts.Flags().BoolVar(&packets, "packets", false, "print every stamped packet too")
+	c.AddCommand(ts)
+	return c
+}
+
+func newConfig() *cobra.Command {
+	c := &cobra.Command{Use: "config load|save", Short: "Move configuration between CONFIG_DB and a config_db.json",
+		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
+	var redis, database string
+	load := &cobra.Command{
+		Use: "load FILE", Short: "Write the file's rows into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			rows, err := device.ReadConfigDB(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := openRedis(cmd, redis, database)
+			if err != nil {
+				return err
+			}
+			return errors.Join(rows.Load(cmd.Context(), r), r.Close())
+		},
+	}
+	save := &cobra.Command{
+		Use: "save [FILE]", Short: "Print CONFIG_DB, or write it to the file", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := openRedis(cmd, redis, database)
+			if err != nil {
+				return err
+			}
+			text, err := device.SaveConfigDB(cmd.Context(), r)
+			if err := errors.Join(err, r.Close()); err != nil {
+				return err
+			}
+			text = append(text, '\n')
+			if len(args) == 1 {
+				return os.WriteFile(args[0], text, 0o644)
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		},
+	}
+	for _, sub := range []*cobra.Command{load, save} {
+		sub.Flags().StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
+		sub.Flags().StringVar(&database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+		c.AddCommand(sub)
+	}
+	return c
+}
+
+func newHealth() *cobra.Command {
+	var redis, gnmi string
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "health tammgrd|orchagent|syncd|mgmtd",
+		Short: "Exit 0 if the daemon does its work, for container health checks",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			state, err := device.Health(cmd.Context(), args[0], redis, gnmi, timeout)
+			if errors.Is(err, device.ErrNoSuchDaemon) {
+				return usageError{err}
+			}
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), fmt.Sprintln(state))
+			return err
+		},
+	}
+	c.Flags().StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
+	c.Flags().StringVar(&gnmi, "gnmi", "127.0.0.1:8080", "address of mgmtd")
+	c.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long to wait for an answer")
+	return c
+}

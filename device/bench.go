@@ -1,0 +1,212 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A Result is one figure of a benchmark.
+type Result struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+// BenchConfig measures how long configuration takes, through every daemon, on
+// an embedded Redis and, if the program redis-server is there, on a real one:
+// groups flow groups with a session each written at once, from the first write
+// in CONFIG_DB to the last rule in the ASIC; then changes one by one, each from
+// its HSET in CONFIG_DB to its rule in the ASIC.
+func BenchConfig(ctx context.Context, groups, changes int) ([]Result, error) {
+	results, err := benchConfigOn(ctx, "embedded", "embedded", groups, changes)
+	if err != nil {
+		return nil, err
+	}
+	addr, stop, err := startRedisServer(ctx)
+	if errors.Is(err, exec.ErrNotFound) {
+		return results, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	more, err := benchConfigOn(ctx, "redis-server", addr, groups, changes)
+	return append(results, more...), err
+}
+
+// startRedisServer starts a redis-server of our own on a socket in a temporary
+// directory.
+func startRedisServer(ctx context.Context) (addr string, stop func(), err error) {
+	program, err := exec.LookPath("redis-server")
+	if err != nil {
+		return "", nil, err
+	}
+	dir, err := os.MkdirTemp("", "tamtam-bench")
+	if err != nil {
+		return "", nil, err
+	}
+	socket := filepath.Join(dir, "redis.sock")
+	cmd := exec.CommandContext(ctx, program, "--port", "0", "--unixsocket", socket, "--databases", "32",
+		"--save", "", "--appendonly", "no", "--dir", dir, "--notify-keyspace-events", "AKE")
+	if err := cmd.Start(); err != nil {
+		os.RemoveAll(dir)
+		return "", nil, err
+	}
+	return "unix:" + socket, func() {
+		cmd.Process.Kill()
+		_ = cmd.Wait()
+		os.RemoveAll(dir)
+	}, nil
+}
+
+// A ruleWatch stands between syncd and the chip and counts the ACL entries.
+type ruleWatch struct {
+	sai.API
+	entries chan int // how many were created at once
+}
+
+func (w *ruleWatch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	oid, err := w.API.Create(ctx, t, attrs)
+	if err == nil && t == sai.ObjectTypeACLEntry {
+		w.entries <- 1
+	}
+	return oid, err
+}
+
+func (w *ruleWatch) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
+	oids, errs := w.API.BulkCreate(ctx, t, objs)
+	n := 0
+	for _, err := range errs {
+		if err == nil {
+			n++
+		}
+	}
+	if t == sai.ObjectTypeACLEntry && n > 0 {
+		w.entries <- n
+	}
+	return oids, errs
+}
+
+// wait returns when n more entries are in the ASIC.
+func (w *ruleWatch) wait(ctx context.Context, n int) error {
+	for n > 0 {
+		select {
+		case k := <-w.entries:
+			n -= k
+		case <-ctx.Done():
+			return fmt.Errorf("%d rules are missing in the ASIC: %w", n, ctx.Err())
+		}
+	}
+	return nil
+}
+
+func benchConfigOn(ctx context.Context, name, addr string, groups, changes int) ([]Result, error) {
+	cfg, err := swss.DefaultConfig(addr)
+	r, err2 := swss.Open(ctx, addr)
+	if addr != "embedded" {
+		if err != nil {
+			return nil, err
+		}
+		r, err2 = WaitRedis(ctx, cfg, logOf(Common{}))
+	}
+	if err2 != nil {
+		return nil, err2
+	}
+	defer r.Close()
+	watch := &ruleWatch{entries: make(chan int, groups+changes)}
+	common := Common{Backend: func(chip sai.API) sai.API { watch.API = chip; return watch }}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	runCtx, stop := context.WithCancel(ctx)
+	g, runCtx := errgroup.WithContext(runCtx)
+	profile := saisim.DefaultProfile()
+	g.Go(func() error { return RunSyncd(runCtx, r, profile, nil, common) })
+	g.Go(func() error { return RunManagers(runCtx, r, common) })
+	g.Go(func() error { return RunOrchagent(runCtx, r, common) })
+	results, err := benchConfigRun(runCtx, r, watch, name, groups, changes)
+	stop()
+	return results, errors.Join(err, g.Wait())
+}
+
+func benchConfigRun(ctx context.Context, r *swss.Redis, watch *ruleWatch, name string, groups, changes int) ([]Result, error) {
+	base := ConfigDB{
+		schema.CfgDeviceMetadata: {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
+		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},
+		schema.CfgTAMFeature:     {schema.FeatureTailStamping: {"status": "ACTIVE"}},
+	}
+	sessions, rules := benchGroups("F", 0, groups)
+	single, singleRules := benchGroups("S", groups, changes)
+	// The first rule warms everything up and shows that all daemons run.
+	first, firstRule := benchGroups("W", groups+changes, 1)
+	for _, c := range []ConfigDB{base, first, firstRule} {
+		if err := c.Load(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	if err := watch.wait(ctx, 1); err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	for _, c := range []ConfigDB{sessions, rules} {
+		if err := c.Load(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	if err := watch.wait(ctx, groups); err != nil {
+		return nil, err
+	}
+	bulk := time.Since(start)
+
+	if err := single.Load(ctx, r); err != nil {
+		return nil, err
+	}
+	table := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgACLRule)
+	took := make([]time.Duration, 0, changes)
+	for _, key := range SortedKeys(singleRules[schema.CfgACLRule]) {
+		start := time.Now()
+		if err := table.Set(ctx, key, singleRules[schema.CfgACLRule][key]); err != nil {
+			return nil, err
+		}
+		if err := watch.wait(ctx, 1); err != nil {
+			return nil, err
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	return []Result{
+		{fmt.Sprintf("%s: %d flow groups with sessions", name, groups), bulk.Seconds(), "s"},
+		{fmt.Sprintf("%s: one change, p50", name), ms(took[len(took)/2]), "ms"},
+		{fmt.Sprintf("%s: one change, p99", name), ms(took[len(took)*99/100]), "ms"},
+	}, nil
+}
+
+// benchGroups makes n flow groups with a session each, and their rules. Their
+// numbers start at from.
+func benchGroups(prefix string, from, n int) (sessions, rules ConfigDB) {
+	sessions = ConfigDB{schema.CfgTAMFlowGroup: {}, schema.CfgTAMTailStamp: {}}
+	rules = ConfigDB{schema.CfgACLRule: {}}
+	for i := from; i < from+n; i++ {
+		name := fmt.Sprintf("%s%05d", prefix, i)
+		sessions[schema.CfgTAMFlowGroup][name] = swss.FieldValues{"id": fmt.Sprint(i + 1), "table-name": schema.TAMTable}
+		sessions[schema.CfgTAMTailStamp][name] = swss.FieldValues{"flowgroup": name}
+		rules[schema.CfgACLRule][schema.TAMTable+"|"+name] = swss.FieldValues{
+			"PRIORITY": "100", "SRC_IP": fmt.Sprintf("10.%d.%d.0/24", i>>8&0xff, i&0xff),
+			"IP_PROTOCOL": "6", "L4_DST_PORT": fmt.Sprint(1024 + i%60000),
+		}
+	}
+	return sessions, rules
+}

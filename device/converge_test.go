@@ -1,0 +1,164 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"tamtam/sairedis"
+	"tamtam/saisim"
+	"tamtam/swss"
+)
+
+// A randomConfig writes random rows, right ones and wrong ones, over few names,
+// so that they refer to each other, exclude each other, and go while in use.
+type randomConfig struct{ *rand.Rand }
+
+func (r randomConfig) pick(of ...string) string { return of[r.IntN(len(of))] }
+
+// row returns a random row of a random table: its key in CONFIG_DB and its
+// fields.
+func (r randomConfig) row() (string, swss.FieldValues) {
+	port := r.pick("Ethernet0", "Ethernet1", "Ethernet2", "Ethernet3", "etp1", "Ethernet77")
+	lag := r.pick("PortChannel1", "PortChannel2", "PortChannel", "PortChannel1")
+	vlan := r.pick("Vlan10", "Vlan20", "Vlan5000")
+	group := r.pick("F1", "F2", "F3", "F|4")
+	switch r.IntN(13) {
+	case 0:
+		n := r.IntN(4)
+		return fmt.Sprintf("PORT|Ethernet%d", n), swss.FieldValues{
+			"lanes": r.pick(fmt.Sprint(n), fmt.Sprint(n), fmt.Sprint(n), "0", "0,1", "x", "900"), "speed": r.pick("10000", "10000", "7"),
+			"alias": r.pick(fmt.Sprintf("etp%d", n+1), "etp1"), "mtu": r.pick("9100", "1500", "70000"), "admin_status": r.pick("up", "down", "sideways"),
+		}
+	case 1:
+		return "PORTCHANNEL|" + lag, swss.FieldValues{"admin_status": r.pick("up", "down"), "mtu": r.pick("9100", "0")}
+	case 2:
+		return "PORTCHANNEL_MEMBER|" + lag + "|" + port, swss.FieldValues{"NULL": "NULL"}
+	case 3:
+		return "VLAN|" + vlan, swss.FieldValues{"vlanid": r.pick("10", "20", "9999")}
+	case 4:
+		return "VLAN_MEMBER|" + vlan + "|" + r.pick(port, lag), swss.FieldValues{"tagging_mode": r.pick("tagged", "untagged", "sometimes")}
+	case 5:
+		return "ACL_TABLE|" + r.pick("T1", "T2"), swss.FieldValues{
+			"type": r.pick("L3", "L3", "L3V6", "NONE"), "stage": r.pick("ingress", "egress", "middle"),
+			"ports@": r.pick("Ethernet0", "Ethernet0,Ethernet2", "PortChannel1", "Ethernet77"),
+		}
+	case 6:
+		return "ACL_RULE|" + r.pick("T1", "T2") + "|" + r.pick("R1", "R2", "R3"), swss.FieldValues{
+			"PRIORITY": r.pick("10", "20", "-1"), "SRC_IP": r.pick("10.0.0.0/8", "10.0.0.1", "300.0.0.0"),
+			"L4_DST_PORT_RANGE": r.pick("1-10", "1-10", "20-3"), "PACKET_ACTION": r.pick("FORWARD", "DROP", "DANCE"),
+		}
+	case 7, 8:
+		f := swss.FieldValues{"SRC_IP": r.pick("10.0.0.0/8", "10.1.0.0/16", "10.0.0.1"), "PRIORITY": r.pick("100", "200", "5000")}
+		if r.IntN(2) == 0 {
+			f["IN_PORTS"] = r.pick("Ethernet0", "Ethernet0,Ethernet1", "PortChannel1", "etp1", "Ethernet77")
+		}
+		if r.IntN(3) == 0 {
+			f["L4_SRC_PORT_RANGE"] = r.pick("5-9", "7-7", "9")
+		}
+		return "ACL_RULE|TAM|" + group, f
+	case 9:
+		return "TAM_FLOWGROUP_TABLE|" + group, swss.FieldValues{"id": r.pick("1", "2", "3", "none"), "table-name": r.pick("TAM", "TAM", "T9")}
+	case 10:
+		return "TAM_TAILSTAMPING_TABLE|" + r.pick("S1", "S2", "S3"), swss.FieldValues{"flowgroup": group}
+	case 11:
+		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"), swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
+	default:
+		return "TAM_COLLECTORS_TABLE|" + r.pick("C1", "C2"), swss.FieldValues{"ipaddress": r.pick("192.0.2.9", "2001:db8::9", "nowhere"), "port": r.pick("4739", "0")}
+	}
+}
+
+func testSim(t *testing.T, cfg SimConfig) *Sim {
+	t.Helper()
+	if cfg.Profile.ClockHz == 0 {
+		cfg.Profile = saisim.SmallProfile()
+	}
+	s, err := NewSim(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func settle(t *testing.T, s *Sim) {
+	t.Helper()
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func view(t *testing.T, s *Sim) string {
+	t.Helper()
+	v, err := sairedis.CanonicalView(t.Context(), s.Redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00:07:e4"}}
+
+// Whatever was written in whatever order, and whoever was restarted in between,
+// the ASIC is what the final configuration makes it when applied once.
+func TestConfigurationConverges(t *testing.T) {
+	runs := 40
+	if testing.Short() {
+		runs = 5
+	}
+	for i := range runs {
+		seed := uint64(i + 1)
+		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) { converge(t, seed) })
+	}
+}
+
+func converge(t *testing.T, seed uint64) {
+	ctx := t.Context()
+	rnd := randomConfig{rand.New(rand.NewPCG(seed, 4))}
+	s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}})
+	db := s.Redis.DB(swss.ConfigDB).Client()
+	final := map[string]swss.FieldValues{}
+	for range 120 {
+		key, row := rnd.row()
+		if rnd.IntN(4) == 0 {
+			delete(final, key)
+			db.Del(ctx, key)
+		} else {
+			final[key] = row
+			db.Del(ctx, key)
+			db.HSet(ctx, key, row)
+		}
+		if err := disturb(ctx, rnd, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle(t, s)
+	once := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}})
+	for key, row := range final {
+		once.Redis.DB(swss.ConfigDB).Client().HSet(ctx, key, row)
+	}
+	settle(t, once)
+	if got, want := view(t, s), view(t, once); got != want {
+		t.Errorf("after the sequence the ASIC is\n%s\nbut the final configuration alone makes it\n%s", got, want)
+	}
+}
+
+// disturb sometimes lets the daemons work, and sometimes restarts one.
+func disturb(ctx context.Context, rnd randomConfig, s *Sim) error {
+	switch rnd.IntN(24) {
+	case 0:
+		return s.RestartManagers(ctx)
+	case 1:
+		return s.RestartOrchagent(ctx)
+	case 2:
+		return s.RestartSyncd(ctx)
+	case 3, 4, 5, 6, 7, 8:
+		return s.Settle(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/aclorch"
+	"tamtam/mgmt"
+	"tamtam/orch"
+	"tamtam/portmgr"
+	"tamtam/portsorch"
+	"tamtam/sai"
+	"tamtam/sairedis"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tammgr"
+	"tamtam/tsorch"
+)
+
+// Common is what every daemon takes. The zero value is good.
+type Common struct {
+	Log *slog.Logger
+	// Rec takes swss.rec and sairedis.rec lines: every task and every SAI call.
+	Rec io.Writer
+	// Backend, if set, stands between syncd and the chip: fault injection in
+	// tests, time-keeping in benchmarks.
+	Backend func(sai.API) sai.API
+}
+
+func (c Common) backend(chip sai.API) sai.API {
+	if c.Backend == nil {
+		return chip
+	}
+	return c.Backend(chip)
+}
+
+func (c Common) daemon() orch.Options {
+	return orch.Options{Logger: c.Log, Recorder: c.Rec}
+}
+
+// NewManagers returns the daemon tammgrd: CONFIG_DB to APPL_DB.
+func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
+	d := orch.NewDaemon("tammgrd", r, c.daemon())
+	portmgr.New(d, r)
+	tammgr.New(d, r)
+	return d
+}
+
+// RunManagers runs the daemon tammgrd until ctx ends.
+func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
+	d := NewManagers(r, c)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.Run(ctx) })
+	g.Go(func() error {
+		return beat(ctx, r, "tammgrd", func(ctx context.Context) error { return d.Do(ctx, func() {}) })
+	})
+	return ended(g.Wait())
+}
+
+// An Orchagent is the daemon orchagent: APPL_DB to SAI.
+type Orchagent struct {
+	Daemon *orch.Daemon
+	client *sairedis.Client
+	ts     *tsorch.Orch
+}
+
+// NewOrchagent starts a new view of the ASIC and assembles the orchs. Their
+// order is the order in which rows are handled.
+func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, error) {
+	client, err := sairedis.NewClient(ctx, r, sairedis.ClientOptions{Recorder: c.Rec, Logger: c.Log})
+	if err != nil {
+		return nil, err
+	}
+	if err := client.InitView(ctx); err != nil {
+		return nil, err
+	}
+	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.daemon()), client: client}
+	if err := o.assemble(ctx, r); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
+	mac, err := switchMAC(ctx, r)
+	if err != nil {
+		return err
+	}
+	poll := poller{o.client}
+	ports, err := portsorch.New(ctx, portsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac})
+	if err != nil {
+		return fmt.Errorf("ports: %w", err)
+	}
+	acl, err := aclorch.New(ctx, aclorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch()})
+	if err != nil {
+		return fmt.Errorf("ACLs: %w", err)
+	}
+	o.ts, err = tsorch.New(ctx, tsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: ports.Switch()})
+	if err != nil {
+		return fmt.Errorf("tail-stamping: %w", err)
+	}
+	o.Daemon.Receive(o.client.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
+		notes, err := sairedis.ParseNotification(k)
+		if err != nil {
+			return err
+		}
+		for _, n := range notes {
+			if err := ports.Notify(ctx, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// Start makes the objects of all rows that APPL_DB holds, then has syncd bring
+// the ASIC to this view.
+func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
+	if _, err := o.Daemon.Step(ctx, now); err != nil {
+		return err
+	}
+	return o.client.ApplyView(ctx)
+}
+
+// PollCounters reads the sessions' counters now.
+func (o *Orchagent) PollCounters(ctx context.Context) error { return o.ts.PollCounters(ctx) }
+
+// Close ends the daemon's connection. The ASIC stays as it is.
+func (o *Orchagent) Close() error { return o.Daemon.Close() }
+
+// A poller is the client of sairedis as the orchs want to see it.
+type poller struct{ *sairedis.Client }
+
+func (p poller) SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error {
+	return p.SetCounterGroup(ctx, group, sairedis.CounterGroup{Interval: interval, Mode: sairedis.StatsModeRead, Enabled: &enabled})
+}
+
+// switchMAC returns the switch's own address: that of DEVICE_METADATA, or the
+// first locally administered one.
+func switchMAC(ctx context.Context, r *swss.Redis) (sai.MAC, error) {
+	row, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata).Get(ctx, "localhost")
+	if err != nil {
+		return sai.MAC{}, err
+	}
+	if mac, err := net.ParseMAC(row["mac"]); err == nil && len(mac) == 6 {
+		return sai.MAC(mac), nil
+	}
+	return sai.MAC{2, 0, 0, 0, 0, 1}, nil
+}
+
+// NewSyncd returns the daemon syncd in front of an ASIC.
+func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
+	return sairedis.NewServer(r, asic, sairedis.ServerOptions{TempView: true, Logger: c.Log})
+}
+
+// RunMgmt runs the daemon mgmtd until ctx ends.
+func RunMgmt(ctx context.Context, cfg mgmt.Config) error {
+	s, err := mgmt.NewServer(cfg)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.Serve(ctx) })
+	g.Go(func() error { return beat(ctx, cfg.Redis, "mgmtd", nil) })
+	return ended(g.Wait())
+}

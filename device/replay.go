@@ -1,0 +1,254 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"tamtam/capture"
+	"tamtam/saisim"
+)
+
+// A Replay sends captures through a simulated switch and writes what comes out.
+type Replay struct {
+	SimConfig
+	Inputs []Input
+	Out    string // directory
+}
+
+// An Input is a capture and the port that it enters at.
+type Input struct{ Port, Path string }
+
+// Run does the whole run. The files of Out appear when the run has succeeded,
+// and not before: a damaged capture leaves none behind.
+func (r Replay) Run(ctx context.Context) (*Report, error) {
+	in, err := openInputs(r.Inputs)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	first, err := in.next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if r.Start.IsZero() {
+		r.Start = first.Time
+	}
+	if r.Start.IsZero() {
+		r.Start = time.Unix(0, 0)
+	}
+	r.Start = r.Start.UTC()
+	s, err := NewSim(ctx, r.SimConfig)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if err := s.Settle(ctx); err != nil {
+		return nil, err
+	}
+	return r.replay(ctx, s, in, first, err)
+}
+
+func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Packet, end error) (*Report, error) {
+	ports, err := s.portNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.bind(s.Chip, ports); err != nil {
+		return nil, err
+	}
+	out, err := createOutputs(r.Out, s.Chip, ports)
+	if err != nil {
+		return nil, err
+	}
+	defer out.discard()
+	s.Chip.SetOutput(out.take)
+	origin := first.Time
+	for p := first; end == nil; p, end = in.next() {
+		if err := s.receive(ctx, in.ports[p.Input], p, origin); err != nil {
+			return nil, err
+		}
+		if out.err != nil {
+			return nil, out.err
+		}
+	}
+	if !errors.Is(end, io.EOF) {
+		return nil, end
+	}
+	if err := s.drain(ctx); err != nil {
+		return nil, err
+	}
+	report, err := s.Report(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return report, out.commit(report)
+}
+
+// receive advances to the packet's time and hands it to the ingress MAC.
+func (s *Sim) receive(ctx context.Context, port saisim.PortID, p capture.Packet, origin time.Time) error {
+	at := s.Chip.CycleAt(p.Time.Sub(origin))
+	if at > s.Chip.Now() {
+		if err := s.Advance(ctx, at); err != nil {
+			return err
+		}
+	}
+	return s.Chip.Receive(port, max(at, s.Chip.Now()), saisim.Frame{Data: p.Data, Len: p.Len})
+}
+
+// drain lets the chip send what it holds, then polls all counters.
+func (s *Sim) drain(ctx context.Context) error {
+	for {
+		at, ok := s.Chip.NextEvent()
+		if !ok {
+			return s.Poll(ctx)
+		}
+		if err := s.Advance(ctx, at); err != nil {
+			return err
+		}
+	}
+}
+
+// inputs are the captures, merged in time.
+type inputs struct {
+	list    []Input
+	readers []*capture.Reader
+	merge   *capture.Merge
+	ports   []saisim.PortID
+}
+
+func openInputs(list []Input) (*inputs, error) {
+	in := &inputs{list: list}
+	for _, i := range list {
+		r, err := capture.Open(i.Path)
+		if err != nil {
+			in.close()
+			return nil, err
+		}
+		in.readers = append(in.readers, r)
+	}
+	in.merge = capture.NewMerge(in.readers...)
+	return in, nil
+}
+
+func (in *inputs) next() (capture.Packet, error) { return in.merge.Next() }
+
+func (in *inputs) close() {
+	for _, r := range in.readers {
+		r.Close()
+	}
+}
+
+// bind finds the port of every input.
+func (in *inputs) bind(chip *saisim.Chip, names []string) error {
+	for _, i := range in.list {
+		p, ok := chip.PortByName(i.Port)
+		if !ok {
+			return fmt.Errorf("input %s=%s: the configuration has no port %q; it has %s", i.Port, i.Path, i.Port, portList(names))
+		}
+		in.ports = append(in.ports, p)
+	}
+	return nil
+}
+
+func portList(names []string) string {
+	const show = 8
+	if len(names) == 0 {
+		return "no ports"
+	}
+	if len(names) > show {
+		return fmt.Sprintf("%v and %d more", names[:show], len(names)-show)
+	}
+	return fmt.Sprint(names)
+}
+
+// outputs are the captures of what each port, and the CPU, was sent. They are
+// written under a temporary name until commit.
+type outputs struct {
+	dir     string
+	chip    *saisim.Chip
+	names   []string
+	writers map[saisim.PortID]*capture.Writer
+	err     error // the first that a write gave
+	done    bool
+}
+
+// partial is the suffix of a file that is not complete.
+const partial = ".partial"
+
+func createOutputs(dir string, chip *saisim.Chip, ports []string) (*outputs, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	o := &outputs{dir: dir, chip: chip, writers: map[saisim.PortID]*capture.Writer{}}
+	create := func(name string, id saisim.PortID) error {
+		w, err := capture.Create(filepath.Join(dir, name+".pcap"+partial))
+		if err != nil {
+			return err
+		}
+		o.names = append(o.names, name)
+		o.writers[id] = w
+		return nil
+	}
+	errs := []error{create("CPU", saisim.CPUPort)}
+	for _, name := range ports {
+		id, _ := chip.PortByName(name)
+		errs = append(errs, create(name, id))
+	}
+	return o, errors.Join(errs...)
+}
+
+func (o *outputs) take(out saisim.Out) {
+	w := o.writers[out.Port]
+	if w == nil || o.err != nil {
+		return
+	}
+	o.err = w.Write(o.chip.TimeOfDay(out.At), out.Data, out.Len)
+}
+
+// commit completes the files and adds report.json.
+func (o *outputs) commit(report *Report) error {
+	errs := []error{o.err}
+	for _, w := range o.writers {
+		errs = append(errs, w.Close())
+	}
+	text, err := report.JSON()
+	errs = append(errs, err, os.WriteFile(filepath.Join(o.dir, "report.json"+partial), text, 0o644))
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, f := range append(o.files(), filepath.Join(o.dir, "report.json")) {
+		if err := os.Rename(f+partial, f); err != nil {
+			return err
+		}
+	}
+	o.done = true
+	return nil
+}
+
+func (o *outputs) files() []string {
+	var fs []string
+	for _, n := range o.names {
+		fs = append(fs, filepath.Join(o.dir, n+".pcap"))
+	}
+	slices.Sort(fs)
+	return fs
+}
+
+// discard removes what was not committed.
+func (o *outputs) discard() {
+	if o.done {
+		return
+	}
+	for _, w := range o.writers {
+		w.Close()
+	}
+	for _, f := range append(o.files(), filepath.Join(o.dir, "report.json")) {
+		os.Remove(f + partial)
+	}
+}

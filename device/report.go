@@ -1,0 +1,214 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/saisim"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A Report is what a run measured: report.json.
+type Report struct {
+	Start    time.Time `json:"start"` // time of day at cycle 0
+	End      time.Time `json:"end"`
+	Cycles   uint64    `json:"cycles"`
+	ClockHz  uint64    `json:"clock_hz"`
+	SwitchID string    `json:"switch_id"`
+
+	Ports        map[string]PortReport    `json:"ports"`
+	CPU          CPUReport                `json:"cpu"`
+	TailStamping map[string]SessionReport `json:"tailstamping"`
+	// Problems are the configured objects that are not active, and why.
+	Problems []Problem `json:"problems"`
+}
+
+// A PortReport counts frames; bytes include the FCS. Dropped has the reasons
+// that occurred: those before the egress queue count at the ingress port, the
+// others at the egress port.
+type PortReport struct {
+	Received      uint64            `json:"received"`
+	ReceivedBytes uint64            `json:"received_bytes"`
+	Sent          uint64            `json:"sent"`
+	SentBytes     uint64            `json:"sent_bytes"`
+	Dropped       map[string]uint64 `json:"dropped"`
+}
+
+// A CPUReport counts the frames that were punted.
+type CPUReport struct {
+	Sent uint64 `json:"sent"`
+}
+
+// A SessionReport is what a tail-stamping session did, as COUNTERS_DB has it.
+type SessionReport struct {
+	FlowGroup    string            `json:"flowgroup"`
+	Status       string            `json:"status"`
+	Reason       string            `json:"reason"`
+	Matched      uint64            `json:"matched"`
+	MatchedBytes uint64            `json:"matched_bytes"`
+	Stamped      uint64            `json:"stamped"`
+	NotStamped   map[string]uint64 `json:"not_stamped"`
+}
+
+// A Problem is a configured object that is not active.
+type Problem struct {
+	Object string `json:"object"` // TABLE|key as in CONFIG_DB
+	Status string `json:"status"`
+	Reason string `json:"reason"`
+}
+
+// JSON returns the report as report.json has it.
+func (r *Report) JSON() ([]byte, error) { return json.MarshalIndent(r, "", "  ") }
+
+// PortNames returns the ports in the order of their numbers.
+func (r *Report) PortNames() []string { return byNumber(SortedKeys(r.Ports)) }
+
+// SessionNames returns the sessions in order.
+func (r *Report) SessionNames() []string { return SortedKeys(r.TailStamping) }
+
+// Report gathers what the switch has measured so far. Counters are those of the
+// last poll; see [Sim.Poll].
+func (s *Sim) Report(ctx context.Context) (*Report, error) {
+	r := &Report{
+		Start: s.Chip.TimeOfDay(0), End: s.Now(), Cycles: uint64(s.Chip.Now()), ClockHz: s.Chip.Profile().ClockHz,
+		Ports: map[string]PortReport{}, TailStamping: map[string]SessionReport{}, Problems: []Problem{},
+	}
+	ports, err := s.portNames(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range ports {
+		if id, ok := s.Chip.PortByName(name); ok {
+			r.Ports[name] = s.portReport(id)
+		}
+	}
+	r.CPU.Sent = s.Chip.Books().ToCPU
+	op, _, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppTAMSwitch).Get(ctx, "global")
+	if err != nil {
+		return nil, err
+	}
+	r.SwitchID = op["op-switch-id"]
+	if err := s.sessions(ctx, r); err != nil {
+		return nil, err
+	}
+	r.Problems, err = Problems(ctx, s.Redis)
+	return r, err
+}
+
+func (s *Sim) portReport(id saisim.PortID) PortReport {
+	c, _ := s.Chip.PortCounters(id)
+	p := PortReport{
+		Received: c.Received, ReceivedBytes: c.ReceivedBytes, Sent: c.Sent, SentBytes: c.SentBytes,
+		Dropped: map[string]uint64{},
+	}
+	for i, n := range c.Dropped {
+		if n > 0 {
+			p.Dropped[saisim.DropReason(i).String()] = n
+		}
+	}
+	return p
+}
+
+// portNames returns the ports that the chip has, by their configured names.
+func (s *Sim) portNames(ctx context.Context) ([]string, error) {
+	keys, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppPort).Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return byNumber(slices.DeleteFunc(keys, func(k string) bool {
+		_, ok := s.Chip.PortByName(k)
+		return !ok
+	})), nil
+}
+
+func (s *Sim) sessions(ctx context.Context, r *Report) error {
+	rows, err := swss.NewTable(s.Redis.DB(swss.ConfigDB), schema.CfgTAMTailStamp).Dump(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTailStamp).Dump(ctx)
+	if err != nil {
+		return err
+	}
+	counters, err := swss.NewTable(s.Redis.DB(swss.CountersDB), schema.CountersTailStamp).Dump(ctx)
+	if err != nil {
+		return err
+	}
+	for name, row := range rows {
+		c := counters[name]
+		r.TailStamping[name] = SessionReport{
+			FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"],
+			Matched: count(c, "MATCHED_PACKETS"), MatchedBytes: count(c, "MATCHED_BYTES"), Stamped: count(c, "STAMPED_PACKETS"),
+			NotStamped: map[string]uint64{
+				"not_tcp_udp": count(c, "NOT_STAMPED_NOT_TCP_UDP"), "not_ethernet_ii": count(c, "NOT_STAMPED_NOT_ETHERNET_II"),
+				"cut": count(c, "NOT_STAMPED_CUT"), "mtu": count(c, "NOT_STAMPED_MTU"),
+			},
+		}
+	}
+	return nil
+}
+
+// count reads a counter that orchagent wrote; one that is not there is 0.
+func count(row swss.FieldValues, field string) uint64 {
+	n, _ := strconv.ParseUint(row[field], 10, 64)
+	return n
+}
+
+// stateTables are the STATE_DB tables with a status, and the CONFIG_DB table of
+// the objects they speak of.
+var stateTables = []struct{ state, config, field, good string }{
+	{schema.StatePort, schema.CfgPort, "status", schema.StatusActive},
+	{schema.StateLAG, schema.CfgPortChannel, "status", schema.StatusActive},
+	{schema.StateLAGMember, schema.CfgPortChannelMbr, "status", schema.StatusActive},
+	{schema.StateVLAN, schema.CfgVLAN, "status", schema.StatusActive},
+	{schema.StateVLANMember, schema.CfgVLANMember, "status", schema.StatusActive},
+	{schema.StateBreakout, schema.CfgBreakout, "status", schema.StatusActive},
+	{schema.StateACLTableType, schema.CfgACLTableType, "status", schema.ACLActive},
+	{schema.StateACLTable, schema.CfgACLTable, "status", schema.ACLActive},
+	{schema.StateACLRule, schema.CfgACLRule, "status", schema.ACLActive},
+	{schema.StateTAMSwitch, schema.CfgTAMSwitch, "status", schema.StatusActive},
+	{schema.StateTAMFeature, schema.CfgTAMFeature, "op-status", "ACTIVE"},
+	{schema.StateTAMCollector, schema.CfgTAMCollector, "status", schema.StatusActive},
+	{schema.StateTAMSampler, schema.CfgTAMSampler, "status", schema.StatusActive},
+	{schema.StateTAMFlowGroup, schema.CfgTAMFlowGroup, "status", schema.StatusActive},
+	{schema.StateTAMTailStamp, schema.CfgTAMTailStamp, "status", schema.StatusActive},
+}
+
+// Problems lists the configured objects that STATE_DB says are not active.
+func Problems(ctx context.Context, r *swss.Redis) ([]Problem, error) {
+	list := []Problem{}
+	for _, t := range stateTables {
+		rows, err := swss.NewTable(r.DB(swss.StateDB), t.state).Dump(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range SortedKeys(rows) {
+			status := rows[key][t.field]
+			if status == "" || strings.EqualFold(status, t.good) {
+				continue
+			}
+			list = append(list, Problem{Object: t.config + "|" + key, Status: status, Reason: rows[key]["reason"]})
+		}
+	}
+	return list, nil
+}
+
+// byNumber sorts names such as Ethernet4 and Ethernet16 by their numbers.
+func byNumber(names []string) []string {
+	slices.SortFunc(names, func(a, b string) int {
+		if d := len(a) - len(b); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}
+
+// String is for messages.
+func (p Problem) String() string { return fmt.Sprintf("%s: %s: %s", p.Object, p.Status, p.Reason) }

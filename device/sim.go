@@ -1,0 +1,227 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/sairedis"
+	"tamtam/saisim"
+	"tamtam/swss"
+)
+
+// A Sim is a whole switch in simulated time. Nothing in it runs on its own:
+// [Sim.Settle] lets the daemons do what there is to do now, [Sim.Advance] lets
+// time pass. Only syncd's request loop has a goroutine, because an orch waits
+// for its answers; it works while an orch does, and at no other time.
+type Sim struct {
+	Redis     *swss.Redis
+	Chip      *saisim.Chip
+	Managers  *orch.Daemon
+	Orchagent *Orchagent
+	Syncd     *sairedis.Server
+
+	common    Common
+	chip      saisim.Config
+	notes     []sai.Notification
+	nextPoll  time.Time
+	stopSyncd func() error
+	ownRedis  bool
+}
+
+// SimConfig says what to simulate.
+type SimConfig struct {
+	Common
+	Profile saisim.Profile
+	// Start is the time of day at cycle 0.
+	Start time.Time
+	// Redis is the server to use; nil starts an embedded one.
+	Redis *swss.Redis
+	// Config is loaded into CONFIG_DB before anything starts.
+	Config ConfigDB
+}
+
+// NewSim assembles and starts a switch. [Sim.Settle] applies its configuration,
+// and what is written to CONFIG_DB later.
+func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
+	s := &Sim{Redis: cfg.Redis, common: cfg.Common, ownRedis: cfg.Redis == nil}
+	if s.Redis == nil {
+		r, err := swss.Open(ctx, "embedded")
+		if err != nil {
+			return nil, err
+		}
+		s.Redis = r
+	}
+	if err := cfg.Config.Load(ctx, s.Redis); err != nil {
+		return nil, err
+	}
+	s.chip = saisim.Config{Profile: cfg.Profile, Start: cfg.Start, Notify: func(n sai.Notification) { s.notes = append(s.notes, n) }}
+	if err := s.startSyncd(ctx); err != nil {
+		return nil, err
+	}
+	s.Managers = NewManagers(s.Redis, s.common)
+	return s, s.startOrchagent(ctx)
+}
+
+// Now returns the time of day.
+func (s *Sim) Now() time.Time { return s.Chip.TimeOfDay(s.Chip.Now()) }
+
+func (s *Sim) startSyncd(ctx context.Context) error {
+	chip, err := saisim.New(s.chip)
+	if err != nil {
+		return err
+	}
+	s.Chip = chip
+	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), s.common)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- s.Syncd.Serve(ctx) }()
+	s.stopSyncd = func() error {
+		cancel()
+		if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("syncd: %w", err)
+		}
+		return nil
+	}
+	s.nextPoll = time.Time{}
+	return nil
+}
+
+func (s *Sim) startOrchagent(ctx context.Context) (err error) {
+	s.Orchagent, err = NewOrchagent(ctx, s.Redis, s.common)
+	if err != nil {
+		return err
+	}
+	return s.Orchagent.Start(ctx, s.Now())
+}
+
+// Settle lets every daemon work, round after round in a fixed order, until none
+// has anything left to do at this instant.
+func (s *Sim) Settle(ctx context.Context) error {
+	for {
+		worked := s.notify(ctx)
+		for _, d := range []*orch.Daemon{s.Managers, s.Orchagent.Daemon} {
+			w, err := d.Step(ctx, s.Now())
+			if err != nil {
+				return fmt.Errorf("%s: %w", d.Name(), err)
+			}
+			worked = worked || w
+		}
+		if !worked {
+			return nil
+		}
+	}
+}
+
+// notify hands on what the chip has told since the last time.
+func (s *Sim) notify(ctx context.Context) (worked bool) {
+	notes := s.notes
+	s.notes = nil
+	for _, n := range notes {
+		s.Syncd.Notify(ctx, n)
+	}
+	return len(notes) > 0
+}
+
+// Advance lets time pass until the cycle: the chip works, and every timer of a
+// daemon runs at its own time with the chip standing still at it.
+func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
+	for {
+		next, timer := s.nextTimer()
+		at := to
+		if timer {
+			at = min(to, max(s.Chip.Now(), s.Chip.CycleAt(next.Sub(s.Chip.TimeOfDay(0)))))
+		}
+		s.Chip.Advance(at)
+		if len(s.notes) > 0 {
+			if err := s.Settle(ctx); err != nil {
+				return err
+			}
+		}
+		if !timer || s.Now().Before(next) {
+			return nil
+		}
+		if err := s.runTimers(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// nextTimer returns when the first timer of a daemon is due.
+func (s *Sim) nextTimer() (at time.Time, ok bool) {
+	for _, d := range []*orch.Daemon{s.Managers, s.Orchagent.Daemon} {
+		if t, is := d.NextTimer(); is && (!ok || t.Before(at)) {
+			at, ok = t, true
+		}
+	}
+	if !s.nextPoll.IsZero() && (!ok || s.nextPoll.Before(at)) {
+		at, ok = s.nextPoll, true
+	}
+	return at, ok
+}
+
+func (s *Sim) runTimers(ctx context.Context) (err error) {
+	if s.nextPoll, err = s.Syncd.PollCounters(ctx, s.Now()); err != nil {
+		return err
+	}
+	return s.Settle(ctx)
+}
+
+// Poll reads every counter into COUNTERS_DB now, as at the end of a run.
+func (s *Sim) Poll(ctx context.Context) error {
+	if err := s.Settle(ctx); err != nil {
+		return err
+	}
+	if err := s.Syncd.PollAllCounters(ctx); err != nil {
+		return err
+	}
+	if err := s.Orchagent.PollCounters(ctx); err != nil {
+		return err
+	}
+	return s.Settle(ctx)
+}
+
+// RestartManagers ends tammgrd and starts it anew.
+func (s *Sim) RestartManagers(ctx context.Context) error {
+	if err := s.Managers.Close(); err != nil {
+		return err
+	}
+	s.Managers = NewManagers(s.Redis, s.common)
+	return nil
+}
+
+// RestartOrchagent ends orchagent and starts it anew: it builds its view of the
+// ASIC again, and syncd brings the chip from the old view to the new one.
+func (s *Sim) RestartOrchagent(ctx context.Context) error {
+	if err := s.Orchagent.Close(); err != nil {
+		return err
+	}
+	return s.startOrchagent(ctx)
+}
+
+// RestartSyncd ends syncd with its chip and starts both anew: syncd replays
+// ASIC_DB into the new chip. Packets in flight and counts are lost, as when a
+// switch loses its ASIC; time goes on.
+func (s *Sim) RestartSyncd(ctx context.Context) error {
+	now := s.Now()
+	if err := s.stopSyncd(); err != nil {
+		return err
+	}
+	s.chip.Start = now
+	return s.startSyncd(ctx)
+}
+
+// Close ends all daemons and, if NewSim started it, Redis.
+func (s *Sim) Close() error {
+	return errors.Join(s.Orchagent.Close(), s.Managers.Close(), s.stopSyncd(), s.closeRedis())
+}
+
+func (s *Sim) closeRedis() error {
+	if !s.ownRedis {
+		return nil
+	}
+	return s.Redis.Close()
+}
