@@ -167,7 +167,11 @@ func (c *client) explain(err error) error {
 	if !ok {
 		return err
 	}
-	text := printable(st.Message())
+	lines := strings.Split(st.Message(), "\n")
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	text := strings.Join(lines, "\n        ") // under the first, behind "%Error: "
 	switch st.Code() {
 	case codes.Unavailable:
 		return fmt.Errorf("no answer from the gNMI server at %s: %s%s", c.conf.Target, c.hint(text), lastCause(text))

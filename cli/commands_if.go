@@ -258,6 +258,9 @@ func setChannelGroup(ctx context.Context, c *call) error {
 		return interfacePath(channel, "aggregation", "members", keyed{"member", "interface", c.sh.iface})
 	}
 	if !c.no {
+		if _, err := c.sh.resolve(ctx, "PortChannel"+c.args["value"]); err != nil {
+			return err // a Set would make the port channel
+		}
 		value := map[string]any{
 			"tamtam-interfaces:interface": c.sh.iface,
 			"tamtam-interfaces:config":    map[string]any{"interface": c.sh.iface},
@@ -286,6 +289,13 @@ func setVLANMember(tagging string) func(context.Context, *call) error {
 		}
 		member := keyed{"member", "interface", c.sh.iface}
 		if !c.no {
+			vlan, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, vlanPath(c.args["value"]))
+			if err == nil && !vlan[0].exists() {
+				err = fmt.Errorf("VLAN %s does not exist", c.args["value"]) // a Set would make it
+			}
+			if err != nil {
+				return err
+			}
 			config := map[string]any{"interface": c.sh.iface, "tagging-mode": tagging}
 			value := map[string]any{"tamtam-interfaces:interface": c.sh.iface, "tamtam-interfaces:config": config}
 			return c.sh.client.set(ctx, change{path: vlanPath(c.args["value"], "members", member), value: value})

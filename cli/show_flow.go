@@ -50,7 +50,9 @@ func showFlowGroups(ctx context.Context, c *call) (*view, error) {
 			if id := config(e, "id"); id != "" {
 				p.field(flowWidth, "   Id", id)
 			}
-			p.field(flowWidth, "   Priority", config(e, "priority"))
+			if priority := config(e, "priority"); priority != "" {
+				p.field(flowWidth, "   Priority", priority)
+			}
 			p.fieldsOf(e)
 			p.field(flowWidth, "Packet Count", orZero(e.text("state", "packets")))
 			p.whyNot(flowWidth, e.at("state"))

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tamtam/mgmt"
+	"tamtam/schema"
+	"tamtam/swss"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newSwitch is a Shell on the real northbound with its databases. No daemon
+// runs: what daemons would write, the tests do.
+func newSwitch(t *testing.T) (*session, *swss.Redis) {
+	t.Helper()
+	r, err := swss.OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	row(t, r, swss.ConfigDB, schema.CfgDeviceMetadata, "localhost", swss.FieldValues{"mac": "00:11:22:33:07:e4", "hostname": "sonic"})
+	for n, alias := range map[int]string{0: "Eth1", 4: "Eth2", 8: "Eth3"} {
+		fields := swss.FieldValues{
+			"lanes": fmt.Sprintf("%d,%d,%d,%d", n+1, n+2, n+3, n+4), "speed": "100000", "alias": alias,
+			"index": fmt.Sprint(n/4 + 1), "mtu": "9100", "admin_status": "up",
+		}
+		row(t, r, swss.ConfigDB, schema.CfgPort, fmt.Sprintf("Ethernet%d", n), fields)
+		row(t, r, swss.ApplDB, schema.AppPort, fmt.Sprintf("Ethernet%d", n), fields)
+	}
+	socket := filepath.Join(t.TempDir(), "gnmi")
+	srv, err := mgmt.NewServer(mgmt.Config{Redis: r, Socket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	s := &session{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
+	if s.Shell, err = New(Config{Target: "unix:" + socket, Out: s.out, Err: s.err}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, r
+}
+
+func row(t *testing.T, r *swss.Redis, db swss.DBName, table, key string, fields swss.FieldValues) {
+	t.Helper()
+	if err := swss.NewTable(r.DB(db), table).Set(t.Context(), key, fields); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// configDB is all of CONFIG_DB that the shell writes, one line a row.
+func configDB(t *testing.T, r *swss.Redis) string {
+	t.Helper()
+	var b strings.Builder
+	for _, table := range []string{
+		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp,
+		schema.CfgACLRule, schema.CfgPort, schema.CfgPortChannel, schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout,
+	} {
+		tbl := swss.NewTable(r.DB(swss.ConfigDB), table)
+		keys, err := tbl.Keys(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range keys {
+			fields, _, err := tbl.Get(t.Context(), k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%s|%s %v\n", table, k, fields)
+		}
+	}
+	return b.String()
+}
+
+const switchScript = `configure terminal
+tam
+ switch-id 2020
+ enterprise-id 77
+ collector c1 ip 192.168.78.121 port 7071
+ collector c6 ip 2001:db8::7 port 7076 protocol TCP
+ sampler s1 rate 100
+ flow-group tcp_port_236 src-ip 13.92.96.32 dst-ip 7.72.235.82 dst-l4-port 236 protocol tcp
+ flow-group six src-ip 2001:db8::/32 dscp 46 hop-limit 64 flow-label 5 priority 99
+ flow-group wide src-l4-port 1000-2000 tcp-flags syn,ack src-mac 00:11:22:00:00:00/ff:ff:ff:00:00:00 ethertype ipv4 dscp 3 ttl 9
+ flow-group all
+ flow-group bare6 ip-version ipv6 protocol udp
+ tail-stamping
+  session http_236 flowgroup tcp_port_236
+  session v6 flowgroup six
+  enable
+interface breakout port Ethernet8 mode 4x25G
+interface PortChannel 1
+ mtu 9000
+interface Vlan 10
+interface Vlan 20
+interface Eth1
+ description "to spine 1"
+ channel-group 1
+ flow-group tcp_port_236
+interface Ethernet 4
+ mtu 1500
+ shutdown
+ switchport access Vlan 10
+ switchport trunk allowed Vlan 20
+ flow-group tcp_port_236
+ flow-group six
+end
+`
+
+func (s *session) runScript(t *testing.T, text string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ExecFile(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the shell configures is in CONFIG_DB as SONiC has it; its running
+// configuration makes the same rows on another switch, and changes none here.
+func TestSwitchRoundTrip(t *testing.T) {
+	s, r := newSwitch(t)
+	s.runScript(t, switchScript)
+	rows := configDB(t, r)
+	golden(t, "switch_config_db", rows)
+	text := s.do(t, "show running-configuration")
+	golden(t, "switch_running", text)
+
+	other, otherRows := newSwitch(t)
+	other.runScript(t, text)
+	if diff := cmp.Diff(rows, configDB(t, otherRows)); diff != "" {
+		t.Errorf("CONFIG_DB of the other switch (-here +there):\n%s", diff)
+	}
+	s.runScript(t, text)
+	if diff := cmp.Diff(rows, configDB(t, r)); diff != "" {
+		t.Errorf("CONFIG_DB after its own running configuration (-before +after):\n%s", diff)
+	}
+}
+
+// What daemons write is what show commands show.
+func TestSwitchShow(t *testing.T) {
+	s, r := newSwitch(t)
+	s.runScript(t, switchScript)
+	row(t, r, swss.ApplDB, schema.AppTAMSwitch, "global", swss.FieldValues{"op-switch-id": "2020", "op-enterprise-id": "77"})
+	row(t, r, swss.StateDB, schema.StateTAMFeature, schema.FeatureTailStamping, swss.FieldValues{"op-status": "ACTIVE"})
+	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "http_236", swss.FieldValues{"status": "active"})
+	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "v6", swss.FieldValues{"status": "pending", "reason": "no free ACL entry"})
+	row(t, r, swss.CountersDB, schema.CountersTailStamp, "http_236", swss.FieldValues{
+		"MATCHED_PACKETS": "7656", "MATCHED_BYTES": "980000", "STAMPED_PACKETS": "7600",
+		"NOT_STAMPED_NOT_TCP_UDP": "50", "NOT_STAMPED_NOT_ETHERNET_II": "0", "NOT_STAMPED_CUT": "0", "NOT_STAMPED_MTU": "6",
+	})
+	golden(t, "switch_show", s.do(t,
+		"show tam switch", "show tam summary", "show tam collectors", "show tam collectors c6", "show tam samplers", "show tam flow-groups",
+		"show tam features", "show tam tail-stamping", "show tam tail-stamping sessions", "show tam tail-stamping sessions http_236",
+		"show tam tail-stamping sessions v6", "show interface status", "show interface counters Ethernet4", "show interface breakout",
+		"show vlan", "show acl", "show version | include openconfig-tam"))
+}
+
+// The northbound's refusals reach the user, and nothing is changed.
+func TestSwitchRefusals(t *testing.T) {
+	s, r := newSwitch(t)
+	s.runScript(t, switchScript)
+	before := configDB(t, r)
+	for _, tt := range []struct {
+		mode       mode
+		line, want string
+	}{
+		{modeTAM, "no flow-group tcp_port_236", "http_236"},
+		{modeTAM, "flow-group x id 1", "1"},
+		{modeTAM, "flow-group tcp_port_236 src-ip 2001:db8::1", "IPv6"},
+		{modeTailStamp, "session y flowgroup nowhere", "nowhere"},
+		{modeInterface, "channel-group 9", "PortChannel9"},
+		{modeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},
+		{modeConfig, "no interface PortChannel 9", "PortChannel9 does not exist"},
+		{modeConfig, "interface breakout port Ethernet4 mode 8x10G", "4 lanes"},
+	} {
+		s.mode, s.iface = tt.mode, "Ethernet8"
+		got := s.fails(t, tt.line)
+		t.Logf("%s: %s", tt.line, got)
+		if !strings.Contains(got, tt.want) || !strings.HasPrefix(got, "%Error: ") {
+			t.Errorf("%s: %s, want a mention of %q", tt.line, got, tt.want)
+		}
+	}
+	if diff := cmp.Diff(before, configDB(t, r)); diff != "" {
+		t.Errorf("CONFIG_DB changed:\n%s", diff)
+	}
+}
+
+func TestSwitchUndo(t *testing.T) {
+	s, r := newSwitch(t)
+	empty := configDB(t, r)
+	s.runScript(t, switchScript)
+	s.runScript(t, `configure terminal
+interface Ethernet4
+ no flow-group tcp_port_236
+ no flow-group six
+ no switchport access Vlan
+ no switchport trunk allowed Vlan 20
+ mtu 9100
+ no shutdown
+interface Ethernet0
+ no flow-group tcp_port_236
+ no channel-group
+ no description
+no interface Vlan 10
+no interface Vlan 20
+no interface PortChannel 1
+no interface breakout port Ethernet8
+tam
+ tail-stamping
+  no enable
+  no session http_236
+  no session v6
+ exit
+ no flow-group tcp_port_236
+ no flow-group six
+ no flow-group wide tcp-flags src-mac
+ no flow-group wide
+ no flow-group all
+ no flow-group bare6
+ no sampler s1
+ no collector c1
+ no collector c6
+ no switch-id
+ no enterprise-id
+end
+`)
+	// What was said of the switch and of the feature stays, saying nothing.
+	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "").Replace(configDB(t, r))
+	if diff := cmp.Diff(empty, got); diff != "" {
+		t.Errorf("CONFIG_DB after everything was taken back (-want +got):\n%s", diff)
+	}
+}
+
+func TestSwitchCannotStamp(t *testing.T) {
+	s, r := newSwitch(t)
+	row(t, r, swss.ApplDB, schema.AppSwitch, "switch", swss.FieldValues{schema.CapabilityField(schema.FeatureTailStamping): "false"})
+	s.mode = modeTailStamp
+	got := s.fails(t, "enable")
+	t.Log(got)
+	if !strings.Contains(got, "UNSUPPORTED") {
+		t.Errorf("%s, want UNSUPPORTED", got)
+	}
+}
