@@ -1,0 +1,113 @@
+package sairedis
+
+import (
+	"context"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+func benchBoth(b *testing.B, f func(b *testing.B, r *swss.Redis)) {
+	b.Run("embedded", func(b *testing.B) { f(b, swsstest.Start(b)) })
+	b.Run("real", func(b *testing.B) {
+		s := swsstest.StartServer(b)
+		r, err := swss.Open(context.Background(), s.Addr)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(func() { r.Close() })
+		f(b, r)
+	})
+}
+
+// benchTable returns a client with an ACL table.
+func benchTable(b *testing.B, r *swss.Redis, entries int) (*Client, *Server, sai.OID) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := NewServer(r, saitest.New(saitest.Options{ACLEntries: entries}), ServerOptions{})
+	done := make(chan struct{})
+	go func() { defer close(done); s.Serve(ctx) }()
+	b.Cleanup(func() { cancel(); <-done })
+	c, err := NewClient(ctx, r, ClientOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := c.Create(ctx, sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true))); err != nil {
+		b.Fatal(err)
+	}
+	table, err := c.Create(ctx, sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress,
+		sai.ACLTableAttrFieldSrcIP, sai.Bool(true), sai.ACLTableAttrFieldL4DstPort, sai.Bool(true)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c, s, table
+}
+
+func benchEntry(table sai.OID, i int) []sai.Attr {
+	return attrs(sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(i%16000+1),
+		sai.ACLEntryAttrAdminState, sai.Bool(true),
+		sai.ACLEntryAttrFieldSrcIP, sai.Match(address("10.0.0.1"), address("255.255.255.255")),
+		sai.ACLEntryAttrFieldL4DstPort, sai.Match(sai.Uint(i&0xffff), sai.Uint(0xffff)),
+		sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionForward))
+}
+
+// One synchronous create after the other.
+func BenchmarkCreate(b *testing.B) {
+	benchBoth(b, func(b *testing.B, r *swss.Redis) {
+		c, _, table := benchTable(b, r, 1<<30)
+		i := 0
+		for b.Loop() {
+			if _, err := c.Create(context.Background(), sai.ObjectTypeACLEntry, benchEntry(table, i)); err != nil {
+				b.Fatal(err)
+			}
+			i++
+		}
+	})
+}
+
+// 10,000 ACL entries in bulk per iteration.
+func BenchmarkBulkCreate10000(b *testing.B) {
+	benchBoth(b, func(b *testing.B, r *swss.Redis) {
+		c, _, table := benchTable(b, r, 1<<30)
+		objs := make([][]sai.Attr, 10000)
+		for i := range objs {
+			objs[i] = benchEntry(table, i)
+		}
+		for b.Loop() {
+			_, errs := c.BulkCreate(context.Background(), sai.ObjectTypeACLEntry, objs)
+			for _, err := range errs {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+// 10,000 ACL counters read into COUNTERS_DB per iteration.
+func BenchmarkPoll10000(b *testing.B) {
+	benchBoth(b, func(b *testing.B, r *swss.Redis) {
+		ctx := context.Background()
+		c, s, table := benchTable(b, r, 1<<30)
+		objs := make([][]sai.Attr, 10000)
+		for i := range objs {
+			objs[i] = attrs(sai.ACLCounterAttrTableID, table)
+		}
+		oids, _ := c.BulkCreate(ctx, sai.ObjectTypeACLCounter, objs)
+		on := true
+		if err := c.SetCounterGroup(ctx, "ACL_STAT_COUNTER", CounterGroup{Interval: 1e9, Mode: StatsModeRead, Enabled: &on}); err != nil {
+			b.Fatal(err)
+		}
+		ids := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}
+		if err := c.StartPoll(ctx, "ACL_STAT_COUNTER", FieldACLCounters, ids, oids...); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if err := s.PollAllCounters(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
