@@ -326,4 +326,3 @@ func TestInteractiveSessionEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
