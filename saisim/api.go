@@ -38,6 +38,9 @@ func (c *Chip) create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 func (c *Chip) CreateEntry(_ context.Context, e sai.Entry, attrs []sai.Attr) error {
 	c.mu.Lock()
 	defer c.unlock()
+	if o := c.entries[e]; o != nil && len(o.attrs) == 0 {
+		c.forget(o.key) // learned: gives way
+	}
 	if err := c.valid.CheckCreateEntry(e, attrs); err != nil {
 		return err
 	}

@@ -165,21 +165,22 @@ func (c *Chip) ageFDB() {
 		return true
 	})
 	for _, k := range old {
-		c.notifyFDB(sai.FDBEventAged, c.fdb.find(k))
-		c.fdb.remove(k)
+		c.evict(c.fdb.find(k), sai.FDBEventAged)
 	}
 }
 
 // flushFDB removes the entries that want selects.
 func (c *Chip) flushFDB(want func(*fdbEntry) bool) {
 	for _, k := range c.fdb.keys(want) {
-		e := c.fdb.find(k)
-		c.notifyFDB(sai.FDBEventFlushed, e)
-		if e.static {
-			c.forget(sai.EntryKey(c.fdbKeyOf(e)))
-		}
-		c.fdb.remove(k)
+		c.evict(c.fdb.find(k), sai.FDBEventFlushed)
 	}
+}
+
+// evict removes an entry of its own accord, and tells.
+func (c *Chip) evict(e *fdbEntry, what sai.Enum) {
+	c.notifyFDB(what, e)
+	c.forget(sai.EntryKey(c.fdbKeyOf(e)))
+	c.fdb.remove(e.key)
 }
 
 func (c *Chip) fdbKeyOf(e *fdbEntry) sai.FDBEntry {

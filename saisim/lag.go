@@ -58,7 +58,9 @@ func flowHash(h *headers) uint32 {
 			x = mix(x, uint64(h.l4src)<<16|uint64(h.l4dst))
 		}
 	}
-	return uint32(mix(x, 0) >> 16)
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return uint32(x >> 32)
 }
 
 func (c *Chip) lagKind() *kind {

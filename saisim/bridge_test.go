@@ -1,0 +1,340 @@
+package saisim_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// What a VLAN member does to the tag, for each way that a frame can come in.
+func TestTags(t *testing.T) {
+	payload := ip4(1, 2, 17, 0, udp(1, 2, 30))
+	untagged := eth(host(2), host(1), payload)
+	tagged := func(tci uint16) []byte { return eth(host(2), host(1), tag(0x8100, tci), payload) }
+	stag := eth(host(2), host(1), tag(0x88a8, 5), payload)
+	for _, tt := range []struct {
+		name    string
+		in, out sai.Enum
+		frame   []byte
+		want    []byte // nil: dropped
+	}{
+		{"untagged to untagged", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeUntagged, untagged, untagged},
+		{"untagged to tagged", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged, untagged, tagged(100)},
+		{"tagged to untagged", sai.VLANTaggingModeTagged, sai.VLANTaggingModeUntagged, tagged(100), untagged},
+		{"tagged stays as it is, priority too", sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged, tagged(0xb064), tagged(0xb064)},
+		{"priority tag counts as untagged, and gets the VLAN", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged, tagged(0xa000), tagged(0xa064)},
+		{"priority tag is taken off", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeUntagged, tagged(0xa000), untagged},
+		{"to priority-tagged", sai.VLANTaggingModeTagged, sai.VLANTaggingModePriorityTagged, tagged(0x6064), tagged(0x6000)},
+		{"an S-tag is no tag of ours", sai.VLANTaggingModeUntagged, sai.VLANTaggingModeUntagged, stag, stag},
+		{"tag of another VLAN", sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged, tagged(101), nil},
+		{"VLAN 4095", sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged, tagged(4095), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, saisim.SmallProfile())
+			bps := []sai.OID{r.bp(0), r.bp(1)}
+			v := r.vlan(100)
+			for i, mode := range []sai.Enum{tt.in, tt.out} {
+				r.member(v, bps[i], mode)
+				r.set(sai.ObjectTypePort, r.oid(saisim.PortID(i)), sai.PortAttrPortVLANID, sai.Uint(100))
+			}
+			outs := r.send(0, tt.frame)
+			switch {
+			case tt.want == nil:
+				if len(outs) != 0 || r.dropped(0) != "no-vlan=1 " {
+					t.Errorf("left %v, dropped %q", outs, r.dropped(0))
+				}
+			case len(outs) != 1 || outs[0].port != 1 || !bytes.Equal(outs[0].data, tt.want):
+				t.Errorf("left %v, want %x", outs, tt.want)
+			}
+		})
+	}
+}
+
+// Every way in which a frame can be refused at the ingress.
+func TestIngressDrops(t *testing.T) {
+	arp := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), make([]byte, 46))
+	for _, tt := range []struct {
+		name  string
+		set   func(r *rig)
+		frame []byte
+		want  string
+	}{
+		{"port down", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrAdminState, sai.Bool(false)) }, arp, "port-down=1 "},
+		{"no link", func(r *rig) { r.SetLink(0, false) }, arp, "port-down=1 "},
+		{"13 bytes", nil, arp[:13], "runt=1 "},
+		{"group source address", nil, eth(host(2), []byte{3, 0, 0, 0, 0, 1}, u16(0x800)), "source-address=1 "},
+		{"tagged frames refused", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrDropTagged, sai.Bool(true)) },
+			eth(host(2), host(1), tag(0x8100, 1), u16(0x800)), "vlan-tag-filter=1 "},
+		{"untagged frames refused", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrDropUntagged, sai.Bool(true)) },
+			arp, "vlan-tag-filter=1 "},
+		{"no such VLAN", nil, eth(host(2), host(1), tag(0x8100, 9), u16(0x800)), "no-vlan=1 "},
+		{"not a member", func(r *rig) { r.vlan(9) }, eth(host(2), host(1), tag(0x8100, 9), u16(0x800)), "not-vlan-member=1 "},
+		{"no bridge port", (*rig).clearVLAN1, arp, "no-vlan=1 "},
+		{"bridge port down", func(r *rig) {
+			r.set(sai.ObjectTypeBridgePort, r.bp(0), sai.BridgePortAttrAdminState, sai.Bool(false))
+		}, arp, "no-vlan=1 "},
+		{"unknown source where learning mode is drop", func(r *rig) {
+			r.set(sai.ObjectTypeBridgePort, r.bp(0), sai.BridgePortAttrFDBLearningMode, sai.BridgePortFDBLearningModeDrop)
+		}, arp, "learning=1 "},
+		{"broadcast not flooded", func(r *rig) {
+			vlan := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
+			r.set(sai.ObjectTypeVLAN, vlan, sai.VLANAttrBroadcastFloodControlType, sai.VLANFloodControlTypeNone)
+		}, arp, "unknown-destination=1 "},
+		{"unknown unicast not flooded by the switch", func(r *rig) {
+			r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBUnicastMissPacketAction, sai.PacketActionDrop)
+		}, udpFrame(1, 2, 60), "unknown-destination=1 "},
+		{"destination is where it came from", func(r *rig) { r.send(0, udpFrame(2, 3, 60)) }, udpFrame(1, 2, 60), "same-port=1 "},
+		{"link-local, trap says drop", func(r *rig) {
+			r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp, sai.HostifTrapAttrPacketAction, sai.PacketActionDrop)
+		}, eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc), make([]byte, 46)), "trap=1 "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, saisim.SmallProfile())
+			if tt.set != nil {
+				tt.set(r)
+			}
+			if outs := r.send(0, tt.frame); len(outs) != 0 || r.dropped(0) != tt.want {
+				t.Errorf("left %v, dropped %q, want %q", outs, r.dropped(0), tt.want)
+			}
+		})
+	}
+}
+
+func TestLearning(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	vlan := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
+	bps := map[sai.OID]string{}
+	for _, id := range r.Ports() {
+		bps[r.bp(id)] = fmt.Sprint("port ", id)
+	}
+	r.notes = nil
+	events := func() (s []string) {
+		for _, n := range r.notes {
+			if e, ok := n.(sai.FDBEvent); ok {
+				bp, _ := sai.Find(e.Attrs, sai.FDBEntryAttrBridgePortID)
+				s = append(s, fmt.Sprintf("%d %s %s", e.Event, e.Entry.MAC, bps[bp.(sai.OID)]))
+				if e.Entry.BV != vlan || e.Entry.Switch != r.sw {
+					t.Errorf("event %+v", e)
+				}
+			}
+		}
+		r.notes = nil
+		return s
+	}
+	step := func(what string, got []sent, ports []saisim.PortID, want ...string) {
+		t.Helper()
+		if ids := portsOf(got); !slices.Equal(ids, ports) {
+			t.Errorf("%s: left by %v, want %v", what, ids, ports)
+		}
+		if e := events(); !slices.Equal(e, want) {
+			t.Errorf("%s: events %q, want %q", what, e, want)
+		}
+	}
+	step("unknown floods", r.send(0, udpFrame(1, 2, 60)), []saisim.PortID{1, 2, 3, 4, 5, 6, 7}, "0 02:00:00:00:00:01 port 0")
+	step("the answer finds it", r.send(4, udpFrame(2, 1, 60)), []saisim.PortID{0}, "0 02:00:00:00:00:02 port 4")
+	step("known both ways", r.send(0, udpFrame(1, 2, 60)), []saisim.PortID{4})
+	step("the host moves", r.send(5, udpFrame(2, 1, 60)), []saisim.PortID{0}, "2 02:00:00:00:00:02 port 5")
+	step("and is found there", r.send(0, udpFrame(1, 2, 60)), []saisim.PortID{5})
+
+	entry := sai.EntryKey(sai.FDBEntry{Switch: r.sw, MAC: sai.MAC(host(2)), BV: vlan})
+	got, err := r.Get(context.Background(), entry, []sai.Attr{sai.Want(sai.FDBEntryAttrBridgePortID, 1), sai.Want(sai.FDBEntryAttrType, 1)})
+	if err != nil || bps[got[0].Value.(sai.OID)] != "port 5" || got[1].Value != sai.FDBEntryTypeDynamic {
+		t.Errorf("learned entry reads %v, %v", got, err)
+	}
+	if err := r.FlushFDB(context.Background(), attrs(sai.FDBFlushAttrBridgePortID, r.bp(5))); err != nil {
+		t.Fatal(err)
+	}
+	step("flushed", nil, []saisim.PortID{}, "3 02:00:00:00:00:02 port 5")
+	step("unknown again", r.send(0, udpFrame(1, 2, 60)), []saisim.PortID{1, 2, 3, 4, 5, 6, 7})
+
+	// A static entry does not move and is not flushed with the dynamic ones.
+	fdb := sai.FDBEntry{Switch: r.sw, MAC: sai.MAC(host(2)), BV: vlan}
+	if err := r.CreateEntry(context.Background(), fdb, attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic, sai.FDBEntryAttrBridgePortID, r.bp(6))); err != nil {
+		t.Fatal(err)
+	}
+	r.send(3, udpFrame(2, 1, 60))
+	if err := r.FlushFDB(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if ids := portsOf(r.send(0, udpFrame(1, 2, 60))); !slices.Equal(ids, []saisim.PortID{6}) {
+		t.Errorf("static host 2 is at %v", ids)
+	}
+	if err := r.Remove(context.Background(), sai.Obj(sai.ObjectTypeBridgePort, r.bp(6))); err == nil {
+		t.Error("a bridge port with a static entry was removed")
+	}
+}
+
+// Entries age exactly when their time has come.
+func TestAgeing(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBAgingTime, sai.Uint(2))
+	r.send(4, udpFrame(2, 9, 60)) // enters at 64
+	const enter, age = 64, 2 * 1_250_000_000
+	if _, ok := r.NextEvent(); ok {
+		t.Error("ageing counts as an event")
+	}
+	for _, tt := range []struct {
+		at   saisim.Cycle
+		want []saisim.PortID
+	}{
+		{enter + age - 70, []saisim.PortID{4}},                   // enters 6 cycles before
+		{enter + age + 200, []saisim.PortID{1, 2, 3, 4, 5, 6, 7}}, // the entry has gone at enter + age
+	} {
+		if ids := portsOf(r.sendAt(0, tt.at, saisim.Frame{Data: udpFrame(1, 2, 60)})); !slices.Equal(ids, tt.want) {
+			t.Errorf("at %d: left by %v, want %v", tt.at, ids, tt.want)
+		}
+	}
+}
+
+func TestFDBFull(t *testing.T) {
+	p := saisim.SmallProfile() // 16 entries
+	r := newRig(t, p)
+	for n := byte(1); n <= 20; n++ {
+		r.send(0, udpFrame(n, 200, 60))
+	}
+	learned := 0
+	for _, n := range r.notes {
+		if _, ok := n.(sai.FDBEvent); ok {
+			learned++
+		}
+	}
+	if learned != int(p.FDB) {
+		t.Errorf("%d learned, want %d", learned, p.FDB)
+	}
+	if ids := portsOf(r.send(1, udpFrame(201, 1, 60))); !slices.Equal(ids, []saisim.PortID{0}) {
+		t.Errorf("host 1 is at %v", ids)
+	}
+	if ids := portsOf(r.send(1, udpFrame(201, 20, 60))); len(ids) != 7 {
+		t.Errorf("host 20, which did not fit, is at %v", ids)
+	}
+	if n, err := r.Availability(context.Background(), sai.ObjectTypeFDBEntry, nil); n != 0 || err != nil {
+		t.Errorf("%d entries left, %v", n, err)
+	}
+}
+
+// Punts: link-local groups and the switch's own address; ARP if a trap asks.
+func TestTraps(t *testing.T) {
+	lldp := eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc), make([]byte, 46))
+	own := eth([]byte{2, 0, 0, 0, 0, 0xaa}, host(1), ip4(1, 9, 1, 0, make([]byte, 30)))
+	arp := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, 1}, make([]byte, 38))
+	cpu := []saisim.PortID{saisim.CPUPort}
+	all := []saisim.PortID{1, 2, 3, 4, 5, 6, 7}
+	r := newRig(t, saisim.SmallProfile())
+	want := func(what string, f []byte, ports []saisim.PortID) {
+		t.Helper()
+		outs := r.send(0, f)
+		ids := portsOf(outs)
+		slices.Sort(ids)
+		if !slices.Equal(ids, ports) {
+			t.Errorf("%s: left by %v, want %v", what, ids, ports)
+		}
+		for _, o := range outs {
+			if !bytes.Equal(o.data, f) {
+				t.Errorf("%s: left as %v", what, o)
+			}
+		}
+	}
+	want("LLDP", lldp, cpu)
+	want("to the switch", own, cpu)
+	want("ARP", arp, all)
+	trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeArpRequest, sai.HostifTrapAttrPacketAction, sai.PacketActionCopy)
+	want("ARP copied", arp, append(slices.Clone(all), saisim.CPUPort))
+	r.set(sai.ObjectTypeHostifTrap, trap, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
+	want("ARP trapped", arp, cpu)
+	r.remove(sai.ObjectTypeHostifTrap, trap)
+	want("ARP", arp, all)
+	r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeLldp, sai.HostifTrapAttrPacketAction, sai.PacketActionForward)
+	want("LLDP forwarded", lldp, all)
+	// A port in no VLAN still answers for itself.
+	r.clearVLAN1()
+	want("to the switch, no VLAN", own, cpu)
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeBgp,
+		sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
+}
+
+func TestLAG(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.clearVLAN1()
+	lag := r.create(sai.ObjectTypeLAG)
+	members := map[saisim.PortID]sai.OID{}
+	for _, id := range []saisim.PortID{6, 2, 4} { // not in order
+		members[id] = r.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, r.oid(id))
+	}
+	r.refused(sai.StatusItemAlreadyExists, sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, r.oid(2))
+	v := r.vlan(10)
+	r.member(v, r.bridgePort(lag), sai.VLANTaggingModeUntagged)
+	r.member(v, r.bridgePort(r.oid(0)), sai.VLANTaggingModeUntagged)
+	r.set(sai.ObjectTypeLAG, lag, sai.LAGAttrPortVLANID, sai.Uint(10))
+	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrPortVLANID, sai.Uint(10))
+
+	// Learned on the LAG, whichever member it came by; not sent back to it.
+	for id := range members {
+		if ids := portsOf(r.send(id, udpFrame(2, 1, 60))); !slices.Equal(ids, []saisim.PortID{0}) {
+			t.Errorf("from member %d it left by %v", id, ids)
+		}
+	}
+	flow := func(port uint16) []byte { return eth(host(2), host(1), ip4(1, 2, 17, 0, udp(port, 80, 30))) }
+	spread := func() map[saisim.PortID]int {
+		got := map[saisim.PortID]int{}
+		for port := range uint16(60) {
+			a, b := r.send(0, flow(port)), r.send(0, flow(port))
+			if len(a) != 1 || len(b) != 1 || a[0].port != b[0].port {
+				t.Fatalf("flow %d left by %v and %v", port, a, b)
+			}
+			got[a[0].port]++
+		}
+		return got
+	}
+	if got := spread(); len(got) != 3 || got[2] < 10 || got[4] < 10 || got[6] < 10 {
+		t.Errorf("60 flows spread over %v", got)
+	}
+	r.SetLink(4, false)
+	if got := spread(); len(got) != 2 || got[4] != 0 {
+		t.Errorf("port 4 down: %v", got)
+	}
+	r.set(sai.ObjectTypeLAGMember, members[6], sai.LAGMemberAttrEgressDisable, sai.Bool(true))
+	if got := spread(); got[2] != 60 {
+		t.Errorf("only port 2 is left: %v", got)
+	}
+	r.remove(sai.ObjectTypeLAGMember, members[2])
+	if outs := r.send(0, flow(1)); len(outs) != 0 || r.dropped(0) != "no-lag-member=1 " {
+		t.Errorf("left %v, dropped %q", outs, r.dropped(0))
+	}
+	r.set(sai.ObjectTypeLAGMember, members[6], sai.LAGMemberAttrIngressDisable, sai.Bool(true))
+	if outs := r.send(6, udpFrame(2, 1, 60)); len(outs) != 0 || r.dropped(6) != "no-lag-member=1 " {
+		t.Errorf("left %v, dropped %q", outs, r.dropped(6))
+	}
+	// The fragments of a datagram go one way.
+	r.SetLink(4, true)
+	r.set(sai.ObjectTypeLAGMember, members[6], sai.LAGMemberAttrEgressDisable, sai.Bool(false))
+	head, tail := eth(host(2), host(1), ip4(1, 2, 17, 0x2000, udp(1, 2, 40))), eth(host(2), host(1), ip4(1, 2, 17, 0x0006, make([]byte, 40)))
+	if a, b := r.send(0, head), r.send(0, tail); a[0].port != b[0].port {
+		t.Errorf("fragments left by %d and %d", a[0].port, b[0].port)
+	}
+}
+
+// Injected frames go out by their port, past the ingress.
+func TestInject(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.stampAll(7)
+	f := udpFrame(1, 2, 60)
+	at := r.Now()
+	if err := r.Inject(3, saisim.Frame{Data: f}); err != nil {
+		t.Fatal(err)
+	}
+	outs := r.drain()
+	if len(outs) != 1 || outs[0].port != 3 || outs[0].in != saisim.CPUPort || !bytes.Equal(outs[0].data, f) || outs[0].at != at+toMAC+8 {
+		t.Errorf("left %v", outs)
+	}
+	if b := r.Books(); b.Injected != 1 || b.Sent != 1 {
+		t.Errorf("books %+v", b)
+	}
+	if err := r.Inject(99, saisim.Frame{Data: f}); err == nil {
+		t.Error("injected at a port that is not there")
+	}
+}
