@@ -59,10 +59,10 @@ func TestConvergence(t *testing.T) {
 		{"switch", slices.Concat(lines, switchLines), nil},
 	}
 	for _, c := range cases {
-		for seed := range uint64(200) {
+		for seed := range uint64(100) {
 			t.Run(fmt.Sprintf("%s seed %d", c.name, seed), func(t *testing.T) {
 				t.Parallel()
-				forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), newBench, c.lines, 60, applTables, stateTables, c.always...)
+				forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh(t), c.lines, 60, applTables, stateTables, c.always...)
 			})
 		}
 	}

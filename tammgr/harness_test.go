@@ -7,6 +7,7 @@ import (
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/swsstest"
 )
 
 var (
@@ -26,4 +27,9 @@ var (
 
 func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
 	return forwardtest.New(t, r, func(d *orch.Daemon, r *swss.Redis) { New(d, r) })
+}
+
+// fresh starts managers on an empty server.
+func fresh(t testing.TB) func() *forwardtest.Bench {
+	return func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
 }
