@@ -232,7 +232,8 @@ func (e *txEntry) fill() {
 			continue
 		}
 		for f, v := range r.New {
-			if rec := (Record{Fields: e.recs[i]}); rec.Field(f) == "" {
+			lost := e.before[i] == nil || Record{Fields: e.before[i]}.Field(f) != ""
+			if rec := (Record{Fields: e.recs[i]}); lost && rec.Field(f) == "" {
 				rec.Set(f, v)
 			}
 		}
