@@ -58,4 +58,5 @@ fi
 docker build -q -f docker/Dockerfile --build-arg "BASE=$base" --build-arg "BUILDER=$builder" \
 	--build-arg "GOPROXY=$(go env GOPROXY 2>/dev/null || true)" -t "$name" . >/dev/null
 rm -rf docker/build
+docker image prune -f --filter label=tamtam-stage=build >/dev/null # the older builder leaves its stages behind
 say "built the image $name ($(docker image inspect -f '{{.Size}}' "$name" | numfmt --to=iec)B)"

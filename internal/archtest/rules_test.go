@@ -62,5 +62,5 @@ var rules = []room{
 	{name: "internal", clock: true},
 }
 
-// testKits are packages that only tests may import.
-var testKits = []string{"sai/saitest", "swss/swsstest"}
+// testKits are packages that only tests, and each other, may import. They may import any module.
+var testKits = []string{"forward/forwardtest", "sai/saitest", "swss/swsstest"}
