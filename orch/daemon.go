@@ -35,6 +35,7 @@ type Daemon struct {
 
 	// What follows belongs to who has the turn.
 	now      time.Time
+	live     bool // Run runs
 	inputs   []*input
 	timers   []*timer
 	parked   map[Dep]map[*pending]struct{}
@@ -73,7 +74,8 @@ func (d *Daemon) Redis() *swss.Redis { return d.redis }
 // Logger returns the daemon's logger.
 func (d *Daemon) Logger() *slog.Logger { return d.log }
 
-// Now returns the daemon's time: of the step being done.
+// Now returns the daemon's time: that of the step, or of the call of Do, being
+// done. Only handlers, observers and timers may ask.
 func (d *Daemon) Now() time.Time { return d.now }
 
 // Consume hands the rows of a source to a handler; table is their name in
@@ -121,7 +123,7 @@ func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked 
 		return false, err
 	}
 	defer d.release()
-	d.now = now
+	d.now, d.live = now, !barrier
 	for {
 		if barrier {
 			if err := d.listener.Sync(ctx); err != nil {
@@ -186,6 +188,9 @@ func (d *Daemon) Do(ctx context.Context, f func()) error {
 		return err
 	}
 	defer d.release()
+	if d.live {
+		d.now = time.Now()
+	}
 	f()
 	select {
 	case d.wake <- struct{}{}:

@@ -234,3 +234,26 @@ func BenchmarkRows(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReport measures the writing of outcomes to STATE_DB.
+func BenchmarkReport(b *testing.B) {
+	const n = 30000
+	r := swsstest.Start(b)
+	d := orch.NewDaemon("orchagent", r, orch.Options{})
+	defer d.Close()
+	words := []string{"active", "pending"}
+	for i := 0; b.Loop(); i++ {
+		err := d.Do(b.Context(), func() {
+			for k := range n {
+				d.Report(b.Context(), "S", fmt.Sprintf("session%05d", k), words[i%2], "")
+			}
+		})
+		if err == nil {
+			_, err = d.Step(b.Context(), start)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "rows/s")
+}

@@ -103,7 +103,9 @@ func TestReporting(t *testing.T) {
 			r := swsstest.Start(t)
 			d := orch.NewDaemon("d", r, orch.Options{})
 			defer d.Close()
-			d.Consume(func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, r.DB(swss.ApplDB), "ACL_RULE_TABLE") },
+			d.Consume(func(l *swss.Listener) swss.Source {
+				return swss.NewConsumerState(l, r.DB(swss.ApplDB), "ACL_RULE_TABLE")
+			},
 				"ACL_RULE_TABLE", orch.Each(func(context.Context, orch.Task) error { return tt.err }), tt.rep)
 			p := swss.NewProducerState(r.DB(swss.ApplDB), "ACL_RULE_TABLE")
 			steps := []func() error{func() error { return p.Set(ctx, "T:R", nil) }}

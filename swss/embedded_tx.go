@@ -148,7 +148,7 @@ func splitArray(reply string) ([]string, error) {
 	if err != nil || n < 0 {
 		return nil, fmt.Errorf("%.20q: want an array", reply)
 	}
-	items := make([]string, 0, n)
+	var items []string
 	for range n {
 		size, err := replySize(rest)
 		if err != nil {

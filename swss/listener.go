@@ -24,7 +24,6 @@ const (
 // daemon's sources. When Redis goes away it connects again by itself, and the
 // sources then look for what they missed.
 type Listener struct {
-	redis  *Redis
 	db     *DB
 	ready  chan struct{}
 	cancel context.CancelFunc
@@ -56,7 +55,6 @@ type intake interface {
 func NewListener(r *Redis) *Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Listener{
-		redis:   r,
 		db:      r.DB(ConfigDB),
 		ready:   make(chan struct{}, 1),
 		cancel:  cancel,

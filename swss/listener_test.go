@@ -149,6 +149,28 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
+// TestRestart: Redis is stopped and comes back with its data: all rows are told
+// again, none as gone.
+func TestRestart(t *testing.T) {
+	server := swsstest.StartServer(t)
+	r := server.Open()
+	l := swss.NewListener(r)
+	defer l.Close()
+	sub := swss.NewSubscriber(l, r.DB(swss.ConfigDB), "C")
+	if err := swss.NewTable(r.DB(swss.ConfigDB), "C").SetMany(t.Context(), map[string]swss.FieldValues{"a": {"f": "1"}, "b": nil}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if diff := cmp.Diff([]string{"SET a map[f:1]", "SET b map[]"}, popAll(t, l, sub)); diff != "" {
+			t.Errorf("(-want +got): %s", diff)
+		}
+		server.Stop()
+		awaitSync(t, l, false)
+		server.Start()
+		awaitSync(t, l, true)
+	}
+}
+
 // awaitSync waits until the listener has, or has not, a connection.
 func awaitSync(t *testing.T, l *swss.Listener, up bool) {
 	t.Helper()

@@ -42,7 +42,8 @@ func Open(ctx context.Context, addr string) (*Redis, error) {
 }
 
 // Connect connects to the servers of cfg. It fails with [ErrUnavailable] if
-// one does not answer. It sees to it that keyspace events are on.
+// that of CONFIG_DB does not answer. It sees to it that keyspace events are on
+// there; all that a [Listener] feeds must be on that server.
 func Connect(ctx context.Context, cfg Config) (*Redis, error) {
 	r := &Redis{cfg: cfg, dbs: map[DBName]*DB{}}
 	if err := r.DB(ConfigDB).enableEvents(ctx); err != nil {

@@ -76,14 +76,12 @@ func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	}
 	s.mu.Lock()
 	changed, resync := s.changed, s.resync
-	s.resync = false
-	if len(changed) > 0 {
-		s.changed = map[string]struct{}{}
-	}
-	s.mu.Unlock()
 	if len(changed) == 0 && !resync {
+		s.mu.Unlock()
 		return nil, nil
 	}
+	s.changed, s.resync = map[string]struct{}{}, false
+	s.mu.Unlock()
 	out, err := s.pops(ctx, changed, resync)
 	if err != nil {
 		s.stale()
