@@ -200,6 +200,7 @@ func (c *Chip) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 			does = append(does, c.text(a, v.Param))
 		}
 	}
+	e.enabled = e.enabled && !e.never
 	if !insert {
 		e.stamp = nil
 	}

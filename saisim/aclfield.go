@@ -73,8 +73,18 @@ func aclFields() []aclField {
 
 // flags adds a match on parser flags: those of want set, those of not clear.
 func (r *aclRule) flags(want, not uint32) {
-	r.value[2] |= uint64(want) << 40
-	r.mask[2] |= uint64(want|not) << 40
+	r.want(2, uint64(want)<<40, uint64(want|not)<<40)
+}
+
+// want adds the match of some bits of a word. What contradicts an earlier match
+// makes a rule that never matches.
+func (r *aclRule) want(word uint8, value, mask uint64) {
+	value &= mask
+	if (r.value[word]^value)&r.mask[word]&mask != 0 {
+		r.never = true
+	}
+	r.value[word] |= value
+	r.mask[word] |= mask
 }
 
 // match adds an enabled field to the rule. ports and lags are resolved by c.
@@ -115,9 +125,7 @@ func (r *aclRule) matchBits(def aclField, a sai.Attr, f sai.Field) error {
 		}
 		db, mb := d.As16(), m.As16()
 		for i := range 2 {
-			mask := binary.BigEndian.Uint64(mb[8*i:])
-			r.mask[int(def.word)+i] |= mask
-			r.value[int(def.word)+i] |= binary.BigEndian.Uint64(db[8*i:]) & mask
+			r.want(def.word+uint8(i), binary.BigEndian.Uint64(db[8*i:]), binary.BigEndian.Uint64(mb[8*i:]))
 		}
 		return nil
 	}
@@ -127,9 +135,7 @@ func (r *aclRule) matchBits(def aclField, a sai.Attr, f sai.Field) error {
 	if !ok1 || !ok2 || data > width {
 		return badValue(a, sai.StatusInvalidParameter, "%v, want a value of %d bits with a mask", f.Data, def.bits)
 	}
-	mask &= width
-	r.mask[def.word] |= mask << def.shift
-	r.value[def.word] |= data & mask << def.shift
+	r.want(def.word, data<<def.shift, mask&width<<def.shift)
 	return nil
 }
 
@@ -215,8 +221,7 @@ func (c *Chip) matchRanges(r *aclRule, a sai.Attr, oids sai.OIDs) error {
 		if !ok {
 			return badValue(a, sai.StatusInvalidParameter, "%s is no range", oid)
 		}
-		r.value[10] |= 1 << g.index
-		r.mask[10] |= 1 << g.index
+		r.want(10, 1<<g.index, 1<<g.index)
 	}
 	return nil
 }

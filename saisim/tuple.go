@@ -36,6 +36,7 @@ type aclRule struct {
 	content       string // canonical text of the match, then of the actions
 	in, out       *portSet
 	inLAG, outLAG *lag
+	never         bool      // the matches contradict each other
 	next          *aclEntry // same masked value, in order of precedence
 }
 
