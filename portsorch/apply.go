@@ -14,9 +14,16 @@ import (
 // converge makes the ASIC what the rows ask for. Each object that fails leaves
 // its row with the error and does not hold up the others.
 func (o *Orch) converge(ctx context.Context) {
-	p := o.rows.plan()
-	o.outcome = maps.Clone(p.why)
 	o.forgetRetryable()
+	for refused := -1; refused != len(o.failed); {
+		refused = len(o.failed)
+		o.apply(ctx, o.rows.plan(o.failed))
+	}
+}
+
+// apply goes once through all that differs between the plan and the ASIC.
+func (o *Orch) apply(ctx context.Context, p *plan) {
+	o.outcome = maps.Clone(p.why)
 
 	o.removeVLANMembers(ctx, p)
 	o.removeBridgePorts(ctx, p)
@@ -89,13 +96,16 @@ func (o *Orch) set(ctx context.Context, t sai.ObjectType, oid sai.OID, id sai.At
 }
 
 // markLeaving marks the ports and LAGs that have to go, so that they are no
-// longer found, and returns their names.
+// longer found, and returns the names of all that changed by this.
 func (o *Orch) markLeaving(p *plan) []string {
 	var names []string
 	for _, name := range sorted(o.ports) {
 		if o.replaced(p, name) && !o.ports[name].leaving {
 			o.ports[name].leaving = true
 			names = append(names, name)
+			if lag := o.ports[name].lag; lag != "" {
+				names = append(names, lag) // has one member less
+			}
 		}
 	}
 	for _, name := range sorted(o.lags) {

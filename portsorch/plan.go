@@ -38,13 +38,15 @@ type plan struct {
 // plan computes the wanted state. Ports come first; of two that want the same
 // lane, LAGs that want the same port, and VLANs that want to be the untagged
 // one of a port, the smaller name wins. A member of a LAG is in no VLAN itself.
-func (s store) plan() *plan {
+// A port that the ASIC has refused for good is not in the plan: whether it was
+// there before, with other settings, must not matter.
+func (s store) plan(failed map[rowKey]error) *plan {
 	p := &plan{
 		ports: map[string]portSpec{}, lags: map[string]bool{}, lagMembers: map[member]bool{},
 		lagOf: map[string]string{}, vlans: map[string]uint16{}, vlanMembers: map[member]sai.Enum{},
 		pvid: map[string]uint16{}, why: map[rowKey]error{},
 	}
-	p.addPorts(s)
+	p.addPorts(s, failed)
 	for _, name := range s.keys(schema.AppLAG) {
 		k := rowKey{schema.AppLAG, name}
 		if _, err := schema.ParsePortChannel(name, s[k]); err != nil {
@@ -59,11 +61,14 @@ func (s store) plan() *plan {
 	return p
 }
 
-func (p *plan) addPorts(s store) {
+func (p *plan) addPorts(s store, failed map[rowKey]error) {
 	owner := map[uint32]string{}
 	for _, name := range s.keys(schema.AppPort) {
 		k := rowKey{schema.AppPort, name}
 		spec, err := parsePort(name, s[k])
+		if err == nil && orch.Classify(failed[k]) == orch.Permanent {
+			err = failed[k]
+		}
 		if err != nil {
 			p.why[k] = err
 			continue
