@@ -49,18 +49,22 @@ await "the session of the configuration is active" session_is web active
 await "the ASIC has its rule" asic_has ACL_ENTRY 1
 await "the ASIC has its TAM object" asic_has TAM_INT 1
 
-redis -n 4 hset 'TAM_FLOWGROUP_TABLE|video' id 2 >/dev/null
-redis -n 4 hset 'ACL_RULE|TAM|video' PRIORITY 90 ETHER_TYPE 2048 IP_PROTOCOL 17 >/dev/null
-redis -n 4 hset 'TAM_TAILSTAMPING_TABLE|video' flowgroup video >/dev/null
-await "a session written with redis-cli becomes active" session_is video active
-await "the ASIC has both rules" asic_has ACL_ENTRY 2
-redis -n 4 del 'TAM_TAILSTAMPING_TABLE|video' 'ACL_RULE|TAM|video' 'TAM_FLOWGROUP_TABLE|video' >/dev/null
-await "removed again, the ASIC has one rule" asic_has ACL_ENTRY 1
+# one_more: a session written with redis-cli reaches the ASIC, and leaves it again.
+one_more() {
+	redis -n 4 hset 'TAM_FLOWGROUP_TABLE|video' id 2 >/dev/null
+	redis -n 4 hset 'ACL_RULE|TAM|video' PRIORITY 90 ETHER_TYPE 2048 IP_PROTOCOL 17 >/dev/null
+	redis -n 4 hset 'TAM_TAILSTAMPING_TABLE|video' flowgroup video >/dev/null
+	await "  a session written with redis-cli becomes active" session_is video active
+	await "  the ASIC has both rules" asic_has ACL_ENTRY 2
+	redis -n 4 del 'TAM_TAILSTAMPING_TABLE|video' 'ACL_RULE|TAM|video' 'TAM_FLOWGROUP_TABLE|video' >/dev/null
+	await "  removed again, the ASIC has one rule" asic_has ACL_ENTRY 1
+}
+one_more
 
 for daemon in tammgrd orchagent syncd mgmtd redis; do
 	compose restart "$daemon" >/dev/null 2>&1 || fail "restart $daemon"
 	await "after a restart of $daemon all are healthy" healthy
-	await "  and the session is active" session_is web active
-	await "  and the ASIC has its rule" asic_has ACL_ENTRY 1
+	await "  the first session is active" session_is web active
+	one_more
 done
 echo "all passed"
