@@ -182,7 +182,7 @@ func TestAgeing(t *testing.T) {
 		at   saisim.Cycle
 		want []saisim.PortID
 	}{
-		{enter + age - 70, []saisim.PortID{4}},                   // enters 6 cycles before
+		{enter + age - 70, []saisim.PortID{4}},                    // enters 6 cycles before
 		{enter + age + 200, []saisim.PortID{1, 2, 3, 4, 5, 6, 7}}, // the entry has gone at enter + age
 	} {
 		if ids := portsOf(r.sendAt(0, tt.at, saisim.Frame{Data: udpFrame(1, 2, 60)})); !slices.Equal(ids, tt.want) {

@@ -1,0 +1,253 @@
+package saisim_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// Dynamic breakout: a port of four lanes becomes four ports and back, while the
+// rest of the chip goes on.
+func TestBreakout(t *testing.T) {
+	p := saisim.SmallProfile()
+	p.Default = saisim.DefaultPorts{First: 0, Count: 2, Lanes: 4, Mbps: 100_000}
+	r := newRig(t, p)
+	r.clearVLAN1()
+	vlan := r.vlan(5)
+	join := func(id saisim.PortID) (bp, member sai.OID) {
+		bp = r.bridgePort(r.oid(id))
+		r.set(sai.ObjectTypePort, r.oid(id), sai.PortAttrPortVLANID, sai.Uint(5))
+		return bp, r.member(vlan, bp, sai.VLANTaggingModeUntagged)
+	}
+	bp0, m0 := join(0)
+	join(4)
+	if ids := portsOf(r.send(4, udpFrame(1, 2, 60))); !slices.Equal(ids, []saisim.PortID{0}) {
+		t.Fatalf("left by %v", ids)
+	}
+	hostif0 := sai.OID(uint64(sai.ObjectTypeHostif)<<48 | 1)
+	single := []any{sai.PortAttrHWLaneList, sai.Uints{1}, sai.PortAttrSpeed, sai.Uint(25000)}
+	r.refused(sai.StatusItemAlreadyExists, sai.ObjectTypePort, single...)
+	r.wantStatus(r.Remove(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0))), sai.StatusObjectInUse)
+
+	// Frames are in every part of the chip when the port goes.
+	for range 5 {
+		if err := r.Receive(4, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 1000)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Receive(0, r.Now(), saisim.Frame{Data: udpFrame(3, 2, 1000)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Advance(r.Now() + 350)
+	r.remove(sai.ObjectTypeVLANMember, m0)
+	r.remove(sai.ObjectTypeBridgePort, bp0)
+	r.remove(sai.ObjectTypeHostif, hostif0)
+	r.remove(sai.ObjectTypePort, r.oid(0))
+	r.balanced()
+	r.drain()
+	if b := r.Books(); b.Dropped[saisim.DropPortRemoved] == 0 || b.InFlight != 0 {
+		t.Errorf("books %+v", b)
+	}
+	for lane := range uint64(4) {
+		r.create(sai.ObjectTypePort, sai.PortAttrHWLaneList, sai.Uints{lane}, sai.PortAttrSpeed, sai.Uint(25000))
+		r.up(saisim.PortID(lane))
+		join(saisim.PortID(lane))
+	}
+	if ids := portsOf(r.send(4, udpFrame(1, 2, 60))); !slices.Equal(ids, []saisim.PortID{0, 1, 2, 3}) {
+		t.Errorf("left by %v", ids)
+	}
+	if id, ok := r.PortByName("Ethernet3"); !ok || id != 3 {
+		t.Errorf("Ethernet3 is %d, %v", id, ok)
+	}
+	r.refused(sai.StatusInvalidParameter, sai.ObjectTypePort, sai.PortAttrHWLaneList, sai.Uints{}, sai.PortAttrSpeed, sai.Uint(25000))
+}
+
+func TestSpeeds(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.send(1, udpFrame(2, 1, 60))
+	o := r.oid(1)
+	if got := r.get(sai.ObjectTypePort, o, sai.PortAttrSupportedSpeed).(sai.Uints); !slices.Equal(got, sai.Uints{1000, 10000, 25000}) {
+		t.Errorf("one lane runs at %v", got)
+	}
+	err := r.Set(context.Background(), sai.Obj(sai.ObjectTypePort, o), sai.Attr{ID: sai.PortAttrSpeed, Value: sai.Uint(40000)})
+	r.wantStatus(err, sai.StatusInvalidParameter)
+	r.set(sai.ObjectTypePort, o, sai.PortAttrSpeed, sai.Uint(1000))
+	at := r.Now() + 100
+	// At 1 Gb/s a byte takes 10 cycles: preamble and SFD 80.
+	if outs := r.sendAt(0, at, saisim.Frame{Data: udpFrame(1, 2, 60)}); outs[0].at != at+64+toQueue+toMAC+80 {
+		t.Errorf("left at %d", outs[0].at-at)
+	}
+}
+
+// A change of the operational state is told, and a port that goes down while
+// frames wait for it drops them.
+func TestPortState(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	o := r.oid(3)
+	r.notes = nil
+	r.SetLink(3, false)
+	r.set(sai.ObjectTypePort, o, sai.PortAttrAdminState, sai.Bool(false))
+	r.SetLink(3, true)
+	r.set(sai.ObjectTypePort, o, sai.PortAttrAdminState, sai.Bool(true))
+	want := []sai.Notification{sai.PortState{Port: o, Oper: sai.PortOperStatusDown}, sai.PortState{Port: o, Oper: sai.PortOperStatusUp}}
+	if !slices.Equal(r.notes, want) {
+		t.Errorf("told %v, want %v", r.notes, want)
+	}
+	if s := r.get(sai.ObjectTypePort, o, sai.PortAttrOperStatus); s != sai.PortOperStatusUp {
+		t.Errorf("state %v", s)
+	}
+	r.send(3, udpFrame(2, 1, 60))
+	r.SetLink(3, false)
+	if outs := r.send(0, udpFrame(1, 2, 60)); len(outs) != 0 || r.dropped(3) != "egress-port-down=1 " {
+		t.Errorf("left %v, dropped %q", outs, r.dropped(3))
+	}
+}
+
+func TestPortStats(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	bc := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), make([]byte, 46))
+	mc := eth([]byte{1, 0, 0x5e, 0, 0, 1}, host(1), ip4(1, 2, 17, 0, udp(1, 2, 200)))
+	r.send(1, udpFrame(2, 9, 60))
+	r.send(0, udpFrame(1, 2, 60))
+	r.send(0, bc)
+	r.send(0, mc)
+	r.send(0, udpFrame(1, 2, 1514))
+	r.send(0, eth(host(2), host(1), tag(0x8100, 9), u16(0x800)))
+	ids := []sai.StatID{
+		sai.PortStatIfInOctets, sai.PortStatIfInUcastPkts, sai.PortStatIfInNonUcastPkts, sai.PortStatIfInBroadcastPkts,
+		sai.PortStatIfInMulticastPkts, sai.PortStatIfInDiscards, sai.PortStatIfInErrors, sai.PortStatIfInVLANDiscards,
+		sai.PortStatEtherInPkts64Octets, sai.PortStatEtherInPkts128To255Octets, sai.PortStatEtherInPkts1024To1518Octets,
+		sai.PortStatIfOutOctets, sai.PortStatIfOutUcastPkts, sai.PortStatIfOutQlen,
+	}
+	read := func(id saisim.PortID) []uint64 {
+		t.Helper()
+		v, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(id)), ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	mcLen := uint64(len(mc) + 4)
+	want := []uint64{64 + 64 + mcLen + 1518 + 22, 3, 2, 1, 1, 1, 0, 1, 3, 1, 1, 64, 1, 0}
+	if got := read(0); !slices.Equal(got, want) {
+		t.Errorf("port 0 counts %v, want %v", got, want)
+	}
+	out := read(1)
+	if want := []uint64{64 + 1518 + 64 + mcLen, 2}; !slices.Equal(out[11:13], want) {
+		t.Errorf("port 1 sent %v, want %v", out[11:13], want)
+	}
+	if err := r.ClearStats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), ids[:4]); err != nil {
+		t.Fatal(err)
+	}
+	r.send(0, bc)
+	got := read(0)
+	if want := []uint64{64, 0, 1, 1, 2 - 1, 1}; !slices.Equal(got[:6], want) {
+		t.Errorf("after a clear of four: %v, want %v", got[:6], want)
+	}
+	if c, _ := r.PortCounters(0); c.Received != 6 {
+		t.Errorf("the totals are %+v", c)
+	}
+	_, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), []sai.StatID{sai.PortStatPfc0RxPkts})
+	r.wantStatus(err, sai.StatusNotSupported)
+	// What is said to be supported is.
+	all, err := r.StatsCapability(context.Background(), sai.ObjectTypePort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oid(0)), all); err != nil {
+		t.Error(err)
+	}
+}
+
+// The switch tells what it is; removing it makes a new start possible.
+func TestSwitch(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	for id, want := range map[sai.AttrID]sai.Value{
+		sai.SwitchAttrNumberOfActivePorts:          sai.Uint(8),
+		sai.SwitchAttrACLEntryMaximumPriority:      sai.Uint(1000),
+		sai.SwitchAttrSrcMACAddress:                sai.MAC{2, 0, 0, 0, 0, 0xaa},
+		sai.SwitchAttrFDBAgingTime:                 sai.Uint(0),
+		sai.SwitchAttrAvailableFDBEntry:            sai.Uint(16),
+		sai.SwitchAttrFDBUnicastMissPacketAction:   sai.PacketActionForward,
+		sai.SwitchAttrSwitchingMode:                sai.SwitchSwitchingModeStoreAndForward,
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: sai.Uint(1),
+	} {
+		if got := r.get(sai.ObjectTypeSwitch, r.sw, id); got != want {
+			t.Errorf("%s = %v, want %v", id, got, want)
+		}
+	}
+	in := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrACLStageIngress).(sai.ACLCapability)
+	if !slices.Contains(in.Actions, sai.ACLActionTypeTAMIntObject) || in.ActionListMandatory {
+		t.Errorf("ingress actions %+v", in)
+	}
+	if err := r.Receive(0, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
+		t.Fatal(err)
+	}
+	r.Advance(r.Now() + 70)
+	r.remove(sai.ObjectTypeSwitch, r.sw)
+	r.balanced()
+	if ids := r.Ports(); len(ids) != 0 {
+		t.Errorf("ports %v", ids)
+	}
+	if err := r.Receive(0, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err == nil {
+		t.Error("received without a switch")
+	}
+	r.create(sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.Bool(true))
+	if ids := r.Ports(); len(ids) != 8 {
+		t.Errorf("ports %v", ids)
+	}
+}
+
+func TestCapabilities(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	ctx := context.Background()
+	for id, want := range map[sai.AttrID]sai.Capability{
+		sai.ACLEntryAttrActionTAMIntObject:    {Create: true, Set: true, Get: true},
+		sai.ACLEntryAttrActionMirrorIngress:   {},
+		sai.TAMIntAttrDeviceID:                {Create: true, Get: true},
+		sai.PortAttrOperStatus:                {Get: true},
+		sai.SwitchAttrAvailableACLTable:       {Get: true},
+		sai.GenericProgrammableAttrObjectName: {Create: true, Get: true},
+	} {
+		if got, err := r.AttrCapability(ctx, id); got != want || err != nil {
+			t.Errorf("%s: %+v, %v; want %+v", id, got, err, want)
+		}
+	}
+	if got, err := r.EnumCapability(ctx, sai.TAMIntAttrType); !slices.Equal(got, []sai.Enum{sai.TAMIntTypeIfa1Tailstamp}) || err != nil {
+		t.Errorf("TAM INT types %v, %v", got, err)
+	}
+	for name, want := range map[string]uint64{saisim.TailstampWindow: 16, "other": 0} {
+		got, err := r.Availability(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name)))
+		if got != want || err != nil {
+			t.Errorf("extension %s: %d, %v; want %d", name, got, err, want)
+		}
+	}
+}
+
+func TestReceiveRefuses(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.Advance(100)
+	for _, tt := range []struct {
+		name string
+		port saisim.PortID
+		at   saisim.Cycle
+		f    saisim.Frame
+	}{
+		{"no port", 99, 100, saisim.Frame{Data: make([]byte, 60)}},
+		{"the CPU port", saisim.CPUPort, 100, saisim.Frame{Data: make([]byte, 60)}},
+		{"the past", 0, 99, saisim.Frame{Data: make([]byte, 60)}},
+		{"nothing", 0, 100, saisim.Frame{}},
+		{"longer than it says", 0, 100, saisim.Frame{Data: make([]byte, 60), Len: 59}},
+		{"too long", 0, 100, saisim.Frame{Data: make([]byte, 60), Len: 1 << 20}},
+	} {
+		if err := r.Receive(tt.port, tt.at, tt.f); err == nil {
+			t.Errorf("%s: no error", tt.name)
+		}
+	}
+	if b := r.Books(); b.Received != 0 {
+		t.Errorf("books %+v", b)
+	}
+}
