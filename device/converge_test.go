@@ -4,7 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
+	"os"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tamtam/sairedis"
 	"tamtam/saisim"
@@ -144,7 +148,9 @@ func converge(t *testing.T, seed uint64) {
 	}
 	settle(t, once)
 	if got, want := view(t, s), view(t, once); got != want {
-		t.Errorf("after the sequence the ASIC is\n%s\nbut the final configuration alone makes it\n%s", got, want)
+		if dir := os.Getenv("CONV"); dir != "" { os.WriteFile(fmt.Sprintf("%s/%d.got", dir, seed), []byte(got), 0o644); os.WriteFile(fmt.Sprintf("%s/%d.want", dir, seed), []byte(want), 0o644)
+		ps, _ := Problems(ctx, s.Redis); po, _ := Problems(ctx, once.Redis); os.WriteFile(fmt.Sprintf("%s/%d.probs", dir, seed), []byte(fmt.Sprintf("%v\n-----\n%v", ps, po)), 0o644) }
+		t.Errorf("the sequence (-) and the final configuration alone (+) give different ASICs:\n%s\nfinal configuration: %v", cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")), final)
 	}
 }
 

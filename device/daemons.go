@@ -68,6 +68,7 @@ func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 type Orchagent struct {
 	Daemon *orch.Daemon
 	client *sairedis.Client
+	ports  *portsorch.Orch
 	ts     *tsorch.Orch
 }
 
@@ -98,6 +99,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("ports: %w", err)
 	}
+	o.ports = ports
 	acl, err := aclorch.New(ctx, aclorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch()})
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)
@@ -127,7 +129,10 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	if _, err := o.Daemon.Step(ctx, now); err != nil {
 		return err
 	}
-	return o.client.ApplyView(ctx)
+	if err := o.client.ApplyView(ctx); err != nil {
+		return err
+	}
+	return o.ports.ViewApplied(ctx)
 }
 
 // PollCounters reads the sessions' counters now.

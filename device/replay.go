@@ -39,9 +39,6 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 	if r.Start.IsZero() {
 		r.Start = first.Time
 	}
-	if r.Start.IsZero() {
-		r.Start = time.Unix(0, 0)
-	}
 	r.Start = r.Start.UTC()
 	s, err := NewSim(ctx, r.SimConfig)
 	if err != nil {

@@ -36,7 +36,7 @@ type Sim struct {
 type SimConfig struct {
 	Common
 	Profile saisim.Profile
-	// Start is the time of day at cycle 0.
+	// Start is the time of day at cycle 0; the zero time means 1970.
 	Start time.Time
 	// Redis is the server to use; nil starts an embedded one.
 	Redis *swss.Redis
@@ -57,6 +57,9 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	}
 	if err := cfg.Config.Load(ctx, s.Redis); err != nil {
 		return nil, err
+	}
+	if cfg.Start.IsZero() {
+		cfg.Start = time.Unix(0, 0).UTC()
 	}
 	s.chip = saisim.Config{Profile: cfg.Profile, Start: cfg.Start, Notify: func(n sai.Notification) { s.notes = append(s.notes, n) }}
 	if err := s.startSyncd(ctx); err != nil {

@@ -60,6 +60,7 @@ type counters struct {
 	lags     nameMap
 	start    []sai.OID
 	stop     []sai.OID
+	polled   map[sai.OID]bool
 	enabled  bool
 	interval time.Duration
 	dirty    bool // the group's settings have to be sent
@@ -73,6 +74,7 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	c.ports = nameMap{table: swss.NewTable(db, schema.CountersPortNameMap)}
 	c.lags = nameMap{table: swss.NewTable(db, schema.CountersLAGNameMap)}
 	c.enabled, c.interval, c.dirty = true, statInterval, true
+	c.polled = map[sai.OID]bool{}
 	for _, id := range chip.stats {
 		c.ids = append(c.ids, id.String())
 	}
@@ -117,7 +119,7 @@ func (c *counters) removePort(name string, oid sai.OID) {
 		c.start = slices.Delete(c.start, i, i+1)
 		return
 	}
-	if !slices.Contains(c.stop, oid) {
+	if c.polled[oid] && !slices.Contains(c.stop, oid) {
 		c.stop = append(c.stop, oid)
 	}
 }
@@ -136,6 +138,7 @@ func (c *counters) stopPolling(ctx context.Context) error {
 	keys := make([]string, len(c.stop))
 	for i, oid := range c.stop {
 		keys[i] = oid.String()
+		delete(c.polled, oid)
 	}
 	if err := c.rows.DelMany(ctx, keys); err != nil {
 		return err
@@ -156,6 +159,9 @@ func (c *counters) flush(ctx context.Context) error {
 		if err := c.poller.StartPoll(ctx, statGroup, "PORT_COUNTER_ID_LIST", c.ids, c.start...); err != nil {
 			return err
 		}
+	}
+	for _, oid := range c.start {
+		c.polled[oid] = true
 	}
 	c.start = nil
 	return errors.Join(c.ports.flush(ctx), c.lags.flush(ctx))

@@ -14,21 +14,28 @@ import (
 // ASIC.
 const portInitDone = "PortInitDone"
 
+// writeOper sets oper_status of the row KEYS[1], unless the row is gone: its
+// delete may be in the daemon's hands already.
+const writeOper = `
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  redis.call('HSET', KEYS[1], 'oper_status', ARGV[1])
+end`
+
 // An operWriter keeps oper_status of ports and LAGs in APPL_DB and STATE_DB.
 type operWriter struct {
-	appl, state       *swss.Table
-	applLAG, stateLAG *swss.Table
-	touched           map[string]bool // ports and LAGs to be written
-	initDone          bool            // PortInitDone was written
+	appl, state *swss.DB
+	ports       *swss.Table // of APPL_DB
+	script      swss.Script
+	touched     map[string]bool // ports and LAGs to be written
+	initDone    bool            // PortInitDone was written
 }
 
 func (w *operWriter) open(ctx context.Context, r *swss.Redis) error {
-	w.appl = swss.NewTable(r.DB(swss.ApplDB), schema.AppPort)
-	w.state = swss.NewTable(r.DB(swss.StateDB), schema.StatePort)
-	w.applLAG = swss.NewTable(r.DB(swss.ApplDB), schema.AppLAG)
-	w.stateLAG = swss.NewTable(r.DB(swss.StateDB), schema.StateLAG)
+	w.appl, w.state = r.DB(swss.ApplDB), r.DB(swss.StateDB)
+	w.ports = swss.NewTable(w.appl, schema.AppPort)
+	w.script = swss.NewScript(writeOper)
 	w.touched = map[string]bool{}
-	return w.appl.Del(ctx, portInitDone)
+	return w.ports.Del(ctx, portInitDone)
 }
 
 func (w *operWriter) touch(name string) { w.touched[name] = true }
@@ -53,29 +60,29 @@ func (o *Orch) operChanged(ctx context.Context, name string) {
 // flush writes what changed, and PortInitDone once.
 func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 	for _, name := range slices.SortedFunc(maps.Keys(w.touched), schema.CompareNames) {
-		appl, state, up := w.appl, w.state, false
+		appl, state, up := schema.AppPort, schema.StatePort, false
 		if p := o.ports[name]; p != nil {
 			up = p.oper == sai.PortOperStatusUp
 		} else if o.lags[name] != nil {
-			appl, state, up = w.applLAG, w.stateLAG, o.lagUp(name)
+			appl, state, up = schema.AppLAG, schema.StateLAG, o.lagUp(name)
 		} else {
 			delete(w.touched, name)
 			continue
 		}
-		word := swss.FieldValues{"oper_status": "down"}
+		word := "down"
 		if up {
-			word["oper_status"] = "up"
+			word = "up"
 		}
-		if err := appl.Set(ctx, name, word); err != nil {
+		if _, err := w.appl.Run(ctx, w.script, []string{appl + w.appl.Separator() + name}, word); err != nil {
 			return err
 		}
-		if err := state.Set(ctx, name, word); err != nil {
+		if err := swss.NewTable(w.state, state).Set(ctx, name, swss.FieldValues{"oper_status": word}); err != nil {
 			return err
 		}
 		delete(w.touched, name)
 	}
 	if !w.initDone && o.ready {
-		if err := w.appl.Set(ctx, portInitDone, swss.FieldValues{"lanes": "0"}); err != nil {
+		if err := w.ports.Set(ctx, portInitDone, swss.FieldValues{"lanes": "0"}); err != nil {
 			return err
 		}
 		w.initDone = true

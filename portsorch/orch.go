@@ -31,8 +31,9 @@ type Orch struct {
 	log    *slog.Logger
 	chip   *chip
 
-	rows  store
-	ready bool // all configured ports are in rows
+	rows    store
+	ready   bool // all configured ports are in rows
+	applied bool // the view of the ASIC is complete
 
 	ports       map[string]*port
 	byOID       map[sai.OID]string
@@ -94,6 +95,14 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 
 // Switch returns the switch object.
 func (o *Orch) Switch() sai.OID { return o.chip.switchID }
+
+// ViewApplied says that syncd has brought the ASIC to the view. Until then
+// ports are taken as they are: a syncd of SONiC stops when a port is created or
+// removed while a view is being made.
+func (o *Orch) ViewApplied(ctx context.Context) error {
+	o.applied = true
+	return o.settle(ctx, make([]orch.Task, 1))[0]
+}
 
 // handle takes a batch of rows of one table. Outcomes are reported by itself,
 // because a row's outcome changes with others'.

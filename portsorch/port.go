@@ -54,6 +54,8 @@ func (o *Orch) createPorts(ctx context.Context, p *plan) (created []string) {
 			if err := o.update(ctx, have, want); err != nil {
 				o.fail(k, "port "+name, err)
 			}
+		case !o.applied && o.chip.unused[laneKey(want.lanes)] == 0:
+			o.outcome[k] = orch.Wait("port", name, "%s is created when the ASIC's view is complete", name)
 		default:
 			if err := o.createPort(ctx, name, want); err != nil {
 				o.fail(k, "port "+name, err)
@@ -152,6 +154,9 @@ func (o *Orch) readOper(ctx context.Context, p *port) error {
 // removePorts removes the ports that are leaving. What of it fails is tried
 // again at the next change.
 func (o *Orch) removePorts(ctx context.Context) {
+	if !o.applied {
+		return
+	}
 	var leaving []string
 	for _, name := range sorted(o.ports) {
 		if p := o.ports[name]; p.leaving {
@@ -198,6 +203,9 @@ func (o *Orch) removePort(ctx context.Context, name string) error {
 // removeUnused removes the ASIC's own ports that no row names, as SONiC does:
 // their lanes are free then.
 func (o *Orch) removeUnused(ctx context.Context, p *plan) {
+	if !o.applied {
+		return
+	}
 	wanted := map[string]bool{}
 	for _, spec := range p.ports {
 		wanted[laneKey(spec.lanes)] = true
