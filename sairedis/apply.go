@@ -149,11 +149,16 @@ func (t *transition) row(n *node) ([]swss.Pair, error) {
 	var attrs []sai.Attr
 	for _, a := range n.sortedAttrs() {
 		if t.failed[n][a.ID] {
+			if n.match == nil {
+				continue
+			}
 			old, had := n.match.attrs[a.ID]
 			if !had || namesObjects(old) {
 				continue
 			}
 			a.Value = old
+		} else if _, ok := t.real(a.Value); !ok {
+			continue // it names what could not be created
 		}
 		attrs = append(attrs, a)
 	}

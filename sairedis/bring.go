@@ -20,6 +20,7 @@ type transition struct {
 	surplus   []*node          // of cur
 	missing   []*node          // of next
 	done      map[*node]map[sai.AttrID]bool
+	postponed map[*node]map[sai.AttrID]bool // attributes to set after all has been created
 	failed    map[*node]map[sai.AttrID]bool // sets that failed, by new node
 	errs      []error
 }
@@ -29,6 +30,7 @@ type transition struct {
 func (t *transition) bring(ctx context.Context) {
 	t.done = map[*node]map[sai.AttrID]bool{}
 	t.failed = map[*node]map[sai.AttrID]bool{}
+	t.postponed = map[*node]map[sai.AttrID]bool{}
 	for _, n := range t.next.sorted() {
 		switch {
 		case n.match != nil:
@@ -52,6 +54,7 @@ func (t *transition) bring(ctx context.Context) {
 	t.setAll(ctx, false)
 	t.removeAll(ctx, true)
 	t.createAll(ctx, true)
+	t.setAll(ctx, false)
 	t.setPostponed(ctx)
 }
 
@@ -188,6 +191,8 @@ func (t *transition) set(ctx context.Context, n *node, k sai.Key, a sai.Attr, fi
 	if err != nil {
 		t.fail(fmt.Errorf("set %s of %s: %w", a.ID, n.key, err))
 		mark(t.failed, n, a.ID)
+	} else {
+		delete(t.failed[n], a.ID)
 	}
 	if final {
 		mark(t.done, n, a.ID)
@@ -287,13 +292,16 @@ func (t *transition) createLevel(ctx context.Context, nodes []*node) []error {
 // realAttrs translates the attributes to create a node with.
 func (t *transition) realAttrs(n *node) ([]sai.Attr, error) {
 	var attrs []sai.Attr
+	delete(t.postponed, n)
 	for _, a := range n.sortedAttrs() {
 		v, ok := t.real(a.Value)
 		m := sai.Meta(a.ID)
 		switch {
 		case ok:
 			attrs = append(attrs, sai.Attr{ID: a.ID, Value: v})
-		case m.Has(sai.MandatoryOnCreate) || !m.Has(sai.CreateAndSet):
+		case !m.Has(sai.MandatoryOnCreate) && m.Has(sai.CreateAndSet):
+			mark(t.postponed, n, a.ID)
+		default:
 			return nil, fmt.Errorf("%s names an object that does not exist: %w", a.ID, sai.StatusInvalidParameter)
 		}
 	}
@@ -305,18 +313,20 @@ func (t *transition) realAttrs(n *node) ([]sai.Attr, error) {
 func (t *transition) setPostponed(ctx context.Context) {
 	for _, n := range t.next.sorted() {
 		k, ok := t.realKey(n)
-		if n.match != nil || n.own || !ok {
+		if len(t.postponed[n]) == 0 || !ok {
 			continue
 		}
 		for _, a := range n.sortedAttrs() {
-			late := false
-			sai.References(a.Value, func(o sai.OID) {
-				to := t.next.byOID[o]
-				late = late || to != nil && !to.own && to.match == nil && to.depth >= n.depth
-			})
-			if v, ok := t.real(a.Value); late && ok {
-				t.set(ctx, n, k, sai.Attr{ID: a.ID, Value: v}, true)
+			if !t.postponed[n][a.ID] {
+				continue
 			}
+			v, ok := t.real(a.Value)
+			if !ok {
+				t.fail(fmt.Errorf("set %s of %s: it names an object that could not be created", a.ID, n.key))
+				mark(t.failed, n, a.ID)
+				continue
+			}
+			t.set(ctx, n, k, sai.Attr{ID: a.ID, Value: v}, true)
 		}
 	}
 }

@@ -90,14 +90,14 @@ func (g *graph) canonical(names map[sai.OID]string) string {
 		case names[o] != "":
 			return n.key.Type.String() + " " + names[o]
 		}
-		return fmt.Sprintf("%s %016x", n.key.Type, n.color)
+		return fmt.Sprintf("%s %016x", n.key.Type, n.color())
 	}
 	untouched := map[sai.ObjectType]int{}
 	var texts []string
 	for _, n := range g.sorted() {
 		var b strings.Builder
 		if n.key.Entry != nil {
-			fmt.Fprintf(&b, "%s %016x\n", keyType(n.key), n.color)
+			fmt.Fprintf(&b, "%s %016x\n", keyType(n.key), n.color())
 			b.WriteString("\tkey " + describeEntry(n.key.Entry, name) + "\n")
 		} else {
 			b.WriteString(name(n.key.OID) + "\n")

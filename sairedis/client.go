@@ -67,14 +67,28 @@ func (c *Client) InitView(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.check = sai.NewValidator()
-	return c.notify(ctx, initView)
+	if err := c.notify(ctx, initView); err != nil {
+		return err
+	}
+	c.inView, c.polls = true, nil
+	return nil
 }
 
 // ApplyView makes syncd bring the ASIC to the view made since InitView.
 func (c *Client) ApplyView(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.notify(ctx, applyView)
+	if err := c.notify(ctx, applyView); err != nil {
+		return err
+	}
+	polls := c.polls
+	c.inView, c.polls = false, nil
+	for _, m := range polls {
+		if err := c.change(ctx, m, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Client) notify(ctx context.Context, what string) error {

@@ -21,9 +21,9 @@ type node struct {
 	own   bool // nobody created it
 	depth int  // longest way along references to an object without any
 
-	refs  []edge // to objects of the view
-	color uint64 // digest of the content and of the neighbourhood
-	match *node  // the same object in the other view
+	refs   []edge                  // to objects of the view
+	colors [colorRounds + 1]uint64 // digests of the content and of ever more of the neighbourhood
+	match  *node                   // the same object in the other view
 }
 
 type edge struct {
@@ -190,41 +190,39 @@ func (g *graph) paint(name func(*node) string) {
 	nodes := g.sorted()
 	for _, n := range nodes {
 		h := fnv.New64a()
-		fmt.Fprintf(h, "%d|%s|", keyType(n.key), name(n))
-		if name(n) != "" {
-			n.color = h.Sum64()
-			continue
-		}
-		for _, a := range n.sortedAttrs() {
-			if !isDefault(a) {
-				fmt.Fprintf(h, "%d=%s|", a.ID, withoutOIDs(a))
+		if fmt.Fprintf(h, "%d|%s|", keyType(n.key), name(n)); name(n) == "" {
+			for _, a := range n.sortedAttrs() {
+				if !isDefault(a) {
+					fmt.Fprintf(h, "%d=%s|", a.ID, withoutOIDs(a))
+				}
+			}
+			if n.key.Entry != nil {
+				h.Write([]byte(sai.FormatEntry(sai.MapEntry(n.key.Entry, func(sai.OID) sai.OID { return 0 }))))
 			}
 		}
-		if n.key.Entry != nil {
-			h.Write([]byte(sai.FormatEntry(sai.MapEntry(n.key.Entry, func(sai.OID) sai.OID { return 0 }))))
-		}
-		n.color = h.Sum64()
+		n.colors[0] = h.Sum64()
 	}
-	next := make([]uint64, len(nodes))
 	var around []string
-	for range colorRounds {
-		for i, n := range nodes {
+	for round := range colorRounds {
+		for _, n := range nodes {
+			if name(n) != "" {
+				n.colors[round+1] = n.colors[0]
+				continue
+			}
 			around = around[:0]
 			for _, e := range n.refs {
-				around = append(around, fmt.Sprintf("%d,%t,%x", e.attr, e.back, e.to.color))
+				around = append(around, fmt.Sprintf("%d,%t,%x", e.attr, e.back, e.to.colors[round]))
 			}
 			slices.Sort(around)
 			h := fnv.New64a()
-			fmt.Fprintf(h, "%x%v", n.color, around)
-			next[i] = h.Sum64()
-		}
-		for i, n := range nodes {
-			if name(n) == "" {
-				n.color = next[i]
-			}
+			fmt.Fprintf(h, "%x%v", n.colors[round], around)
+			n.colors[round+1] = h.Sum64()
 		}
 	}
 }
+
+// color returns the digest that takes the most into account.
+func (n *node) color() uint64 { return n.colors[colorRounds] }
 
 // isDefault reports whether giving the attribute is the same as not giving it.
 func isDefault(a sai.Attr) bool {

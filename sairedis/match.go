@@ -33,18 +33,33 @@ func matchViews(cur, next *graph) {
 		}
 	}
 	m := &matcher{next: next, free: free}
-	var level []*node
-	for _, n := range next.sorted() {
+	levels := levelsOf(next)
+	for _, l := range levels {
+		m.equals(l)
+	}
+	// An object that is to be changed must not take what another already is;
+	// but once it has been matched, its users may be equal again.
+	for _, l := range levels {
+		m.equals(l)
+		m.similar(l)
+	}
+}
+
+// levelsOf returns the objects to be matched, those of one depth and type
+// together, referents first.
+func levelsOf(g *graph) [][]*node {
+	var levels [][]*node
+	for _, n := range g.sorted() {
 		if n.match != nil || n.own {
 			continue
 		}
-		if len(level) > 0 && (level[0].depth != n.depth || keyType(level[0].key) != keyType(n.key)) {
-			m.level(level)
-			level = level[:0]
+		if l := len(levels) - 1; l >= 0 && levels[l][0].depth == n.depth && keyType(levels[l][0].key) == keyType(n.key) {
+			levels[l] = append(levels[l], n)
+			continue
 		}
-		level = append(level, n)
+		levels = append(levels, []*node{n})
 	}
-	m.level(level)
+	return levels
 }
 
 type matcher struct {
@@ -52,25 +67,96 @@ type matcher struct {
 	free map[sai.ObjectType][]*node // unmatched objects of the current view, sorted
 }
 
-// level matches the new objects of one depth and type. What they refer to has
-// been matched.
-func (m *matcher) level(nodes []*node) {
-	if len(nodes) == 0 {
-		return
-	}
+// equals matches new objects with current ones that are equal in all
+// attributes. Where there are several, the one with the more alike
+// neighbourhood is taken, or the one that the same port or switch names.
+func (m *matcher) equals(nodes []*node) {
 	t := keyType(nodes[0].key)
-	for _, sign := range []func(*node, bool) string{
-		func(n *node, cur bool) string { return fmt.Sprintf("%x %s", n.color, m.text(n, cur, true)) },
-		func(n *node, cur bool) string { return m.text(n, cur, true) },
-	} {
-		m.equal(t, nodes, sign)
+	for round := colorRounds; round > 0; round-- {
+		m.equal(t, nodes, func(n *node, cur bool) string { return fmt.Sprintf("%x %s", n.colors[round], m.text(n, cur, true)) })
 	}
-	groups := map[string][]*node{}
+	m.vote(t, nodes)
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })
+}
+
+// maxVotes bounds the pairs of equal objects that are compared closer.
+const maxVotes = 1 << 12
+
+// vote matches new objects with current ones of equal text, those with the
+// most neighbours in common first.
+func (m *matcher) vote(t sai.ObjectType, nodes []*node) {
+	byText := map[string][]*node{}
 	for _, c := range m.free[t] {
 		if c.match == nil {
-			s := m.text(c, true, false)
-			groups[s] = append(groups[s], c)
+			s := m.text(c, true, true)
+			byText[s] = append(byText[s], c)
 		}
+	}
+	var texts []string
+	wanted := map[string][]*node{}
+	for _, n := range nodes {
+		if s := m.text(n, false, true); n.match == nil && len(byText[s]) > 0 {
+			if wanted[s] == nil {
+				texts = append(texts, s)
+			}
+			wanted[s] = append(wanted[s], n)
+		}
+	}
+	for _, s := range texts {
+		elect(wanted[s], byText[s])
+	}
+}
+
+// elect matches nodes with candidates that are equal in text.
+func elect(nodes, candidates []*node) {
+	type pair struct {
+		n, c  *node
+		votes int
+	}
+	close := len(nodes)*len(candidates) <= maxVotes
+	var pairs []pair
+	for i, n := range nodes {
+		for j, c := range candidates {
+			switch {
+			case close:
+				pairs = append(pairs, pair{n, c, n.common(c)})
+			case i == j:
+				pairs = append(pairs, pair{n, c, 0})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int { return b.votes - a.votes })
+	for _, p := range pairs {
+		if p.n.match == nil && p.c.match == nil {
+			p.n.match, p.c.match = p.c, p.n
+		}
+	}
+}
+
+// common counts the neighbours that two nodes of different views share.
+func (n *node) common(c *node) int {
+	label := func(e edge) string { return fmt.Sprintf("%d,%t,%x", e.attr, e.back, e.to.colors[0]) }
+	have := map[string]int{}
+	for _, e := range c.refs {
+		have[label(e)]++
+	}
+	shared := 0
+	for _, e := range n.refs {
+		if l := label(e); have[l] > 0 {
+			have[l]--
+			shared++
+		}
+	}
+	return shared
+}
+
+// similar matches new objects with current ones that sets can turn into them.
+func (m *matcher) similar(nodes []*node) {
+	t := keyType(nodes[0].key)
+	groups := map[string][]*node{}
+	for _, c := range m.free[t] {
+		s := m.text(c, true, false)
+		groups[s] = append(groups[s], c)
 	}
 	for _, n := range nodes {
 		if n.match != nil {
@@ -87,6 +173,9 @@ func (m *matcher) level(nodes []*node) {
 
 // equal matches those with equal signs, in order.
 func (m *matcher) equal(t sai.ObjectType, nodes []*node, sign func(*node, bool) string) {
+	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.match == nil }) {
+		return
+	}
 	bySign := map[string][]*node{}
 	for _, c := range m.free[t] {
 		if c.match == nil {

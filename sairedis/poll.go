@@ -65,7 +65,8 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 }
 
 // StartPoll has syncd read counters of objects into COUNTERS_DB at the group's
-// interval. field is one of the ..._ID_LIST words; ids are the names of the
+// interval. Before ApplyView, when syncd does not know new objects yet, it is
+// put off until then. field is one of the ..._ID_LIST words; ids are the names of the
 // statistics or, for a field of attributes, of the attributes.
 func (c *Client) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
 	if err := c.checkPolled(opStartPoll, objs); err != nil {
@@ -111,5 +112,9 @@ func (c *Client) flex(ctx context.Context, req message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.rec.attrs("p", req.op+"|"+req.key, req.fields)
+	if c.inView && (req.op == opStartPoll || req.op == opStopPoll) {
+		c.polls = append(c.polls, req)
+		return nil
+	}
 	return c.change(ctx, req, 0)
 }

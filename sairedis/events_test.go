@@ -1,0 +1,173 @@
+package sairedis
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// Notifications reach the client as SONiC's JSON, with virtual ids; learned FDB
+// entries have rows while they live, but are not configuration.
+func TestNotifications(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+	l := swss.NewListener(r)
+	defer l.Close()
+	src := g.client.Notifications(l)
+	g.must("Sync", l.Sync(ctx))
+	g.createSwitch()
+	port, sw := g.ports()[0], sai.Obj(sai.ObjectTypeSwitch, SwitchVID)
+	vlan := g.get(sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
+	member := g.get(sai.Obj(sai.ObjectTypeVLAN, vlan), sai.VLANAttrMemberList).(sai.OIDs)[0]
+	bp := g.get(sai.Obj(sai.ObjectTypeVLANMember, member), sai.VLANMemberAttrBridgePortID).(sai.OID)
+	view := g.view()
+	entry := sai.FDBEntry{Switch: SwitchVID, MAC: sai.MAC{2, 0, 0, 0, 0, 9}, BV: vlan}
+	realEntry := sai.MapEntry(entry, g.rid).(sai.FDBEntry)
+	learned := attrs(sai.FDBEntryAttrBridgePortID, g.rid(bp))
+
+	for _, tt := range []struct {
+		n        sai.Notification
+		op, data string
+		want     sai.Notification
+	}{
+		{sai.PortState{Port: g.rid(port), Oper: sai.PortOperStatusUp}, "port_state_change",
+			`[{"port_error_status":"SAI_PORT_ERROR_STATUS_CLEAR","port_id":"oid:0x1000000000002","port_state":"SAI_PORT_OPER_STATUS_UP"}]`,
+			sai.PortState{Port: port, Oper: sai.PortOperStatusUp}},
+		{sai.FDBEvent{Event: sai.FDBEventLearned, Entry: realEntry, Attrs: learned}, "fdb_event",
+			`[{"fdb_entry":"{\"bvid\":\"` + vlan.String() + `\",\"mac\":\"02:00:00:00:00:09\",\"switch_id\":\"oid:0x21000000000000\"}","fdb_event":"SAI_FDB_EVENT_LEARNED","list":[{"id":"SAI_FDB_ENTRY_ATTR_BRIDGE_PORT_ID","value":"` + bp.String() + `"}]}]`,
+			sai.FDBEvent{Event: sai.FDBEventLearned, Entry: entry, Attrs: attrs(sai.FDBEntryAttrBridgePortID, bp)}},
+		{sai.ShutdownRequest{Switch: g.rid(SwitchVID)}, "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`, sai.ShutdownRequest{Switch: SwitchVID}},
+	} {
+		g.server.Notify(ctx, tt.n)
+		g.must("Sync", l.Sync(ctx))
+		got, err := src.Pops(ctx)
+		if err != nil || len(got) != 1 || got[0].Op != tt.op || got[0].Key != tt.data {
+			t.Errorf("%T: received %q, %v\nwant %s %s", tt.n, got, err, tt.op, tt.data)
+			continue
+		}
+		parsed, err := ParseNotification(got[0])
+		if err != nil || len(parsed) != 1 || !reflect.DeepEqual(parsed[0], tt.want) {
+			t.Errorf("%T: parsed %+v, %v; want %+v", tt.n, parsed, err, tt.want)
+		}
+	}
+	row := "ASIC_STATE:" + sai.FormatKey(sai.EntryKey(entry))
+	if got := g.row(swss.ASICDB, row); !strings.Contains(got, "SAI_FDB_ENTRY_TYPE_DYNAMIC") {
+		t.Errorf("row of the learned entry: %q", got)
+	}
+	if g.view() != view {
+		t.Errorf("a learned entry counts as configuration")
+	}
+	g.server.Notify(ctx, sai.FDBEvent{Event: sai.FDBEventAged, Entry: realEntry})
+	if got := g.row(swss.ASICDB, row); got != "" {
+		t.Errorf("row of the aged entry: %q", got)
+	}
+}
+
+// A notification about an object that the request being processed creates is
+// kept until the object has its virtual id.
+func TestNotificationDuringCreate(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	var server *Server
+	talker := &talkingFake{Fake: newFake()}
+	server = NewServer(r, talker, ServerOptions{})
+	talker.notify = func(n sai.Notification) { server.Notify(ctx, n) }
+	l := swss.NewListener(r)
+	defer l.Close()
+	src := swss.NewNotificationConsumer(l, r.DB(swss.ASICDB), notifications)
+	if err := l.Sync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range [][]string{
+		{rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate"},
+		{"SAI_OBJECT_TYPE_PORT:oid:0x1000000005000", `["SAI_PORT_ATTR_HW_LANE_LIST","1:77","SAI_PORT_ATTR_SPEED","1000"]`, "Screate"},
+	} {
+		if err := server.answer(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Sync(ctx); err != nil {
+		t.Fatal(err)
+	}
+	got, err := src.Pops(ctx)
+	if err != nil || len(got) != 1 || !strings.Contains(got[0].Key, "oid:0x1000000005000") {
+		t.Errorf("received %q, %v", got, err)
+	}
+}
+
+// A talkingFake tells of the state of a port while it creates it.
+type talkingFake struct {
+	*saitest.Fake
+	notify func(sai.Notification)
+}
+
+func (f *talkingFake) Create(ctx context.Context, t sai.ObjectType, a []sai.Attr) (sai.OID, error) {
+	o, err := f.Fake.Create(ctx, t, a)
+	if t == sai.ObjectTypePort && err == nil {
+		f.notify(sai.PortState{Port: o, Oper: sai.PortOperStatusUp})
+	}
+	return o, err
+}
+
+// RESTARTQUERY ends Serve; the queue waits for the next syncd.
+func TestRestartQuery(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	s := NewServer(r, newFake(), ServerOptions{})
+	done := make(chan error)
+	go func() { done <- s.Serve(ctx) }()
+	p := swss.NewNotificationProducer(r.DB(swss.ASICDB), restartQuery)
+	for {
+		n, err := p.Send(ctx, "COLD", "COLD", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			break
+		}
+	}
+	if err := <-done; err != ErrShutdown {
+		t.Errorf("Serve: %v, want %v", err, ErrShutdown)
+	}
+}
+
+// A syncd that is killed in the middle of a request, at any step, leaves an
+// ASIC_DB that its successor can replay; the request either has happened
+// whole or not at all.
+func TestKillInTheMiddle(t *testing.T) {
+	ctx := context.Background()
+	for n := 1; n <= 2; n++ {
+		r := swsstest.Start(t)
+		g := newRig(t, r, newFake(), ServerOptions{})
+		g.createSwitch()
+		table := g.create(sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress))
+		g.stop()
+		view := g.view()
+		// The request reaches the backend, but its outcome is never written.
+		killed := NewServer(r, g.fake, ServerOptions{})
+		killed.setIDs(g.server.ids)
+		words := []string{"SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9000000002000", `["SAI_ACL_COUNTER_ATTR_TABLE_ID","` + table.String() + `"]`, "Screate"}
+		if n == 2 {
+			words = []string{"SAI_OBJECT_TYPE_ACL_TABLE:" + table.String(), "{}", "Dremove"}
+		}
+		if res := killed.process(ctx, words); res.status != sai.StatusSuccess {
+			t.Fatalf("request: %v", res.status)
+		}
+		g.fake = newFake()
+		g.restartServer(ServerOptions{})
+		g.ports()
+		if got := g.view(); got != view {
+			t.Errorf("view after the restart:\n%s\nwant\n%s", got, view)
+		}
+		if left := len(g.fake.Created()); left != 1 {
+			t.Errorf("%d objects in the backend, want the table", left)
+		}
+	}
+}

@@ -1,0 +1,446 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// A config says in which version each of a fixed set of objects is wanted; 0
+// is not at all. An object whose referents are missing is missing too.
+type config map[string]int
+
+const portCount = 8
+
+// kinds are the objects of a config, users last: how many of them, and how
+// one is made in a version. A missing referent gives nil.
+var kinds = []struct {
+	name     string
+	t        sai.ObjectType
+	count    int
+	versions int
+	make     func(b *builder, i, v int) []sai.Attr
+}{
+	{"table", sai.ObjectTypeACLTable, 3, 2, func(b *builder, i, v int) []sai.Attr {
+		return attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrSize, sai.Uint(10*i+v),
+			sai.ACLTableAttrFieldL4DstPort, sai.Bool(true))
+	}},
+	{"range", sai.ObjectTypeACLRange, 3, 2, func(b *builder, i, v int) []sai.Attr {
+		return attrs(sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: uint64(i), Max: uint64(100 * v)})
+	}},
+	{"counter", sai.ObjectTypeACLCounter, 10, 2, func(b *builder, i, v int) []sai.Attr {
+		return attrs(sai.ACLCounterAttrTableID, b.ref("table", i%3), sai.ACLCounterAttrEnablePacketCount, sai.Bool(v == 1),
+			sai.ACLCounterAttrLabel, sai.Text(fmt.Sprintf("counter-%d", i)))
+	}},
+	{"tam", sai.ObjectTypeTAMInt, 3, 3, func(b *builder, i, v int) []sai.Attr {
+		a := tamInt()
+		a[1].Value = sai.Uint(100 + i)
+		if v > 1 {
+			a = append(a, sai.Attr{ID: sai.TAMIntAttrLatencySensitivity, Value: sai.Uint(v)})
+		}
+		return a
+	}},
+	{"entry", sai.ObjectTypeACLEntry, 12, 6, func(b *builder, i, v int) []sai.Attr {
+		a := attrs(sai.ACLEntryAttrTableID, b.ref("table", i%3), sai.ACLEntryAttrPriority, sai.Uint(i+1),
+			sai.ACLEntryAttrFieldL4DstPort, sai.Match(sai.Uint(5000+i), sai.Uint(0xffff)))
+		if v&1 != 0 {
+			a = append(a, sai.Attr{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(b.ref("counter", i%10))})
+		}
+		switch v {
+		case 2:
+			a = append(a, attrs(sai.ACLEntryAttrActionTAMIntObject, sai.Do(b.ref("tam", i%3)), sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))...)
+		case 3:
+			a = append(a, attrs(sai.ACLEntryAttrFieldInPorts, sai.Match(sai.OIDs{b.ports[i%portCount], b.ports[(i+1)%portCount]}, nil))...)
+		case 4:
+			a = append(a, attrs(sai.ACLEntryAttrFieldACLRangeType, sai.Match(sai.OIDs{b.ref("range", i%3)}, nil))...)
+		case 5:
+			a[1].Value = sai.Uint(1000 + i)
+		}
+		return a
+	}},
+	{"group", sai.ObjectTypeACLTableGroup, 4, 2, func(b *builder, i, v int) []sai.Attr {
+		return attrs(sai.ACLTableGroupAttrACLStage, sai.ACLStageIngress,
+			sai.ACLTableGroupAttrACLBindPointTypeList, sai.Enums{sai.ACLBindPointTypePort}, sai.ACLTableGroupAttrType, sai.Enum(v-1))
+	}},
+	{"member", sai.ObjectTypeACLTableGroupMember, 8, 2, func(b *builder, i, v int) []sai.Attr {
+		return attrs(sai.ACLTableGroupMemberAttrACLTableGroupID, b.ref("group", i%4), sai.ACLTableGroupMemberAttrACLTableID, b.ref("table", i%3),
+			sai.ACLTableGroupMemberAttrPriority, sai.Uint(10*i+v))
+	}},
+	{"vlan", sai.ObjectTypeVLAN, 3, 2, func(b *builder, i, v int) []sai.Attr {
+		return attrs(sai.VLANAttrVLANID, sai.Uint(10*v+i))
+	}},
+	{"lag", sai.ObjectTypeLAG, 2, 2, func(b *builder, i, v int) []sai.Attr {
+		return attrs(sai.LAGAttrPortVLANID, sai.Uint(100+i), sai.LAGAttrDropTagged, sai.Bool(v == 2))
+	}},
+	{"lagmember", sai.ObjectTypeLAGMember, 4, 1, func(b *builder, i, v int) []sai.Attr {
+		return attrs(sai.LAGMemberAttrLAGID, b.ref("lag", i%2), sai.LAGMemberAttrPortID, b.ports[i])
+	}},
+}
+
+// A builder makes a config through a client.
+type builder struct {
+	*rig
+	cfg     config
+	ports   sai.OIDs
+	made    map[string]sai.OID
+	text    map[string]string // content, in terms of names
+	missing bool              // a referent of the object being made is missing
+	refs    []string
+}
+
+func (b *builder) ref(kind string, i int) sai.OID {
+	name := fmt.Sprintf("%s%d", kind, i)
+	o, ok := b.made[name]
+	b.missing = b.missing || !ok
+	b.refs = append(b.refs, name)
+	return o
+}
+
+// build makes the switch and what cfg wants.
+func build(g *rig, cfg config) *builder {
+	g.createSwitch()
+	b := &builder{rig: g, cfg: cfg, ports: g.ports(), made: map[string]sai.OID{}, text: map[string]string{}}
+	for _, k := range kinds {
+		for i := range k.count {
+			name := fmt.Sprintf("%s%d", k.name, i)
+			if cfg[name] == 0 {
+				continue
+			}
+			b.missing, b.refs = false, nil
+			a := k.make(b, i, cfg[name])
+			if b.missing {
+				continue
+			}
+			b.made[name] = g.create(k.t, a)
+			b.text[name] = fmt.Sprint(cfg[name])
+			for _, r := range b.refs {
+				b.text[name] += "," + r + ":" + b.text[r]
+			}
+		}
+	}
+	for i := range 4 {
+		if group, ok := b.made[fmt.Sprintf("group%d", i)]; ok && cfg[fmt.Sprintf("bind%d", i)] > 0 {
+			g.must("bind", g.client.Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]), sai.Attr{ID: sai.PortAttrIngressACL, Value: group}))
+		}
+		if mtu := cfg[fmt.Sprintf("mtu%d", i)]; mtu > 0 {
+			g.must("mtu", g.client.Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]), sai.Attr{ID: sai.PortAttrMTU, Value: sai.Uint(1000 * mtu)}))
+		}
+	}
+	return b
+}
+
+// lasting reports whether an object is the same as in an earlier config.
+// Groups are all alike: those bound to the same port are the same.
+func (b *builder) lasting(was *builder, name string) bool {
+	var i int
+	if _, err := fmt.Sscanf(name, "group%d", &i); err == nil && !b.bound(was, i) {
+		return false
+	}
+	if _, err := fmt.Sscanf(name, "member%d", &i); err == nil && !b.bound(was, i%4) {
+		return false
+	}
+	return b.text[name] == was.text[name]
+}
+
+func (b *builder) bound(was *builder, group int) bool {
+	bind := fmt.Sprintf("bind%d", group)
+	return b.cfg[bind] > 0 && was.cfg[bind] > 0
+}
+
+func randomConfig(rnd *rand.Rand) config {
+	cfg := config{}
+	for _, k := range kinds {
+		for i := range k.count {
+			if rnd.IntN(4) > 0 {
+				cfg[fmt.Sprintf("%s%d", k.name, i)] = 1 + rnd.IntN(k.versions)
+			}
+		}
+	}
+	for i := range 4 {
+		cfg[fmt.Sprintf("bind%d", i)] = rnd.IntN(2)
+		cfg[fmt.Sprintf("mtu%d", i)] = rnd.IntN(3)
+	}
+	return cfg
+}
+
+// mutate changes some of a config.
+func mutate(rnd *rand.Rand, cfg config) config {
+	out, other := maps.Clone(cfg), randomConfig(rnd)
+	for _, name := range slices.Sorted(maps.Keys(other)) {
+		if rnd.IntN(4) == 0 {
+			out[name] = other[name]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg)) {
+		if rnd.IntN(10) == 0 {
+			out[name] = 0
+		}
+	}
+	return out
+}
+
+// backendText describes all objects of a Fake without their ids.
+func backendText(f *saitest.Fake) string {
+	g := newGraph()
+	names := map[sai.OID]string{}
+	created := f.Created()
+	for _, k := range f.Keys() {
+		n := g.add(k, !slices.Contains(created, k))
+		for _, a := range f.Attrs(k) {
+			n.attrs[a.ID] = a.Value
+		}
+		if n.own {
+			names[k.OID] = k.OID.String()
+		}
+	}
+	g.link()
+	g.paint(func(n *node) string { return names[n.key.OID] })
+	return g.canonical(names)
+}
+
+func newFake() *saitest.Fake { return saitest.New(saitest.Options{Ports: portCount}) }
+
+func (g *rig) view() string {
+	g.Helper()
+	text, err := CanonicalView(context.Background(), g.redis)
+	g.must("CanonicalView", err)
+	return text
+}
+
+func (g *rig) rid(vid sai.OID) sai.OID {
+	rid, err := sai.ParseOID(g.redis.DB(swss.ASICDB).Client().HGet(context.Background(), vidToRID, vid.String()).Val())
+	g.must("VIDTORID "+vid.String(), err)
+	return rid
+}
+
+// After INIT_VIEW, a new configuration and APPLY_VIEW the backend and ASIC_DB
+// are as if the new configuration had been made on a fresh device; objects that
+// did not change kept their real ids, and nothing is left over.
+func TestApplyView(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			ctx := context.Background()
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			first := randomConfig(rnd)
+			g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+			g.must("INIT_VIEW", g.client.InitView(ctx))
+			was := build(g, first)
+			g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+
+			for step := range 3 {
+				old := map[string]sai.OID{}
+				for name, vid := range was.made {
+					old[name] = g.rid(vid)
+				}
+				cfg := mutate(rnd, was.cfg)
+				g.restartClient()
+				g.must("INIT_VIEW", g.client.InitView(ctx))
+				is := build(g, cfg)
+				g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+
+				fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+				build(fresh, cfg)
+				if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
+					t.Fatalf("step %d: the backend is\n%s\nwant\n%s", step, got, want)
+				}
+				if got, want := g.view(), fresh.view(); got != want {
+					t.Fatalf("step %d: ASIC_STATE is\n%s\nwant\n%s", step, got, want)
+				}
+				for name, vid := range is.made {
+					if is.lasting(was, name) && g.rid(vid) != old[name] {
+						t.Errorf("step %d: %s did not change, but its real id did", step, name)
+					}
+				}
+				if n := len(g.redis.DB(swss.ASICDB).Client().Keys(ctx, tempAsicState+"*").Val()); n != 0 {
+					t.Errorf("%d rows left in %s", n, tempAsicState)
+				}
+				was = is
+			}
+			// All still works under the new virtual ids.
+			for _, k := range slices.Backward(kinds) {
+				for i := range k.count {
+					if vid, ok := was.made[fmt.Sprintf("%s%d", k.name, i)]; ok {
+						if k.name == "group" {
+							for p := range was.ports {
+								g.must("unbind", g.client.Set(ctx, sai.Obj(sai.ObjectTypePort, was.ports[p]), sai.Attr{ID: sai.PortAttrIngressACL, Value: sai.NullOID}))
+							}
+						}
+						g.must("remove", g.client.Remove(ctx, sai.Obj(k.t, vid)))
+					}
+				}
+			}
+			if left := g.fake.Created(); len(left) > 0 {
+				t.Errorf("left in the backend: %v", left)
+			}
+		})
+	}
+}
+
+// A restarted syncd brings a new backend to the state in ASIC_DB; all virtual
+// ids stay, and work goes on.
+func TestReplay(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			ctx := context.Background()
+			rnd := rand.New(rand.NewPCG(seed, 2))
+			g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+			b := build(g, randomConfig(rnd))
+			g.breakOut()
+			before, view := backendText(g.fake), g.view()
+			vids := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
+			for range 2 {
+				g.fake = newFake()
+				g.restartServer(ServerOptions{TempView: true})
+				g.ports() // answered when the replay is over
+				if got := backendText(g.fake); got != before {
+					t.Fatalf("after the restart the backend is\n%s\nwant\n%s", got, before)
+				}
+				if got := g.view(); got != view {
+					t.Fatalf("after the restart ASIC_STATE is\n%s\nwant\n%s", got, view)
+				}
+				now := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
+				slices.Sort(vids)
+				slices.Sort(now)
+				if !slices.Equal(vids, now) {
+					t.Fatalf("virtual ids changed:\n%v\n%v", vids, now)
+				}
+			}
+			for name, vid := range b.made {
+				if name == "counter0" {
+					g.must("set", g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLCounter, vid), sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text("new")}))
+				}
+			}
+		})
+	}
+}
+
+// breakOut removes what came with the switch at its last port, and makes two
+// ports of its lanes.
+func (g *rig) breakOut() {
+	g.Helper()
+	ctx := context.Background()
+	ports := g.ports()
+	last := ports[len(ports)-1]
+	vlan := g.get(sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.SwitchAttrDefaultVLANID).(sai.OID)
+	for _, m := range g.get(sai.Obj(sai.ObjectTypeVLAN, vlan), sai.VLANAttrMemberList).(sai.OIDs) {
+		bp := g.get(sai.Obj(sai.ObjectTypeVLANMember, m), sai.VLANMemberAttrBridgePortID).(sai.OID)
+		port := g.get(sai.Obj(sai.ObjectTypeBridgePort, bp), sai.BridgePortAttrPortID)
+		if port != last && port != ports[0] {
+			continue
+		}
+		g.must("remove VLAN member", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeVLANMember, m)))
+		g.must("remove bridge port", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeBridgePort, bp)))
+	}
+	lanes := g.get(sai.Obj(sai.ObjectTypePort, last), sai.PortAttrHWLaneList).(sai.Uints)
+	// Entries of the configuration may name the port.
+	if err := g.client.Remove(ctx, sai.Obj(sai.ObjectTypePort, last)); err != nil {
+		return
+	}
+	for i := range 2 {
+		g.create(sai.ObjectTypePort, attrs(sai.PortAttrHWLaneList, lanes[2*i:2*i+2], sai.PortAttrSpeed, sai.Uint(50000)))
+	}
+}
+
+// The views of orchagent's first start, with an empty ASIC_DB, are made directly.
+func TestFirstViewIsDirect(t *testing.T) {
+	ctx := context.Background()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	table := g.create(sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress))
+	if n := g.get(sai.Obj(sai.ObjectTypeACLTable, table), sai.ACLTableAttrAvailableACLEntry); n != sai.Uint(1000) {
+		t.Errorf("available entries %v", n)
+	}
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	if n := len(g.fake.Created()); n != 1 {
+		t.Errorf("%d objects created, want 1", n)
+	}
+}
+
+// In a later view nothing reaches the ASIC before APPLY_VIEW; what is only in
+// the view cannot be read.
+func TestLaterView(t *testing.T) {
+	ctx := context.Background()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	err := g.client.ApplyView(ctx)
+	if s, _ := sai.StatusOf(err); s != sai.StatusFailure {
+		t.Errorf("APPLY_VIEW without INIT_VIEW: %v", err)
+	}
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	table := g.create(sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress))
+	if n := len(g.fake.Created()); n != 0 {
+		t.Errorf("%d objects before APPLY_VIEW", n)
+	}
+	_, err = g.client.Get(ctx, sai.Obj(sai.ObjectTypeACLTable, table), []sai.Attr{sai.Want(sai.ACLTableAttrACLStage, 1)})
+	if s, _ := sai.StatusOf(err); s != sai.StatusInvalidObjectID {
+		t.Errorf("get of a new object: %v, want INVALID_OBJECT_ID", err)
+	}
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	if n := len(g.fake.Created()); n != 1 {
+		t.Errorf("%d objects after APPLY_VIEW, want 1", n)
+	}
+}
+
+// A step of APPLY_VIEW that fails makes it fail; ASIC_DB then tells what there
+// is, and the next view mends it.
+func TestApplyViewFails(t *testing.T) {
+	ctx := context.Background()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	rec := saitest.NewRecorder(g.fake)
+	g.stop()
+	srvCtx, cancel := context.WithCancel(ctx)
+	s := NewServer(g.redis, rec, ServerOptions{TempView: true})
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(srvCtx) }()
+	defer func() { cancel(); <-done }()
+	cfg := randomConfig(rand.New(rand.NewPCG(7, 7)))
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	for n := 1; ; n++ {
+		g.restartClient()
+		g.must("INIT_VIEW", g.client.InitView(ctx))
+		build(g, cfg)
+		rec.FailAt(n, sai.StatusInsufficientResources)
+		err := g.client.ApplyView(ctx)
+		calls := rec.Changes()
+		rec.FailAt(0, 0)
+		if calls < n {
+			break // every step has failed once
+		}
+		_ = err // a create that fails is tried once more, and then works
+		fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+		build(fresh, cfg)
+		g.restartClient()
+		g.must("INIT_VIEW", g.client.InitView(ctx))
+		build(g, cfg)
+		g.must("APPLY_VIEW after a failed one", g.client.ApplyView(ctx))
+		if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
+			t.Fatalf("call %d failed; then the backend is\n%s\nwant\n%s", n, got, want)
+		}
+		if got, want := g.view(), fresh.view(); got != want {
+			t.Fatalf("call %d failed; then ASIC_STATE is\n%s\nwant\n%s", n, got, want)
+		}
+		// Back to nothing, for the next round.
+		g.restartClient()
+		g.must("INIT_VIEW", g.client.InitView(ctx))
+		g.createSwitch()
+		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+		if left := g.fake.Created(); len(left) > 0 {
+			t.Fatalf("left in the backend: %v", left)
+		}
+	}
+}
