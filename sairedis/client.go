@@ -37,6 +37,8 @@ type Client struct {
 	mu     sync.Mutex
 	check  *sai.Validator
 	broken error         // why the ASIC's state is unknown
+	inView bool          // between InitView and ApplyView
+	polls  []message     // start_poll and stop_poll put off until the view is applied
 	lost   chan struct{} // closed when broken is set
 }
 
