@@ -110,6 +110,14 @@ func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 	}
 }
 
+// retry is when to flush again what could not be written.
+func (c *counters) retry() time.Duration {
+	if c.dirty && c.poller != nil || len(c.fresh)+len(c.gone)+len(c.renamed)+len(c.put)+len(c.del) > 0 {
+		return time.Second
+	}
+	return 0
+}
+
 // flush sends what has changed.
 func (c *counters) flush(ctx context.Context) error {
 	if c.dirty && c.poller != nil {

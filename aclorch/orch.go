@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -128,6 +129,7 @@ func (o *Orch) register(cfg Config) {
 	subscribe(schema.CfgFlexCounter, o.flexRow)
 	subscribe(schema.CfgCRM, o.crmRow)
 	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
+	cfg.Daemon.Every(o.counters.retry, func(ctx context.Context, _ time.Time) error { return o.counters.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(o.portsChanged)
 }
 
@@ -262,6 +264,12 @@ func (o *Orch) portsChanged(ctx context.Context, names []string) {
 	}
 	o.reconcile(ctx)
 	o.finish(ctx)
+	o.flush(ctx)
+}
+
+// flush writes to COUNTERS_DB outside the handling of a task. If it fails, a
+// timer tries again.
+func (o *Orch) flush(ctx context.Context) {
 	if err := o.counters.flush(ctx); err != nil {
 		o.log.Error("COUNTERS_DB is behind", "err", err)
 	}

@@ -59,7 +59,13 @@ func (o *Orch) pass(ctx context.Context) {
 	tables := sortedTables(o.dirtyTables)
 	clear(o.dirtyTables)
 	for _, t := range tables {
+		before := t.standing()
 		o.judge(t)
+		if t.standing() != before {
+			for _, r := range t.rules {
+				o.dirtyRules[r.key] = r
+			}
+		}
 		for _, in := range t.sortedInstances() {
 			in.doomed = t.err != nil || t.keptOut || in.def != o.definition(t, in.feature) || t.tam() != (in.feature != "")
 		}
@@ -93,7 +99,7 @@ func (o *Orch) plan(w *work, r *rule) {
 	if r.spec == nil || !r.table.tam() {
 		clear(r.uses) // whoever used the rule waits for it now
 	}
-	if r.table.tam() && before != r.standing() || had && len(r.uses) == 0 {
+	if before != r.standing() || had && len(r.uses) == 0 {
 		o.news[r.key] = true
 	}
 	wanted := r.wanted()

@@ -85,8 +85,8 @@ func (o *Orch) examine(r *rule) {
 	}
 }
 
-// standing is what a flow group's users must know of it: "" before it was ever
-// looked at, "usable", or why it is not.
+// standing is what those who would use the rule as a flow group must know of
+// it: "" before it was ever looked at, why it is not in order, or where it is.
 func (r *rule) standing() string {
 	switch {
 	case r.err != nil:
@@ -94,7 +94,7 @@ func (r *rule) standing() string {
 	case r.spec == nil:
 		return ""
 	}
-	return "usable"
+	return "in a table of type " + r.table.typ.Name
 }
 
 // parse reads the row for a table type, unless that was done.

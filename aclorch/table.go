@@ -55,6 +55,14 @@ type definition struct {
 	actions string // SAI action types, comma separated
 }
 
+// standing is what the table's rules must know of it.
+func (t *table) standing() string {
+	if t.err != nil {
+		return words(t.err)
+	}
+	return fmt.Sprint(t.typ.Name, t.typ.Matches, t.typ.Actions)
+}
+
 // judge finds out whether the table can be in the ASIC.
 func (o *Orch) judge(t *table) {
 	t.keptOut = false

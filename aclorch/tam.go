@@ -55,6 +55,7 @@ func (o *Orch) BindMany(ctx context.Context, feature string, actions []sai.Attr,
 		}
 	}
 	o.finish(ctx)
+	o.flush(ctx)
 	return errs
 }
 
@@ -100,6 +101,7 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 		}
 	}
 	o.finish(ctx)
+	o.flush(ctx)
 	return errs
 }
 

@@ -166,7 +166,7 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 			o.fail(k, "create the LAG", err)
 			continue
 		}
-		o.lags[name] = &lag{oid: oid}
+		o.lags[name] = &lag{oid: oid, bridged: bridged{pvid: defaultPVID}}
 		o.counters.lags.put(name, oid)
 		created = append(created, name)
 	}
