@@ -65,7 +65,39 @@ func (s *Server) initView(ctx context.Context) (*result, error) {
 	if len(stale) > 0 {
 		res.write(func(p redis.Pipeliner) { p.Del(ctx, stale...) })
 	}
-	return res, nil
+	return res, s.inheritPorts(ctx, v, res)
+}
+
+// inheritPorts takes the ports that were created into the new view, without
+// their settings: a client does not create ports in a view, it learns from
+// PORT_LIST which there are.
+func (s *Server) inheritPorts(ctx context.Context, v *view, res *result) error {
+	cur, err := readView(ctx, s.asic, asicState, func(vid sai.OID) bool { return s.ids.own[vid] })
+	if err != nil {
+		return err
+	}
+	for _, c := range cur.sorted() {
+		if c.own || c.key.Entry != nil || c.key.Type != sai.ObjectTypePort {
+			continue
+		}
+		var attrs []sai.Attr
+		var pairs []swss.Pair
+		n := v.graph.add(c.key, false)
+		for _, a := range c.sortedAttrs() {
+			if sai.Meta(a.ID).Flags&sai.MandatoryOnCreate == 0 {
+				continue
+			}
+			text, err := sai.FormatValue(a.ID, a.Value)
+			if err != nil {
+				return err
+			}
+			attrs, pairs = append(attrs, a), append(pairs, swss.Pair{Field: a.ID.String(), Value: text})
+			n.attrs[a.ID] = a.Value
+		}
+		v.check.Created(c.key, attrs)
+		res.write(putRow(ctx, tempAsicState, c.key, pairs))
+	}
+	return nil
 }
 
 func (v *view) create(ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair) error {
@@ -129,7 +161,7 @@ func (v *view) set(ctx context.Context, res *result, k sai.Key, a sai.Attr, pair
 // checkGet refuses to read what exists only in the view.
 func (v *view) checkGet(k sai.Key) error {
 	n := v.graph.nodes[k]
-	if n != nil && !n.own && !isSwitch(k) {
+	if n != nil && !n.own && !isSwitch(k) && !v.ids.known(k.OID) {
 		return fmt.Errorf("get %s: the object is not in the ASIC before %s: %w", k, applyView, sai.StatusInvalidObjectID)
 	}
 	return nil
