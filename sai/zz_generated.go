@@ -4704,7 +4704,7 @@ var objects = []objectFacts{
 		{name: "SAI_SWITCH_ATTR_LINK_UP_DEBOUNCE_TIMEOUT", id: 0x10f, typ: "u32", flags: "S", def: "0", hasDefault: true},
 		{name: "SAI_SWITCH_ATTR_MAX_CSIG_TIMERS", id: 0x110, typ: "u8", flags: "R"},
 		{name: "SAI_SWITCH_ATTR_CSIG_BW_TIME_INTERVAL_IN_USEC", id: 0x111, typ: "u32list", flags: "R"},
-		{name: "SAI_SWITCH_ATTR_PTP_TIME_OFFSET", id: 0x112, typ: "timespec", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_SWITCH_ATTR_PTP_TIME_OFFSET", id: 0x112, typ: "timespec", flags: "S", def: "0,0", hasDefault: true},
 		{name: "SAI_SWITCH_ATTR_PTP_SYNTONIZE_ADJUST", id: 0x113, typ: "s32", flags: "S", def: "0", hasDefault: true},
 	}},
 	{name: "SAI_OBJECT_TYPE_PORT", id: 1, stats: "sai_port_stat_t", attrs: []attrFacts{
