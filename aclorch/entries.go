@@ -107,9 +107,19 @@ func (o *Orch) removeCounters(ctx context.Context, list []*counter) {
 		oids[i] = c.oid
 	}
 	o.counters.stopPolling(ctx, oids)
+	o.orphans = append(o.orphans, oids...)
+	o.removeOrphans(ctx)
+}
+
+// removeOrphans removes counters that no entry has. Those that the ASIC keeps
+// are tried again in the next pass.
+func (o *Orch) removeOrphans(ctx context.Context) {
+	oids := o.orphans
+	o.orphans = nil
 	for i, err := range removeMany(ctx, o.api, sai.ObjectTypeACLCounter, oids) {
-		if err != nil {
+		if err != nil && orch.Classify(err) != orch.Benign {
 			o.log.Error("an ACL counter stays in the ASIC", "counter", oids[i].String(), "err", err)
+			o.orphans = append(o.orphans, oids[i])
 		}
 	}
 }
@@ -141,6 +151,7 @@ func (o *Orch) createEntries(ctx context.Context, w *work) {
 		objs = append(objs, entryAttrs(e.in, e.spec, e.counter, ranges))
 		ready = append(ready, e)
 	}
+	defer o.removeOrphans(ctx)
 	if len(ready) == 0 {
 		return
 	}
@@ -220,9 +231,7 @@ func (o *Orch) refuse(ctx context.Context, e *entry, err error) {
 		o.forget(ctx, []*entry{old})
 		return
 	}
-	if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLCounter, e.counter.oid)); err != nil {
-		o.log.Error("an ACL counter stays in the ASIC", "counter", e.counter.oid.String(), "err", err)
-	}
+	o.orphans = append(o.orphans, e.counter.oid)
 }
 
 func (o *Orch) noteRefusal(e *entry, err error) {

@@ -55,6 +55,7 @@ type Orch struct {
 	rules    map[schema.ACLRuleKey]*rule
 	groups   map[groupKey]*group
 	ranges   map[rangeKey]*rangeObject
+	orphans  []sai.OID             // counters that no entry has and that could not be removed
 	features map[string][]sai.Enum // action types of the entries of TAM features
 
 	dirtyTables map[string]*table

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"tamtam/sai"
 )
@@ -48,12 +50,24 @@ func (o *Orch) acquire(ctx context.Context, keys []rangeKey) (sai.OIDs, error) {
 	return oids, nil
 }
 
-// release gives range objects back; those that nobody uses are removed. One
-// that cannot be removed stays for the next who needs it.
+// release gives range objects back; those that nobody uses are removed.
 func (o *Orch) release(ctx context.Context, keys []rangeKey) {
+	unused := false
 	for _, k := range keys {
+		o.ranges[k].refs--
+		unused = unused || o.ranges[k].refs == 0
+	}
+	if unused {
+		o.sweepRanges(ctx)
+	}
+}
+
+// sweepRanges removes the range objects that nobody uses. One that cannot be
+// removed stays for the next who needs it, or for the next sweep.
+func (o *Orch) sweepRanges(ctx context.Context) {
+	for _, k := range slices.SortedFunc(maps.Keys(o.ranges), rangeKey.compare) {
 		r := o.ranges[k]
-		if r.refs--; r.refs > 0 {
+		if r.refs > 0 {
 			continue
 		}
 		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLRange, r.oid)); err != nil {

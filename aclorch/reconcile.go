@@ -76,8 +76,10 @@ func (o *Orch) pass(ctx context.Context) {
 	for _, r := range rules {
 		o.plan(w, r)
 	}
+	o.removeOrphans(ctx)
+	o.sweepRanges(ctx)
 	o.removeEntries(ctx, w)
-	o.removeInstances(ctx, tables, w)
+	o.removeInstances(ctx)
 	for _, t := range tables {
 		for _, in := range t.sortedInstances() {
 			if !in.doomed {
@@ -88,7 +90,7 @@ func (o *Orch) pass(ctx context.Context) {
 	o.createInstances(ctx, tables, w)
 	o.createEntries(ctx, w)
 	o.setEntries(ctx, w)
-	o.removeIdle(ctx, w)
+	o.removeIdle(ctx)
 	o.settle(tables, rules)
 }
 
@@ -133,37 +135,23 @@ func (o *Orch) planChange(w *work, c *change) {
 	}
 }
 
-// removeInstances removes the tables that have to go.
-func (o *Orch) removeInstances(ctx context.Context, tables []*table, w *work) {
-	for _, t := range tables {
+// removeInstances removes the tables that have to go, those too that could not
+// be removed before.
+func (o *Orch) removeInstances(ctx context.Context) {
+	for _, t := range sortedTables(o.tables) {
 		for _, in := range t.sortedInstances() {
-			if in.doomed {
-				o.tryRemoveInstance(ctx, in)
+			if !in.doomed || in.entries > 0 { // entries that could not be removed say so
+				continue
 			}
+			if err := o.removeInstance(ctx, in); err != nil {
+				t.failed[in.feature] = err
+				o.log.Error("ACL table stays in the ASIC", "table", t.name, "err", err)
+				continue
+			}
+			delete(t.failed, in.feature)
+			o.freed = true
 		}
 	}
-	// A use that ended may have left a TAM table without entries.
-	coming := map[*instance]bool{}
-	for _, c := range slices.Concat(w.create, w.remake) {
-		coming[c.rule.table.instances[c.feature]] = true
-	}
-	for _, in := range sortedInstances(w.drop) {
-		if in.feature != "" && in.entries == 0 && !coming[in] && in.table.instances[in.feature] == in {
-			o.tryRemoveInstance(ctx, in)
-		}
-	}
-}
-
-func (o *Orch) tryRemoveInstance(ctx context.Context, in *instance) {
-	if in.entries > 0 {
-		return // the entries could not be removed, and say so
-	}
-	if err := o.removeInstance(ctx, in); err != nil {
-		in.table.failed[in.feature] = err
-		o.log.Error("ACL table stays in the ASIC", "table", in.table.name, "err", err)
-		return
-	}
-	o.freed = true
 }
 
 // createInstances creates the tables that are wanted and not there: those with
@@ -198,18 +186,27 @@ func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
 	}
 }
 
-// removeIdle removes TAM tables whose entries could not be created.
-func (o *Orch) removeIdle(ctx context.Context, w *work) {
-	for _, c := range w.create {
-		if in := c.rule.table.instances[c.feature]; in != nil && c.feature != "" && in.entries == 0 {
+// removeIdle removes tables of TAM features that have no entries: the last use
+// ended, or the first could not be made.
+func (o *Orch) removeIdle(ctx context.Context) {
+	for _, t := range sortedTables(o.tables) {
+		for _, in := range t.sortedInstances() {
+			if in.feature == "" || in.entries > 0 || in.doomed {
+				continue
+			}
 			if err := o.removeInstance(ctx, in); err != nil {
-				o.log.Error("ACL table stays in the ASIC", "table", in.table.name, "err", err)
+				o.log.Error("ACL table stays in the ASIC", "table", t.name, "err", err)
+			} else if !in.fresh {
+				o.freed = true
 			}
 		}
-	}
-	for _, t := range sortedTables(o.tables) {
-		if t.tam() {
-			clear(t.failed) // whoever binds next tries again
+		for f := range t.failed {
+			if f != "" {
+				delete(t.failed, f) // whoever binds next tries again
+			}
+		}
+		for _, in := range t.instances {
+			in.fresh = false
 		}
 	}
 }
@@ -301,24 +298,5 @@ func (t *table) sortedInstances() []*instance {
 	for _, f := range slices.Sorted(maps.Keys(t.instances)) {
 		list = append(list, t.instances[f])
 	}
-	return list
-}
-
-// sortedInstances are the tables that the entries were in, sorted.
-func sortedInstances(entries []*entry) []*instance {
-	var list []*instance
-	seen := map[*instance]bool{}
-	for _, e := range entries {
-		if !seen[e.in] {
-			seen[e.in] = true
-			list = append(list, e.in)
-		}
-	}
-	slices.SortFunc(list, func(a, b *instance) int {
-		if c := schema.CompareNames(a.table.name, b.table.name); c != 0 {
-			return c
-		}
-		return schema.CompareNames(a.feature, b.feature)
-	})
 	return list
 }

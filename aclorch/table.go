@@ -44,6 +44,7 @@ type instance struct {
 	refused map[string]error  // ports and LAGs that could not be bound
 	entries int
 	doomed  bool // has to go
+	fresh   bool // made in this pass
 }
 
 // A definition is what a table of the ASIC is created with. It cannot change.
@@ -199,7 +200,7 @@ func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*i
 	undo.Push("ACL table "+t.name, func(ctx context.Context) error {
 		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, oid))
 	})
-	in := &instance{table: t, feature: feature, oid: oid, def: def, bound: map[string]*bound{}}
+	in := &instance{table: t, feature: feature, oid: oid, def: def, bound: map[string]*bound{}, fresh: true}
 	for _, tg := range o.targets(t) {
 		if err := o.bind(ctx, in, tg); err != nil {
 			return nil, rolledBack(ctx, &undo, err)

@@ -110,13 +110,17 @@ func (b *bench) start() {
 	b.poller = &poller{fake: b.fake, polled: map[sai.OID]bool{}}
 	b.daemon = orch.NewDaemon(orch.Orchagent, b.redis, orch.Options{Logger: slog.New(slog.NewTextHandler(logs{b}, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	b.t.Cleanup(func() { b.daemon.Close() })
+	var watch portsorch.Poller = b.poller
+	if b.layer != nil {
+		watch = lax{}
+	}
 	var err error
-	b.ports, err = portsorch.New(b.ctx, portsorch.Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Poller: b.poller})
+	b.ports, err = portsorch.New(b.ctx, portsorch.Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Poller: watch})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.acl, err = aclorch.New(b.ctx, aclorch.Config{
-		SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Ports: b.ports, Poller: b.poller, Switch: b.ports.Switch(),
+		SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Ports: b.ports, Poller: watch, Switch: b.ports.Switch(),
 	})
 	if err != nil {
 		b.t.Fatal(err)
