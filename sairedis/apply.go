@@ -16,7 +16,7 @@ import (
 // then has, and the answer is a failure.
 func (s *Server) applyView(ctx context.Context) (*result, error) {
 	own := func(vid sai.OID) bool { return s.ids.own[vid] }
-	cur, err := readView(ctx, s.asic, asicState, own)
+	cur, err := readView(ctx, s.asic, own, s.badRow)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +40,9 @@ func (s *Server) applyView(ctx context.Context) (*result, error) {
 	err = s.finish(ctx, res, t, learned)
 	return res, err
 }
+
+// badRow tells of a row that was left out.
+func (s *Server) badRow(err error) { s.log.Error("syncd: row dropped: " + err.Error()) }
 
 // takeLearned takes the FDB entries that the ASIC learned out of a view: they
 // are not configuration.

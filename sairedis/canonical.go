@@ -2,6 +2,7 @@ package sairedis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,8 +24,9 @@ func CanonicalView(ctx context.Context, r *swss.Redis) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	g, err := readView(ctx, db, asicState, func(vid sai.OID) bool { return cold[vid.String()] != "" })
-	if err != nil {
+	var bad error
+	g, err := readView(ctx, db, func(vid sai.OID) bool { return cold[vid.String()] != "" }, func(e error) { bad = errors.Join(bad, e) })
+	if err = errors.Join(err, bad); err != nil {
 		return "", err
 	}
 	takeLearned(g)

@@ -231,10 +231,9 @@ func flexChannel(db *swss.DB, table string) string {
 func (s *Server) popFlex(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.popFlexLocked(ctx)
-}
-
-func (s *Server) popFlexLocked(ctx context.Context) error {
+	if !s.ready {
+		return nil // the objects of an earlier run are not known yet
+	}
 	db := s.redis.DB(swss.FlexCounterDB)
 	for _, table := range []string{flexGroup, flexTable} {
 		for {

@@ -82,22 +82,23 @@ func (n *node) sortedAttrs() []sai.Attr {
 	return list
 }
 
-// readView returns the rows of a view. Rows that cannot be read are an error:
-// what is not understood cannot be kept.
-func readView(ctx context.Context, db *swss.DB, view string, own func(sai.OID) bool) (*graph, error) {
+// readView returns the objects of ASIC_STATE. Rows that nobody can read, which
+// others must have written, are passed to bad and left out.
+func readView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func(error)) (*graph, error) {
 	g := newGraph()
-	rows, err := readRows(ctx, db, view)
+	rows, err := readRows(ctx, db, asicState)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range rows {
-		k, err := sai.ParseKey(r.Key)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%s: %w", view, r.Key, err)
+		k, err := parseKey(r.Key)
+		var attrs []sai.Attr
+		if err == nil {
+			attrs, err = parseAttrs(keyType(k), r.Fields)
 		}
-		attrs, err := parseAttrs(keyType(k), r.Fields)
 		if err != nil {
-			return nil, fmt.Errorf("%s:%s: %w", view, r.Key, err)
+			bad(fmt.Errorf("%s:%s: %w", asicState, r.Key, err))
+			continue
 		}
 		n := g.add(k, k.Entry == nil && own(k.OID))
 		for _, a := range attrs {
@@ -124,7 +125,7 @@ func readRows(ctx context.Context, db *swss.DB, view string) ([]swss.Row, error)
 			}
 			return nil
 		})
-		if err != nil {
+		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
 			return nil, err
 		}
 		for i, k := range chunk {

@@ -17,7 +17,7 @@ func (s *Server) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	next, err := readView(ctx, s.asic, asicState, func(vid sai.OID) bool { _, ok := old.own[vid]; return ok })
+	next, err := readView(ctx, s.asic, func(vid sai.OID) bool { _, ok := old.own[vid]; return ok }, s.badRow)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // An exchange is one request of the trace with its answer: key, fields, op.
 type exchange struct{ request, answer []string }
 
-func readTrace(t *testing.T) []exchange {
+func readTrace(t testing.TB) []exchange {
 	t.Helper()
 	f, err := os.Open("testdata/redis_sync.tsv")
 	if err != nil {

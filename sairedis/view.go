@@ -72,7 +72,7 @@ func (s *Server) initView(ctx context.Context) (*result, error) {
 // their settings: a client does not create ports in a view, it learns from
 // PORT_LIST which there are.
 func (s *Server) inheritPorts(ctx context.Context, v *view, res *result) error {
-	cur, err := readView(ctx, s.asic, asicState, func(vid sai.OID) bool { return s.ids.own[vid] })
+	cur, err := readView(ctx, s.asic, func(vid sai.OID) bool { return s.ids.own[vid] }, s.badRow)
 	if err != nil {
 		return err
 	}
