@@ -1,0 +1,188 @@
+package tsorch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// windows answers reads of counter windows: every label counts its own length
+// in each word, times 10^word.
+type windows struct {
+	sai.API
+	entries map[sai.OID]sai.Bytes
+	most    int // labels of one window
+}
+
+func (w *windows) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	oid, err := w.API.Create(ctx, t, attrs)
+	if v, ok := sai.Find(attrs, sai.GenericProgrammableAttrEntry); ok && err == nil {
+		w.entries[oid] = v.(sai.Bytes)
+	}
+	return oid, err
+}
+
+func (w *windows) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	entry, ok := w.entries[k.OID]
+	if !ok || k.Type != sai.ObjectTypeGenericProgrammable {
+		return w.API.Get(ctx, k, want)
+	}
+	var e struct {
+		Attributes []struct {
+			Labels windowAttr `json:"labels"`
+		} `json:"attributes"`
+	}
+	if err := json.Unmarshal(entry, &e); err != nil {
+		return nil, err
+	}
+	var words []string
+	labels := e.Attributes[0].Labels.Value
+	w.most = max(w.most, len(labels))
+	for _, l := range labels {
+		for i, n := 0, len(l); i < windowWords; i, n = i+1, 10*n {
+			words = append(words, fmt.Sprint(n))
+		}
+	}
+	text := strings.TrimSuffix(string(entry), "]}") + fmt.Sprintf(`,{"counters":{"value":[%s]}}]}`, strings.Join(words, ","))
+	got := []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)}}
+	if room, _ := sai.ListLen(want[0].Value); room < len(text) {
+		return got, sai.StatusBufferOverflow
+	}
+	return got, nil
+}
+
+// newCounterBench has the session s1 on the flow group web, and syncd's counts
+// of its ACL counter.
+func newCounterBench(t *testing.T, opts saitest.Options) (*bench, *windows) {
+	var w *windows
+	b := newBenchOn(t, opts, func(next sai.API) sai.API {
+		w = &windows{API: next, entries: map[sai.OID]sai.Bytes{}}
+		return w
+	})
+	b.activate()
+	b.tamTable()
+	b.rule("web", web...)
+	b.session("s1", "web")
+	b.step()
+	b.count("web", "11", "2222")
+	return b, w
+}
+
+// count writes an ACL counter as syncd does.
+func (b *bench) count(rule, packets, octets string) {
+	b.t.Helper()
+	oid := b.row(swss.CountersDB, schema.CountersACLRuleMap, "")["TAM:"+rule]
+	if oid == "" {
+		b.t.Fatalf("no counter of %s", rule)
+	}
+	err := swss.NewTable(b.redis.DB(swss.CountersDB), schema.CountersTable).Set(b.ctx, oid, swss.FieldValues{
+		"SAI_ACL_COUNTER_ATTR_PACKETS": packets, "SAI_ACL_COUNTER_ATTR_BYTES": octets,
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) wantCounters(session string, want swss.FieldValues) {
+	b.t.Helper()
+	if got := b.row(swss.CountersDB, schema.CountersTailStamp, session); !maps.Equal(got, want) {
+		b.t.Errorf("counters of %s = %v, want %v", session, got, want)
+	}
+}
+
+// The row of a session holds what the ACL counter and the window say; the timer
+// writes it at the interval of the ACL counters.
+func TestCounters(t *testing.T) {
+	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{Window}})
+	want := swss.FieldValues{
+		"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222", "STAMPED_PACKETS": "6", "NOT_STAMPED_NOT_TCP_UDP": "60",
+		"NOT_STAMPED_NOT_ETHERNET_II": "600", "NOT_STAMPED_CUT": "6000", "NOT_STAMPED_MTU": "60000",
+	}
+	b.wantCounters("s1", swss.FieldValues{})
+	b.now = b.now.Add(b.acl.PollInterval())
+	b.step()
+	b.wantCounters("s1", want)
+	if live := b.rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) > 0 {
+		t.Errorf("windows stay: %v", live)
+	}
+	b.session("s2", "web") // shares the flow group, and so what is counted
+	b.step()
+	if err := b.ts.PollCounters(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.wantCounters("s2", want)
+	b.del(schema.AppTAMTailStamp, "s1")
+	b.step()
+	b.wantCounters("s1", swss.FieldValues{})
+}
+
+// Without the window there is only what the ACL counter says.
+func TestCountersOfOtherSilicon(t *testing.T) {
+	b, _ := newCounterBench(t, saitest.Options{})
+	if err := b.ts.PollCounters(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222"})
+}
+
+func TestClear(t *testing.T) {
+	b, _ := newCounterBench(t, saitest.Options{})
+	if _, err := swss.NewNotificationProducer(b.redis.DB(swss.ApplDB), ClearChannel).Send(b.ctx, feature, "s1", nil); err != nil {
+		t.Fatal(err)
+	}
+	b.step()
+	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "0", "MATCHED_BYTES": "0"})
+	b.count("web", "15", "3000")
+	if err := b.ts.PollCounters(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "4", "MATCHED_BYTES": "778"})
+	b.count("web", "3", "100") // the counter began anew
+	if err := b.ts.PollCounters(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "3", "MATCHED_BYTES": "100"})
+	if err := b.ts.Clear(b.ctx, "nobody"); err == nil || !strings.Contains(err.Error(), `"nobody"`) {
+		t.Errorf("clearing of an unknown session: %v", err)
+	}
+}
+
+// Windows have at most 128 labels.
+func TestManyLabels(t *testing.T) {
+	b, w := newCounterBench(t, saitest.Options{Extensions: []string{Window}})
+	for i := range 300 {
+		b.rule(fmt.Sprintf("flow%d", i), "L4_DST_PORT", fmt.Sprint(i+1))
+		b.session(fmt.Sprintf("f%d", i), fmt.Sprintf("flow%d", i))
+	}
+	b.step()
+	if err := b.ts.PollCounters(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.row(swss.CountersDB, schema.CountersTailStamp, "f299")["STAMPED_PACKETS"]; got != "10" { // ts:flow299
+		t.Errorf("stamped %s", got)
+	}
+	if w.most != windowLabels || len(w.entries) != 3 {
+		t.Errorf("%d windows of up to %d labels", len(w.entries), w.most)
+	}
+}
+
+func FuzzParseWindow(f *testing.F) {
+	f.Add([]byte(`{"attributes":[{"labels":{"value":["a"]}},{"counters":{"value":[1,2,3,4,5,6,7,8]}}]}`), 1)
+	f.Add([]byte(`{"attributes":[{"counters":{"value":[1]}}]}`), 1)
+	f.Add([]byte(`{}`), 0)
+	f.Add([]byte(`[`), 2)
+	f.Fuzz(func(t *testing.T, text []byte, labels int) {
+		words, err := parseWindow(text, labels)
+		if err == nil && len(words) != labels*windowWords {
+			t.Errorf("%d words for %d labels", len(words), labels)
+		}
+	})
+}
