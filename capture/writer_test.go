@@ -43,7 +43,7 @@ func TestWriterRoundTrip(t *testing.T) {
 		t.Fatalf("%d packets, %v; want %d", len(packets), err, len(want))
 	}
 	for i, p := range packets {
-		if !p.Time.Equal(want[i].Time) || p.Len != want[i].Len || !bytes.Equal(p.Data, want[i].Data) {
+		if !same(p, want[i]) {
 			t.Errorf("packet %d: %v, want %v", i, p, want[i])
 		}
 	}
