@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/sai"
+	"tamtam/sai/saitest"
 	"tamtam/sairedis"
 	"tamtam/saisim"
 	"tamtam/swss"
@@ -111,9 +112,9 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 // Whatever was written in whatever order, and whoever was restarted in between,
 // the ASIC is what the final configuration makes it when applied once.
 func TestConfigurationConverges(t *testing.T) {
-	runs := 40
+	runs := 100
 	if testing.Short() {
-		runs = 5
+		runs = 10
 	}
 	for i := range runs {
 		seed := uint64(i + 1)
@@ -124,7 +125,8 @@ func TestConfigurationConverges(t *testing.T) {
 func converge(t *testing.T, seed uint64) {
 	ctx := t.Context()
 	rnd := randomConfig{rand.New(rand.NewPCG(seed, 4))}
-	s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}})
+	var inChip, inChipOnce *saitest.Recorder
+	s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}, Common: recording(&inChip)})
 	db := s.Redis.DB(swss.ConfigDB).Client()
 	final := map[string]swss.FieldValues{}
 	for range 120 {
@@ -142,16 +144,39 @@ func converge(t *testing.T, seed uint64) {
 		}
 	}
 	settle(t, s)
-	once := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}})
+	once := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}, Common: recording(&inChipOnce)})
 	for key, row := range final {
 		once.Redis.DB(swss.ConfigDB).Client().HSet(ctx, key, row)
 	}
 	settle(t, once)
 	if got, want := view(t, s), view(t, once); got != want {
-		if dir := os.Getenv("CONV"); dir != "" { os.WriteFile(fmt.Sprintf("%s/%d.got", dir, seed), []byte(got), 0o644); os.WriteFile(fmt.Sprintf("%s/%d.want", dir, seed), []byte(want), 0o644)
-		ps, _ := Problems(ctx, s.Redis); po, _ := Problems(ctx, once.Redis); os.WriteFile(fmt.Sprintf("%s/%d.probs", dir, seed), []byte(fmt.Sprintf("%v\n-----\n%v", ps, po)), 0o644) }
 		t.Errorf("the sequence (-) and the final configuration alone (+) give different ASICs:\n%s\nfinal configuration: %v", cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")), final)
 	}
+	if diff := cmp.Diff(byType(inChip.Live()), byType(inChipOnce.Live())); diff != "" {
+		t.Errorf("objects leaked (-) or are missing (+) in the chip:\n%s", diff)
+	}
+}
+
+// recording puts a recorder between syncd and the chip; after a restart of syncd
+// it is another one.
+func recording(rec **saitest.Recorder) Common {
+	return Common{Backend: func(chip sai.API) sai.API {
+		*rec = saitest.NewRecorder(chip)
+		return *rec
+	}}
+}
+
+// byType counts objects by their type. Ports and the switch are left out: some
+// of the ports come with the chip, and which are removed and created again
+// depends on the way.
+func byType(keys []sai.Key) map[string]int {
+	n := map[string]int{}
+	for _, k := range keys {
+		if k.Type != sai.ObjectTypePort && k.Type != sai.ObjectTypeSwitch {
+			n[k.Type.String()]++
+		}
+	}
+	return n
 }
 
 // disturb sometimes lets the daemons work, and sometimes restarts one.

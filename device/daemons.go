@@ -49,7 +49,7 @@ func (c Common) daemon() orch.Options {
 func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	d := orch.NewDaemon("tammgrd", r, c.daemon())
 	portmgr.New(d, r)
-	tammgr.New(d, r)
+	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	return d
 }
 
@@ -149,7 +149,7 @@ func (p poller) SetGroup(ctx context.Context, group string, interval time.Durati
 }
 
 // switchMAC returns the switch's own address: that of DEVICE_METADATA, or the
-// first locally administered one.
+// fallback.
 func switchMAC(ctx context.Context, r *swss.Redis) (sai.MAC, error) {
 	row, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata).Get(ctx, "localhost")
 	if err != nil {
@@ -158,8 +158,11 @@ func switchMAC(ctx context.Context, r *swss.Redis) (sai.MAC, error) {
 	if mac, err := net.ParseMAC(row["mac"]); err == nil && len(mac) == 6 {
 		return sai.MAC(mac), nil
 	}
-	return sai.MAC{2, 0, 0, 0, 0, 1}, nil
+	return fallbackMAC(), nil
 }
+
+// fallbackMAC is the first locally administered address.
+func fallbackMAC() sai.MAC { return sai.MAC{2, 0, 0, 0, 0, 1} }
 
 // NewSyncd returns the daemon syncd in front of an ASIC.
 func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {

@@ -1,0 +1,92 @@
+package device
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// tamRows are what the failing step belongs to; the rest is configured before.
+var tamRows = []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp}
+
+// recorded is a settled switch of two ports without its TAM rows, with a
+// recorder between syncd and the chip.
+func recorded(t *testing.T) (*Sim, *saitest.Recorder) {
+	var rec *saitest.Recorder
+	config := twoPorts()
+	for _, table := range tamRows {
+		delete(config, table)
+	}
+	s := testSim(t, SimConfig{Config: config, Common: Common{Backend: func(chip sai.API) sai.API {
+		rec = saitest.NewRecorder(chip)
+		return rec
+	}}})
+	settle(t, s)
+	return s, rec
+}
+
+// loadTAM writes the TAM rows and lets the daemons work.
+func loadTAM(t *testing.T, s *Sim) {
+	t.Helper()
+	config := ConfigDB{}
+	for _, table := range tamRows {
+		config[table] = twoPorts()[table]
+	}
+	if err := config.Load(t.Context(), s.Redis); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
+}
+
+// A SAI call of a session fails, whichever: everything before it is undone, the
+// session says why, and once the cause is gone the session can be made.
+func TestEverySAIFailureRollsBack(t *testing.T) {
+	s, rec := recorded(t)
+	base := len(rec.Live())
+	rec.FailAt(0, 0)
+	loadTAM(t, s)
+	steps := rec.Changes()
+	good := view(t, s)
+	if steps < 6 {
+		t.Fatalf("a session takes %d SAI calls only", steps)
+	}
+	for n := 1; n <= steps; n++ {
+		for _, status := range []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources} {
+			t.Run(fmt.Sprintf("step %d of %d, %s", n, steps, status), func(t *testing.T) {
+				s, rec := recorded(t)
+				rec.FailAt(n, status)
+				loadTAM(t, s)
+				state, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(), "s")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if state["status"] == schema.StatusActive {
+					// The step was made again, and with success.
+					if got := view(t, s); got != good {
+						t.Fatalf("the session is active in another ASIC:\n%s", got)
+					}
+					return
+				}
+				if live := rec.Live(); len(live) != base {
+					t.Errorf("%d objects, %d before:\n%v", len(live), base, live)
+				}
+				if !strings.Contains(state["reason"], status.String()) {
+					t.Errorf("status %q, reason %q: want a reason that names %s", state["status"], state["reason"], status)
+				}
+				// The session is written anew.
+				db := s.Redis.DB(swss.ConfigDB).Client()
+				db.Del(t.Context(), schema.CfgTAMTailStamp+"|s")
+				settle(t, s)
+				loadTAM(t, s)
+				if got := view(t, s); got != good {
+					t.Errorf("written anew, the session gives another ASIC:\n%s", got)
+				}
+			})
+		}
+	}
+}
