@@ -3,6 +3,7 @@ package sairedis
 import (
 	"context"
 	"testing"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
@@ -31,11 +32,12 @@ func FuzzServer(f *testing.F) {
 	} {
 		f.Add(q[0], q[1], q[2])
 	}
-	ctx := context.Background()
 	r := swsstest.Start(f)
 	s := NewServer(r, saitest.New(saitest.Options{Ports: 2, ACLEntries: 10}), ServerOptions{TempView: true})
 	db := r.DB(swss.ASICDB).Client()
 	f.Fuzz(func(t *testing.T, key, body, code string) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
 		for _, q := range [][]string{{rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate"}, {key, body, code}} {
 			if err := s.answer(ctx, q); err != nil {
 				t.Fatal(err)

@@ -197,6 +197,11 @@ func (s *Server) commit(ctx context.Context, r *result) error {
 			return nil
 		}
 		s.log.Error("syncd: write of a request's outcome: " + err.Error())
+		if redis.HasErrorPrefix(err, "WRONGTYPE") {
+			// Someone put another type of key in the place of a row. The rest of
+			// the transaction has been done, the answer too.
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

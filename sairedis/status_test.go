@@ -206,3 +206,28 @@ func TestClientSkipsForeignAnswers(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A key of another type in the place of a row costs that row alone.
+func TestServerStrangeKey(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	s := NewServer(r, saitest.NewFake(), ServerOptions{})
+	db := r.DB(swss.ASICDB).Client()
+	db.Set(ctx, "ASIC_STATE:"+rawTable, "strange", 0)
+	for _, q := range [][]string{
+		{rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate"},
+		{rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate"},
+		{rawTable, `{}`, "Dremove"},
+	} {
+		if err := s.answer(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+		got, err := db.RPopCount(ctx, responseList, 3).Result()
+		if err != nil || got[0] != "SAI_STATUS_SUCCESS" {
+			t.Errorf("answer %q, %v", got, err)
+		}
+	}
+	if n := db.LLen(ctx, responseList).Val(); n != 0 {
+		t.Errorf("%d elements too many", n)
+	}
+}
