@@ -208,9 +208,13 @@ func (v *Validator) checkValue(op string, m *AttrMeta, value Value) error {
 	plain := value
 	switch w := value.(type) {
 	case Field:
-		plain = w.Data
+		if plain = w.Data; !w.Enabled {
+			return nil
+		}
 	case Action:
-		plain = w.Param
+		if plain = w.Param; !w.Enabled {
+			return nil
+		}
 	}
 	switch w := plain.(type) {
 	case Range:
