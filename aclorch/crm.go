@@ -60,7 +60,7 @@ func (c *crm) tableAdded(in *instance)   { c.countTable(in, 1) }
 func (c *crm) tableRemoved(in *instance) { c.countTable(in, -1); delete(c.entries, in) }
 
 func (c *crm) countTable(in *instance, n int) {
-	for _, b := range strings.Split(in.def.bind, ",") {
+	for _, b := range in.def.bind {
 		c.tables[pointKey{in.def.stage, crmPoints[b]}] += n
 	}
 	if n > 0 {

@@ -67,7 +67,7 @@ func (o *Orch) pass(ctx context.Context) {
 			}
 		}
 		for _, in := range t.sortedInstances() {
-			in.doomed = t.err != nil || t.keptOut || in.def != o.definition(t, in.feature) || t.tam() != (in.feature != "")
+			in.doomed = t.err != nil || t.keptOut || !in.def.equal(o.definition(t, in.feature)) || t.tam() != (in.feature != "")
 		}
 	}
 	rules := sortedRules(o.dirtyRules)

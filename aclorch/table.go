@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -52,8 +51,12 @@ type definition struct {
 	typ     string
 	matches schema.MatchSet
 	stage   string
-	bind    string // bind points, comma separated
-	actions string // SAI action types, comma separated
+	bind    []string  // bind points, sorted
+	actions sai.Enums // action types, sorted; none: not listed
+}
+
+func (d definition) equal(e definition) bool {
+	return d.typ == e.typ && d.matches == e.matches && d.stage == e.stage && slices.Equal(d.bind, e.bind) && slices.Equal(d.actions, e.actions)
 }
 
 // standing is what the table's rules must know of it.
@@ -108,23 +111,19 @@ func (o *Orch) usable(t *table) (schema.ACLTableType, error) {
 // definition is what the instance for a feature must be created with. actions
 // are those of the entries, if the table type does not say.
 func (o *Orch) definition(t *table, feature string) definition {
-	d := definition{
-		typ: t.typ.Name, matches: t.typ.Matches, stage: t.row.Stage,
-		bind: strings.Join(t.typ.BindPoints, ","),
-	}
-	var actions []sai.Enum
+	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: t.row.Stage, bind: t.typ.BindPoints}
 	switch {
 	case feature != "":
-		actions = slices.Clone(o.features[feature])
+		d.actions = slices.Clone(o.features[feature])
 	case o.listActions(t):
 		for _, a := range t.typ.Actions.Fields() {
 			if e, ok := actionType(actionIDs[a]); ok {
-				actions = append(actions, e)
+				d.actions = append(d.actions, e)
 			}
 		}
 	}
-	slices.Sort(actions)
-	d.actions = joinEnums(slices.Compact(actions))
+	slices.Sort(d.actions)
+	d.actions = slices.Compact(d.actions)
 	return d
 }
 
@@ -135,21 +134,11 @@ func (o *Orch) listActions(t *table) bool {
 	return !builtin || o.capability[t.row.Stage].ActionListMandatory
 }
 
-func joinEnums(list []sai.Enum) string {
-	words := make([]string, len(list))
-	for i, e := range list {
-		words[i] = fmt.Sprint(int32(e))
-	}
-	return strings.Join(words, ",")
-}
-
 // attrs are the attributes to create the table with, in SONiC's order.
 func (d definition) attrs() []sai.Attr {
 	var points sai.Enums
-	for _, b := range strings.Split(d.bind, ",") {
-		if p, ok := bindPoints[b]; ok {
-			points = append(points, p)
-		}
+	for _, b := range d.bind {
+		points = append(points, bindPoints[b])
 	}
 	slices.Sort(points)
 	attrs := []sai.Attr{{ID: sai.ACLTableAttrACLBindPointTypeList, Value: points}}
@@ -167,14 +156,8 @@ func (d definition) attrs() []sai.Attr {
 	}
 	sortAttrs(fields)
 	attrs = append(attrs, fields...)
-	if d.actions != "" {
-		var list sai.Enums
-		for _, w := range strings.Split(d.actions, ",") {
-			var e int32
-			fmt.Sscan(w, &e)
-			list = append(list, sai.Enum(e))
-		}
-		attrs = append(attrs, sai.Attr{ID: sai.ACLTableAttrACLActionTypeList, Value: list})
+	if len(d.actions) > 0 {
+		attrs = append(attrs, sai.Attr{ID: sai.ACLTableAttrACLActionTypeList, Value: d.actions})
 	}
 	return append(attrs, sai.Attr{ID: sai.ACLTableAttrACLStage, Value: stages[d.stage]})
 }
