@@ -308,3 +308,5 @@ func pad(f []byte, n int) []byte {
 func udpFrame(a, b byte, n int) []byte {
 	return eth(host(b), host(a), ip4(a, b, 17, 0, udp(1000, 2000, n-42)))
 }
+
+func netipFrom4(b [4]byte) netip.Addr { return netip.AddrFrom4(b) }
