@@ -160,7 +160,12 @@ func (st *stream) receive(ctx context.Context) <-chan request {
 // poll answers Polls until the client ends.
 func (st *stream) poll(ctx context.Context, requests <-chan request) error {
 	for {
-		r := <-requests
+		var r request
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case r = <-requests:
+		}
 		switch {
 		case errors.Is(r.err, io.EOF):
 			return nil

@@ -251,9 +251,9 @@ func TestOnChange(t *testing.T) {
 	if err := s.rpc.CloseSend(); err != nil { // a client that only listens
 		t.Fatal(err)
 	}
-	b.rows(samplers("", "2"))
+	b.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|a": ""})
 	s.want("D " + rateA)
-	b.rows(samplers("", "3"))
+	b.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|b": "sampling-rate=3"})
 	s.want("U " + rateB + " 3")
 }
 

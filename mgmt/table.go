@@ -3,7 +3,9 @@ package mgmt
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"tamtam/swss"
 )
@@ -196,10 +198,10 @@ func (t template) complete(pattern []string) bool {
 }
 
 // match finds the list keys in a row's key; those that are not in it are
-// wildcards.
+// wildcards. What gNMI cannot name, as no UTF-8, does not match.
 func (t template) match(rowKey string, n int) ([]string, bool) {
 	m := t.re.FindStringSubmatch(rowKey)
-	if m == nil {
+	if m == nil || !utf8.ValidString(rowKey) || slices.Contains(m[1:], wildcard) {
 		return nil, false
 	}
 	keys := make([]string, n)

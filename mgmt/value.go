@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/goyang/pkg/yang"
@@ -71,6 +72,9 @@ func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 	}
 	switch t.Kind {
 	case yang.Ystring:
+		if !utf8.ValidString(text) {
+			return "", fmt.Errorf("%q is no UTF-8", text)
+		}
 		if err := ytypes.ValidateStringRestrictions(t, text); err != nil {
 			return "", err
 		}

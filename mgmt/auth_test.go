@@ -1,0 +1,294 @@
+package mgmt
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/swss/swsstest"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	reflectpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+)
+
+var someUsers = []User{{"root", "s3:cret", RoleAdmin}, {"guest", "guest", RoleReadOnly}}
+
+// trust is a client's TLS that knows the generated CA.
+func trust(t *testing.T, dir string) *tls.Config {
+	t.Helper()
+	ca, err := os.ReadFile(filepath.Join(dir, caFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca)
+	return &tls.Config{RootCAs: pool, ServerName: "localhost"}
+}
+
+func capabilities(b *bed, client gpb.GNMIClient) error {
+	_, err := client.Capabilities(b.ctx, &gpb.CapabilityRequest{})
+	return err
+}
+
+func TestGeneratedCertificate(t *testing.T) {
+	dir := t.TempDir()
+	b := newBed(t, func(c *Config) { c.Insecure, c.Dir = false, dir })
+	conf := trust(t, dir)
+	if err := capabilities(b, b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))); err != nil {
+		t.Error(err)
+	}
+	host, _ := os.Hostname()
+	for _, name := range []string{"localhost", host, "127.0.0.1", "::1"} {
+		conf := trust(t, dir)
+		conf.ServerName = name
+		conn, err := tls.Dial("tcp", b.server.Addr(), conf)
+		if err != nil {
+			t.Errorf("as %s: %v", name, err)
+			continue
+		}
+		conn.Close()
+	}
+	t.Run("old TLS", func(t *testing.T) {
+		conf := trust(t, dir)
+		conf.MinVersion, conf.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+		if conn, err := tls.Dial("tcp", b.server.Addr(), conf); err == nil {
+			conn.Close()
+			t.Error("TLS 1.1 is let in")
+		}
+	})
+	t.Run("plaintext", func(t *testing.T) {
+		wantErr(t, capabilities(b, b.dial(grpc.WithTransportCredentials(insecure.NewCredentials()))), "Unavailable")
+	})
+	t.Run("kept", func(t *testing.T) {
+		before, _ := os.ReadFile(filepath.Join(dir, serverFile))
+		if err := makeCertificates(dir, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if after, _ := os.ReadFile(filepath.Join(dir, serverFile)); string(after) != string(before) {
+			t.Error("a good certificate is made anew")
+		}
+	})
+	t.Run("renewed under the same CA", func(t *testing.T) {
+		if err := makeCertificates(dir, time.Now().Add(serverLife)); err != nil {
+			t.Fatal(err)
+		}
+		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, serverFile), filepath.Join(dir, serverKeyFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: conf.RootCAs, CurrentTime: time.Now().Add(serverLife)}); err != nil {
+			t.Error(err)
+		}
+		if err := capabilities(b, b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))); err == nil {
+			t.Error("the running server does not show the new certificate, which is of next year")
+		}
+	})
+	t.Run("keys are secret", func(t *testing.T) {
+		for _, f := range []string{caKeyFile, serverKeyFile} {
+			if info, err := os.Stat(filepath.Join(dir, f)); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v %v", f, info.Mode(), err)
+			}
+		}
+	})
+}
+
+// clientCert makes a CA in dir and a client certificate by it.
+func clientCert(t *testing.T, dir, name string, now time.Time) tls.Certificate {
+	t.Helper()
+	ca, err := makeCA(dir, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, &ca, filepath.Join(dir, "client.pem"), filepath.Join(dir, "client.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert
+}
+
+func TestMutualTLS(t *testing.T) {
+	now := time.Now()
+	dir, clients, strangers := t.TempDir(), t.TempDir(), t.TempDir()
+	guest := clientCert(t, clients, "guest", now)
+	b := newBed(t, func(c *Config) {
+		c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, filepath.Join(clients, caFile), someUsers
+	})
+	dial := func(certs ...tls.Certificate) gpb.GNMIClient {
+		conf := trust(t, dir)
+		conf.Certificates = certs
+		return b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))
+	}
+	if err := capabilities(b, dial(guest)); err != nil {
+		t.Errorf("a certificate is enough: %v", err)
+	}
+	_, err := dial(guest).Set(b.ctx, &gpb.SetRequest{})
+	wantErr(t, err, "PermissionDenied", "guest", "admin")
+	as := metadata.AppendToOutgoingContext(b.ctx, "username", "guest")
+	if _, err := dial(guest).Capabilities(as, &gpb.CapabilityRequest{}); err != nil {
+		t.Errorf("name and certificate: %v", err)
+	}
+	as = metadata.AppendToOutgoingContext(b.ctx, "username", "root")
+	_, err = dial(guest).Capabilities(as, &gpb.CapabilityRequest{})
+	wantErr(t, err, "Unauthenticated")
+	wantErr(t, capabilities(b, dial()), "Unavailable")
+	wantErr(t, capabilities(b, dial(clientCert(t, strangers, "guest", now))), "Unavailable")
+	wantErr(t, capabilities(b, dial(clientCert(t, t.TempDir(), "guest", now.Add(-48*time.Hour)))), "Unavailable")
+}
+
+func TestPasswords(t *testing.T) {
+	b := newBed(t, func(c *Config) { c.Users = someUsers })
+	b.rows(someSwitch())
+	for _, c := range []struct {
+		name       string
+		md         []string
+		read, sets string // codes
+	}{
+		{"admin", []string{"username", "root", "password", "s3:cret"}, "OK", "OK"},
+		{"read-only", []string{"username", "guest", "password", "guest"}, "OK", "PermissionDenied"},
+		{"wrong password", []string{"username", "root", "password", "guest"}, "Unauthenticated", "Unauthenticated"},
+		{"unknown user", []string{"username", "toor", "password", "guest"}, "Unauthenticated", "Unauthenticated"},
+		{"name without password", []string{"username", "root"}, "Unauthenticated", "Unauthenticated"},
+		{"nobody", nil, "Unauthenticated", "Unauthenticated"},
+		{"two names", []string{"username", "root", "username", "guest", "password", "guest"}, "Unauthenticated", "Unauthenticated"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ctx := metadata.AppendToOutgoingContext(b.ctx, c.md...)
+			_, err := b.client.Capabilities(ctx, &gpb.CapabilityRequest{})
+			wantErr(t, err, c.read)
+			_, err = b.client.Get(ctx, &gpb.GetRequest{})
+			wantErr(t, err, c.read)
+			before := b.config()
+			_, err = b.client.Set(ctx, &gpb.SetRequest{Update: []*gpb.Update{update("/tam/switch/config/switch-id", "1")}})
+			wantErr(t, err, c.sets)
+			if err != nil && (b.config() != before || strings.Contains(err.Error(), "cret")) {
+				t.Errorf("CONFIG_DB changed, or the secret is told: %v", err)
+			}
+			rpc, err := b.client.Subscribe(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: listOf(gpb.SubscriptionList_ONCE, subOf(0, rates))}})
+			_, err = rpc.Recv()
+			wantErr(t, err, c.read)
+		})
+	}
+}
+
+func TestUnixSocket(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	b := newBed(t, func(c *Config) { c.Users, c.Socket = someUsers, socket })
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	client := gpb.NewGNMIClient(conn)
+	if _, err := client.Set(b.ctx, &gpb.SetRequest{}); err != nil {
+		t.Errorf("the server's own user is admin: %v", err)
+	}
+	if _, err := NewServer(Config{Redis: b.redis, Socket: socket}); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("two servers on one socket: %v", err)
+	}
+	stream, err := reflectpb.NewServerReflectionClient(conn).ServerReflectionInfo(b.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.Send(&reflectpb.ServerReflectionRequest{MessageRequest: &reflectpb.ServerReflectionRequest_ListServices{}})
+	resp, err := stream.Recv()
+	if err != nil || !strings.Contains(resp.String(), "gnmi.gNMI") {
+		t.Errorf("reflection: %v %v", resp, err)
+	}
+}
+
+func TestStaleSocket(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	l.Close()
+	s, err := NewServer(Config{Redis: swsstest.Start(t), Socket: socket})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
+func TestImpossibleSettings(t *testing.T) {
+	r := swsstest.Start(t)
+	for _, c := range []struct {
+		cfg   Config
+		words []string
+	}{
+		{Config{Insecure: true, CertFile: "c", KeyFile: "k"}, []string{"Insecure", "CertFile"}},
+		{Config{Insecure: true, ClientCAFile: "c"}, []string{"Insecure", "ClientCAFile"}},
+		{Config{CertFile: "c"}, []string{"CertFile", "KeyFile"}},
+		{Config{KeyFile: "c"}, []string{"CertFile", "KeyFile"}},
+		{Config{Addr: "127.0.0.1:0"}, []string{"Dir", "CertFile"}},
+		{Config{Addr: "127.0.0.1:0", CertFile: "nowhere", KeyFile: "nowhere"}, []string{"certificate"}},
+	} {
+		c.cfg.Redis = r
+		_, err := NewServer(c.cfg)
+		if err == nil {
+			t.Errorf("%+v is accepted", c.cfg)
+			continue
+		}
+		for _, w := range c.words {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%v does not name %s", err, w)
+			}
+		}
+	}
+}
+
+func TestReadUsers(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"# comment\n\nroot:s3:cret:admin\nguest:guest:read-only\n", ""},
+		{"root:x", "line 1: want NAME"},
+		{"root:x:king", `role "king"`},
+		{"root::admin", "line 1"},
+		{"a:b:admin\na:c:admin", "line 2: user a is there twice"},
+		{"", "no user"},
+	} {
+		users, err := ReadUsers(strings.NewReader(c.text))
+		switch {
+		case c.want == "" && (err != nil || len(users) != 2 || users[0] != someUsers[0]):
+			t.Errorf("%v %v", users, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%q: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	b := newBed(t, nil)
+	_, err := b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{update("/tam", `"`+strings.Repeat("x", maxRequest)+`"`)}})
+	wantErr(t, err, "ResourceExhausted")
+	for range maxReading { // others read and do not end
+		b.server.reading <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(b.ctx)
+	cancel()
+	_, err = b.server.Get(ctx, &gpb.GetRequest{})
+	wantErr(t, err, "Canceled")
+	for range maxSubscribers {
+		b.server.subscribers <- struct{}{}
+	}
+	s := b.subscribe(streamOf(subOf(onChange, rates)))
+	s.wantEnd("ResourceExhausted", "Subscribe RPCs")
+}

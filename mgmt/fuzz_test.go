@@ -1,0 +1,120 @@
+package mgmt
+
+import (
+	"testing"
+
+	"tamtam/swss/swsstest"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/proto"
+)
+
+// offline is a model alone.
+func offline(f testing.TB) *model {
+	f.Helper()
+	m, err := newModel(swsstest.Start(f), tamtamModules())
+	if err != nil {
+		f.Fatal(err)
+	}
+	return m
+}
+
+// FuzzPath: any path is resolved to nodes whose own path means them again, or
+// refused.
+func FuzzPath(f *testing.F) {
+	for _, s := range []string{
+		"", "elem{name:'tam'}", "elem{name:'...'} elem{name:'config'}", "elem{name:'*'} elem{name:'*'}", "elem{}",
+		"elem{name:'tam'} elem{name:'samplers'} elem{name:'sampler' key{key:'name' value:'a]/'}}",
+		"elem{name:'tam'} elem{name:'flowgroups'} elem{name:'flowgroup'} elem{name:'config'} elem{name:'interfaces' key{key:'.' value:'x'}}",
+		"origin:'cli'", "element:'tam'",
+	} {
+		f.Add(s)
+	}
+	m := offline(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		p := &gpb.Path{}
+		if prototext.Unmarshal([]byte(text), p) != nil {
+			return
+		}
+		ts, err := m.resolve(nil, p, codes.InvalidArgument)
+		if err != nil {
+			return
+		}
+		for _, x := range ts {
+			again, err := m.resolve(nil, toPath(x.node, x.keys), codes.InvalidArgument)
+			if err != nil || len(again) != 1 || again[0].node != x.node || compareKeys(again[0].keys, x.keys) != 0 {
+				t.Fatalf("%s: %v %v", x.text(), again, err)
+			}
+		}
+	})
+}
+
+// FuzzUpdate: any value for any path is taken apart or refused.
+func FuzzUpdate(f *testing.F) {
+	m := offline(f)
+	for _, s := range []string{
+		`path{elem{name:"tam"}} val{json_ietf_val:"{\"openconfig-tam:samplers\":{\"sampler\":[{\"name\":\"a\",\"config\":{\"sampling-rate\":1}}]}}"}`,
+		`path{elem{name:"tam"} elem{name:"switch"} elem{name:"config"} elem{name:"switch-id"}} val{uint_val:1}`,
+		`path{elem{name:"tam"} elem{name:"samplers"} elem{name:"sampler"}} val{json_val:"[{},{\"name\":1},null]"}`,
+		`path{elem{name:"tam"} elem{name:"flowgroups"} elem{name:"flowgroup" key{key:"name" value:"f"}} elem{name:"config"} elem{name:"interfaces"}} val{leaflist_val{element{string_val:"Ethernet0"}}}`,
+		`val{ascii_val:"x"}`, `val{}`, ``,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		u := &gpb.Update{}
+		if prototext.Unmarshal(data, u) != nil && proto.Unmarshal(data, u) != nil {
+			return
+		}
+		steps, err := m.parseSet(&gpb.SetRequest{Update: []*gpb.Update{u}})
+		if err != nil {
+			return
+		}
+		for _, a := range steps[0].values {
+			if len(a.keys) != len(a.group.keys) {
+				t.Fatalf("%s: %d keys, want %d", a.path(), len(a.keys), len(a.group.keys))
+			}
+			if a.leaf == nil {
+				continue
+			}
+			for _, v := range a.value {
+				if c, err := a.leaf.check(v); err != nil || c != v {
+					t.Fatalf("%s: %q is not canonical: %v", a.path(), v, err)
+				}
+			}
+		}
+	})
+}
+
+// FuzzRow: any row is shown as valid JSON, and what is shown can be written
+// back.
+func FuzzRow(f *testing.F) {
+	f.Add("SRC_IP", "1.2.3.4/32", "TCP_FLAGS", "0x12/0x3f")
+	f.Add("L4_SRC_PORT_RANGE", "5-6", "DSCP", "010")
+	f.Add("IN_PORTS@", "Ethernet0, Ethernet4,,", "SRC_MAC", "/00:00:00:00:00:00")
+	f.Add("PRIORITY", "99999999999999999999", "IP_TYPE", "\x00\"")
+	m := offline(f)
+	g := m.find("/tam/flowgroups/flowgroup").group
+	f.Fuzz(func(t *testing.T, f1, v1, f2, v2 string) {
+		e := newEntry(g, []string{"f"})
+		for i := range e.recs {
+			e.recs[i] = map[string]string{f1: v1, f2: v2}
+		}
+		for _, n := range g.leaves {
+			v := e.value(n)
+			if len(v) == 0 {
+				continue
+			}
+			raw, err := decodeJSON(n.appendJSON(nil, v, true))
+			if err != nil {
+				t.Fatalf("%s: %v", n.path, err)
+			}
+			if back, err := n.fromJSON(raw); err != nil || first(back) != v[0] {
+				t.Fatalf("%s: %q is read back as %q: %v", n.path, v, back, err)
+			}
+			n.typed(v, gpb.Encoding_PROTO)
+		}
+	})
+}
