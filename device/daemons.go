@@ -95,7 +95,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return err
 	}
 	poll := poller{o.client}
-	ports, err := portsorch.New(ctx, portsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac})
+	ports, err := portsorch.New(ctx, portsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC()})
 	if err != nil {
 		return fmt.Errorf("ports: %w", err)
 	}

@@ -19,8 +19,10 @@ type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	Poller Poller  // polls the port counters; nil: nobody does
-	MAC    sai.MAC // the switch's own address
+	Poller Poller // polls the port counters; nil: nobody does
+	// MAC is the switch's own address at the start. Later it is what
+	// DEVICE_METADATA says, or Fallback.
+	MAC, Fallback sai.MAC
 }
 
 // An Orch owns the switch, its ports, LAGs and VLANs. All its methods run on
@@ -34,6 +36,8 @@ type Orch struct {
 	rows    store
 	ready   bool // all configured ports are in rows
 	applied bool // the view of the ASIC is complete
+
+	mac, fallback sai.MAC // the switch's own address
 
 	ports       map[string]*port
 	byOID       map[sai.OID]string
@@ -72,7 +76,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), chip: chip, rows: store{},
 		ports: map[string]*port{}, byOID: map[sai.OID]string{}, lags: map[string]*lag{},
 		lagMembers: map[member]*lagMember{}, vlans: map[string]sai.OID{}, vlanMembers: map[member]*vlanMember{},
-		failed: map[rowKey]error{}, said: map[rowKey]string{},
+		failed: map[rowKey]error{}, said: map[rowKey]string{}, mac: cfg.MAC, fallback: cfg.Fallback,
 	}
 	if err := o.counters.open(ctx, cfg, chip); err != nil {
 		return nil, err
@@ -90,6 +94,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)
 	}, schema.CfgFlexCounter, orch.Each(o.counters.configure), orch.Reporting{None: true})
+	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
+		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)
+	}, schema.CfgDeviceMetadata, orch.Each(o.setMAC), orch.Reporting{None: true})
 	return o, nil
 }
 

@@ -64,7 +64,12 @@ func newRoot() *cobra.Command {
 		Short:         "A SONiC-style switch with telemetry, on a simulated ASIC",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		// Whatever is not a command ends up here.
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; `tamtam --help` lists them", args[0])
+			}
 			_ = cmd.Help()
 			return usagef("which command?")
 		},

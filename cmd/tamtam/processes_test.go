@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/device"
+	"tamtam/sairedis"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// The test binary is tamtam itself when this is set: daemons are real processes.
+const asTamtam = "TAMTAM_TEST_RUN_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asTamtam) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// A process is a daemon of its own.
+type process struct {
+	t    *testing.T
+	args []string
+	cmd  *exec.Cmd
+	log  bytes.Buffer
+}
+
+func startProcess(t *testing.T, args ...string) *process {
+	p := &process{t: t, args: args}
+	p.start()
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			t.Logf("%v:\n%s", args, p.log.String())
+		}
+	})
+	return p
+}
+
+func (p *process) start() {
+	p.t.Helper()
+	p.cmd = exec.Command(os.Args[0], p.args...)
+	p.cmd.Env = append(os.Environ(), asTamtam+"=1")
+	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
+	if err := p.cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// kill is kill -9.
+func (p *process) kill() {
+	p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// A fleet is the daemons of one switch on a real Redis.
+type fleet struct {
+	redis   *swss.Redis
+	addr    string
+	daemons map[string]*process
+}
+
+func startFleet(t *testing.T) *fleet {
+	server := swsstest.StartServer(t)
+	r := server.Open()
+	f := &fleet{redis: r, addr: server.Addr, daemons: map[string]*process{}}
+	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
+		f.daemons[name] = startProcess(t, "run", name, "--redis", server.Addr)
+	}
+	return f
+}
+
+// wait returns when the row of a table of STATE_DB satisfies ok.
+func (f *fleet) wait(t *testing.T, table, key string, ok func(swss.FieldValues) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	l := swss.NewListener(f.redis)
+	defer l.Close()
+	rows := swss.NewSubscriber(l, f.redis.DB(swss.StateDB), table)
+	last := swss.FieldValues{}
+	for {
+		items, err := rows.Pops(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range items {
+			if i.Key == key {
+				last = i.FieldValues()
+			}
+		}
+		if ok(last) {
+			return
+		}
+		select {
+		case <-l.Ready():
+		case <-ctx.Done():
+			t.Fatalf("%s|%s is still %v", table, key, last)
+		}
+	}
+}
+
+func active(row swss.FieldValues) bool { return row["status"] == schema.StatusActive }
+
+// groups makes n flow groups with a session each.
+func groups(n int) device.ConfigDB {
+	c := device.ConfigDB{schema.CfgTAMFlowGroup: {}, schema.CfgACLRule: {}, schema.CfgTAMTailStamp: {}}
+	for i := range n {
+		name := fmt.Sprintf("F%04d", i)
+		c[schema.CfgTAMFlowGroup][name] = swss.FieldValues{"id": fmt.Sprint(i + 1)}
+		c[schema.CfgACLRule]["TAM|"+name] = swss.FieldValues{"SRC_IP": fmt.Sprintf("10.%d.%d.0/24", i>>8, i&0xff), "IP_PROTOCOL": "17"}
+		c[schema.CfgTAMTailStamp][name] = swss.FieldValues{"flowgroup": name}
+	}
+	return c
+}
+
+// expected is the ASIC that the configuration makes in one go.
+func expected(t *testing.T, config ...device.ConfigDB) string {
+	t.Helper()
+	profile, _ := device.Profile("default")
+	s, err := device.NewSim(t.Context(), device.SimConfig{Profile: profile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, c := range config {
+		if err := c.Load(t.Context(), s.Redis); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return canonical(t, s.Redis)
+}
+
+func canonical(t *testing.T, r *swss.Redis) string {
+	t.Helper()
+	v, err := sairedis.CanonicalView(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Every daemon as a process of its own, and each killed in the middle of a large
+// configuration: in the end the ASIC is what the configuration says.
+func TestKillInTheMiddle(t *testing.T) {
+	base, err := device.ParseConfigDB(demoConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 1500
+	want := expected(t, base, groups(n))
+	for _, victim := range []string{"tammgrd", "orchagent", "syncd"} {
+		t.Run(victim, func(t *testing.T) {
+			f := startFleet(t)
+			if err := base.Load(t.Context(), f.redis); err != nil {
+				t.Fatal(err)
+			}
+			f.wait(t, schema.StateTAMTailStamp, "web-latency", active)
+			if err := groups(n).Load(t.Context(), f.redis); err != nil {
+				t.Fatal(err)
+			}
+			f.daemons[victim].kill()
+			f.daemons[victim].start()
+			for i := range n {
+				if i%100 == 99 || i == 0 {
+					f.wait(t, schema.StateTAMTailStamp, fmt.Sprintf("F%04d", i), active)
+				}
+			}
+			f.settled(t, n)
+			if got := canonical(t, f.redis); got != want {
+				t.Errorf("the ASIC differs from the one that the configuration makes at once (%d and %d bytes)", len(got), len(want))
+			}
+		})
+	}
+}
+
+// settled returns when all n sessions are active.
+func (f *fleet) settled(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		row, _, err := swss.NewTable(f.redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(), fmt.Sprintf("F%04d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !active(row) {
+			f.wait(t, schema.StateTAMTailStamp, fmt.Sprintf("F%04d", i), active)
+		}
+	}
+}
+
+// Redis goes away and comes back with what it had; the daemons go on.
+func TestRedisComesBack(t *testing.T) {
+	server := swsstest.StartServer(t)
+	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
+		startProcess(t, "run", name, "--redis", server.Addr)
+	}
+	base, err := device.ParseConfigDB(demoConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{redis: server.Open()}
+	if err := base.Load(t.Context(), f.redis); err != nil {
+		t.Fatal(err)
+	}
+	f.wait(t, schema.StateTAMTailStamp, "web-latency", active)
+	server.Stop()
+	server.Start()
+	f.redis = server.Open()
+	more := device.ConfigDB{
+		schema.CfgTAMFlowGroup: {"new": {"id": "99"}}, schema.CfgACLRule: {"TAM|new": {"IP_PROTOCOL": "17", "L4_DST_PORT": "7"}},
+		schema.CfgTAMTailStamp: {"new": {"flowgroup": "new"}},
+	}
+	if err := more.Load(t.Context(), f.redis); err != nil {
+		t.Fatal(err)
+	}
+	f.wait(t, schema.StateTAMTailStamp, "new", active)
+	if got, want := canonical(t, f.redis), expected(t, base, more); got != want {
+		t.Errorf("the ASIC is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// What the commands answer, and with which exit code.
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := write("config_db.json", string(demoConfig))
+	pcap := write("client.pcap", string(demoClient))
+	broken := write("broken.json", "{\n\"PORT\": {\"Ethernet0\": {\"lanes\": {}}}}")
+	cut := write("cut.pcap", string(demoClient[:len(demoClient)-3]))
+	for _, tt := range []struct {
+		args string
+		code int
+		out  string // part of stdout
+		err  string // part of stderr
+	}{
+		{"", 2, "Usage:", "which command?"},
+		{"fly", 2, "", `unknown command "fly"`},
+		{"sim", 2, "", "--config, --in and --out are needed"},
+		{"sim --nonsense", 2, "", "unknown flag"},
+		{"sim --config " + good + " --in Ethernet0 --out " + dir + "/o", 2, "", "want PORT=FILE"},
+		{"sim --config " + broken + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 1, "", `PORT|Ethernet0: field "lanes": want a string or a list of strings`},
+		{"sim --config " + good + " --in Ethernet8=" + pcap + " --out " + dir + "/o", 1, "", `no port "Ethernet8"; it has [Ethernet0 Ethernet4]`},
+		{"sim --config " + good + " --in Ethernet0=" + cut + " --out " + dir + "/o", 1, "", "cut.pcap: packet "},
+		{"sim --config " + good + " --in Ethernet0=" + dir + "/none.pcap --out " + dir + "/o", 1, "", "no such file"},
+		{"sim --profile huge --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "", `--profile "huge": want one of default, small`},
+		{"sim --start yesterday --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "", "want RFC 3339"},
+		{"sim --format json --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/sim", 0, `"stamped": 101`, ""},
+		{"decode tailstamp " + dir + "/sim/Ethernet4.pcap", 0, "148 stamped", ""},
+		{"decode tailstamp --format json " + dir + "/sim/Ethernet4.pcap", 0, `"stamped": 148`, ""},
+		{"decode tailstamp " + cut, 1, "", "cut.pcap: packet "},
+		{"decode record x.pcap", 2, "", ""},
+		{"run", 2, "", "which daemon?"},
+		{"run tammgrd --redis embedded", 2, "", "needs a Redis that the others reach"},
+		{"up --rest :8443", 2, "", "RESTCONF is not served by this version"},
+		{"up --port Ethernet0", 2, "", "want PORT=INTERFACE"},
+		{"health nobody", 2, "", "no such daemon"},
+		{"bench flight", 2, "", "want config"},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			code := run(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &out, &errOut)
+			if code != tt.code || !strings.Contains(out.String(), tt.out) || !strings.Contains(errOut.String(), tt.err) {
+				t.Errorf("exit code %d, want %d\nstdout (want %q): %.400s\nstderr (want %q): %.400s", code, tt.code, tt.out, out.String(), tt.err, errOut.String())
+			}
+		})
+	}
+}
+
+func TestDemo(t *testing.T) {
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), []string{"demo", "--out", t.TempDir()}, strings.NewReader(""), &out, &errOut); code != 0 {
+		t.Fatalf("exit code %d: %s", code, errOut.String())
+	}
+	for _, want := range []string{"What leaf1 did (switch id 2020)", "What spine1 did (switch id 2021)", "148 stamped with 296 records"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the demo does not say %q:\n%s", want, out.String())
+		}
+	}
+}
