@@ -111,3 +111,50 @@ func BenchmarkPoll10000(b *testing.B) {
 		}
 	})
 }
+
+// INIT_VIEW, a view of 10,000 entries that did not change, APPLY_VIEW; the time
+// is that of APPLY_VIEW.
+func BenchmarkApplyView10000(b *testing.B) {
+	benchBoth(b, func(b *testing.B, r *swss.Redis) {
+		ctx, cancel := context.WithCancel(context.Background())
+		s := NewServer(r, saitest.New(saitest.Options{ACLEntries: 1 << 30}), ServerOptions{TempView: true})
+		done := make(chan struct{})
+		go func() { defer close(done); s.Serve(ctx) }()
+		b.Cleanup(func() { cancel(); <-done })
+		objs := make([][]sai.Attr, 10000)
+		make1 := func() *Client {
+			c, err := NewClient(ctx, r, ClientOptions{})
+			if err == nil {
+				err = c.InitView(ctx)
+			}
+			if err == nil {
+				_, err = c.Create(ctx, sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)))
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			table, err := c.Create(ctx, sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := range objs {
+				objs[i] = benchEntry(table, i)
+			}
+			if _, errs := c.BulkCreate(ctx, sai.ObjectTypeACLEntry, objs); errs[9999] != nil {
+				b.Fatal(errs[9999])
+			}
+			return c
+		}
+		if err := make1().ApplyView(ctx); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			b.StopTimer()
+			c := make1()
+			b.StartTimer()
+			if err := c.ApplyView(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

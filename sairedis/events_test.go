@@ -171,3 +171,29 @@ func TestKillInTheMiddle(t *testing.T) {
 		}
 	}
 }
+
+// Redis going away and coming back with its data is survived by the server; a
+// client that was waiting then knows that it must start anew.
+func TestRedisRestarts(t *testing.T) {
+	ctx := context.Background()
+	redis := swsstest.StartServer(t)
+	g := newRig(t, redis.Open(), newFake(), ServerOptions{TempView: true})
+	g.createSwitch()
+	table := attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress)
+	g.create(sai.ObjectTypeACLTable, table)
+	redis.Stop()
+	if _, err := g.client.Create(ctx, sai.ObjectTypeACLTable, table); err == nil {
+		t.Error("a create without Redis succeeds")
+	} else if _, ok := sai.StatusOf(err); ok {
+		t.Errorf("a create without Redis has a status: %v", err)
+	}
+	redis.Start()
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	g.create(sai.ObjectTypeACLTable, table)
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	if n := len(g.fake.Created()); n != 1 {
+		t.Errorf("%d objects in the backend, want 1", n)
+	}
+}

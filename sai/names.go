@@ -1,0 +1,174 @@
+package sai
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String returns SAI's name of the status.
+func (s Status) String() string {
+	if n, ok := statusNames[s]; ok {
+		return n
+	}
+	for _, r := range statusRanges {
+		if s <= r.first && s > r.first-0x10000 {
+			return fmt.Sprintf("%s%d", r.prefix, r.first-s)
+		}
+	}
+	return fmt.Sprintf("SAI_STATUS_%d", int32(s))
+}
+
+// statusRanges are the statuses that carry the index of the attribute at fault.
+var statusRanges = [...]struct {
+	first  Status
+	prefix string
+}{
+	{StatusInvalidAttribute0, "SAI_STATUS_INVALID_ATTRIBUTE_"},
+	{StatusInvalidAttrValue0, "SAI_STATUS_INVALID_ATTR_VALUE_"},
+	{StatusAttrNotImplemented0, "SAI_STATUS_ATTR_NOT_IMPLEMENTED_"},
+	{StatusUnknownAttribute0, "SAI_STATUS_UNKNOWN_ATTRIBUTE_"},
+	{StatusAttrNotSupported0, "SAI_STATUS_ATTR_NOT_SUPPORTED_"},
+}
+
+// String returns SAI's name of the type.
+func (t ObjectType) String() string {
+	if n, ok := metadata().typeNames[t]; ok {
+		return n
+	}
+	return fmt.Sprintf("SAI_OBJECT_TYPE_%d", uint16(t))
+}
+
+// String returns SAI's name of the attribute.
+func (a AttrID) String() string {
+	if m := Meta(a); m != nil {
+		return m.Name
+	}
+	return fmt.Sprintf("%s attribute 0x%x", a.ObjectType(), uint32(a))
+}
+
+// String returns SAI's name of the statistic.
+func (s StatID) String() string {
+	if n, ok := metadata().statNames[s]; ok {
+		return n
+	}
+	return fmt.Sprintf("%s statistic 0x%x", s.ObjectType(), uint32(s))
+}
+
+// LookupAttr returns the attribute with SAI's name of it.
+func LookupAttr(name string) (AttrID, bool) {
+	if m := metadata().attrNames[name]; m != nil {
+		return m.ID, true
+	}
+	return 0, false
+}
+
+// LookupObjectType returns the object type with SAI's name of it.
+func LookupObjectType(name string) (ObjectType, bool) {
+	t, ok := metadata().typeByName[name]
+	return t, ok
+}
+
+// LookupStat returns the statistic with SAI's name of it.
+func LookupStat(name string) (StatID, bool) { s, ok := metadata().statByName[name]; return s, ok }
+
+// LookupStatus returns the status with SAI's name of it.
+func LookupStatus(name string) (Status, bool) {
+	if s, ok := metadata().statusNames[name]; ok {
+		return s, true
+	}
+	for _, r := range statusRanges {
+		rest, ok := strings.CutPrefix(name, r.prefix)
+		if !ok {
+			continue
+		}
+		n, err := parseUint(rest, 16)
+		if err != nil {
+			return 0, false
+		}
+		return r.first - Status(n), true
+	}
+	return 0, false
+}
+
+// LookupEnum returns the enum type with SAI's name of it (sai_..._t).
+func LookupEnum(name string) (*EnumMeta, bool) { e, ok := metadata().enums[name]; return e, ok }
+
+// EnumName returns the name that v has as a value of the attribute (or of its
+// list items, field data or action parameter); a number if it has none.
+func EnumName(id AttrID, v Enum) string {
+	if m := Meta(id); m != nil && m.Enum != nil {
+		if n, ok := m.Enum.ValueName(v); ok {
+			return n
+		}
+	}
+	return fmt.Sprint(int32(v))
+}
+
+// Find returns the value of an attribute in a list.
+func Find(attrs []Attr, id AttrID) (Value, bool) {
+	for _, a := range attrs {
+		if a.ID == id {
+			return a.Value, true
+		}
+	}
+	return nil, false
+}
+
+// Want returns a placeholder for [API].Get with room for n items, if the
+// attribute is a list.
+func Want(id AttrID, n int) Attr {
+	m := Meta(id)
+	if m == nil {
+		return Attr{ID: id}
+	}
+	switch m.Form {
+	case FormField:
+		return Attr{id, Field{}}
+	case FormAction:
+		return Attr{id, Action{}}
+	}
+	return Attr{id, m.zero(n)}
+}
+
+// zero returns the zero value of the kind, lists with n items.
+func (m *AttrMeta) zero(n int) Value {
+	switch m.Kind {
+	case KindBool:
+		return Bool(false)
+	case KindU8, KindU16, KindU32, KindU64:
+		return Uint(0)
+	case KindS32:
+		return Int(0)
+	case KindEnum:
+		return Enum(0)
+	case KindOID:
+		return NullOID
+	case KindMAC:
+		return MAC{}
+	case KindIPv4, KindIP:
+		return IP{zeroIPv4}
+	case KindIPv6:
+		return IP{zeroIPv6}
+	case KindPointer:
+		return Pointer(0)
+	case KindChardata:
+		return Text("")
+	case KindJSON, KindU8List, KindS8List:
+		return make(Bytes, n)
+	case KindU16List, KindU32List:
+		return make(Uints, n)
+	case KindS32List, KindEnumList:
+		return make(Enums, n)
+	case KindOIDList:
+		return make(OIDs, n)
+	case KindU16Range, KindU32Range, KindTimespec:
+		return Range{}
+	case KindU64RangeList:
+		return make(Ranges, n)
+	case KindACLCapability:
+		return ACLCapability{Actions: make([]Enum, n)}
+	case KindACLResources:
+		return make(ACLResources, n)
+	}
+	return nil
+}

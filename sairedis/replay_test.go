@@ -1,0 +1,175 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// A restarted syncd brings a new backend to the state in ASIC_DB; all virtual
+// ids stay, and work goes on.
+func TestReplay(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			ctx := context.Background()
+			rnd := rand.New(rand.NewPCG(seed, 2))
+			g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+			b := build(g, randomConfig(rnd))
+			g.breakOut()
+			before, view := backendText(g.fake), g.view()
+			vids := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
+			for range 2 {
+				g.fake = newFake()
+				g.restartServer(ServerOptions{TempView: true})
+				g.ports() // answered when the replay is over
+				if got := backendText(g.fake); got != before {
+					t.Fatalf("after the restart the backend is\n%s\nwant\n%s", got, before)
+				}
+				if got := g.view(); got != view {
+					t.Fatalf("after the restart ASIC_STATE is\n%s\nwant\n%s", got, view)
+				}
+				now := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
+				slices.Sort(vids)
+				slices.Sort(now)
+				if !slices.Equal(vids, now) {
+					t.Fatalf("virtual ids changed:\n%v\n%v", vids, now)
+				}
+			}
+			for name, vid := range b.made {
+				if name == "counter0" {
+					g.must("set", g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLCounter, vid), sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text("new")}))
+				}
+			}
+		})
+	}
+}
+
+// breakOut removes what came with the switch at its last port, and makes two
+// ports of its lanes.
+func (g *rig) breakOut() {
+	g.Helper()
+	ctx := context.Background()
+	ports := g.ports()
+	last := ports[len(ports)-1]
+	vlan := g.get(sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.SwitchAttrDefaultVLANID).(sai.OID)
+	for _, m := range g.get(sai.Obj(sai.ObjectTypeVLAN, vlan), sai.VLANAttrMemberList).(sai.OIDs) {
+		bp := g.get(sai.Obj(sai.ObjectTypeVLANMember, m), sai.VLANMemberAttrBridgePortID).(sai.OID)
+		port := g.get(sai.Obj(sai.ObjectTypeBridgePort, bp), sai.BridgePortAttrPortID)
+		if port != last && port != ports[0] {
+			continue
+		}
+		g.must("remove VLAN member", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeVLANMember, m)))
+		g.must("remove bridge port", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeBridgePort, bp)))
+	}
+	lanes := g.get(sai.Obj(sai.ObjectTypePort, last), sai.PortAttrHWLaneList).(sai.Uints)
+	// Entries of the configuration may name the port.
+	if err := g.client.Remove(ctx, sai.Obj(sai.ObjectTypePort, last)); err != nil {
+		return
+	}
+	for i := range 2 {
+		g.create(sai.ObjectTypePort, attrs(sai.PortAttrHWLaneList, lanes[2*i:2*i+2], sai.PortAttrSpeed, sai.Uint(50000)))
+	}
+}
+
+// The views of orchagent's first start, with an empty ASIC_DB, are made directly.
+func TestFirstViewIsDirect(t *testing.T) {
+	ctx := context.Background()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	table := g.create(sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress))
+	if n := g.get(sai.Obj(sai.ObjectTypeACLTable, table), sai.ACLTableAttrAvailableACLEntry); n != sai.Uint(1000) {
+		t.Errorf("available entries %v", n)
+	}
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	if n := len(g.fake.Created()); n != 1 {
+		t.Errorf("%d objects created, want 1", n)
+	}
+}
+
+// In a later view nothing reaches the ASIC before APPLY_VIEW; what is only in
+// the view cannot be read.
+func TestLaterView(t *testing.T) {
+	ctx := context.Background()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	err := g.client.ApplyView(ctx)
+	if s, _ := sai.StatusOf(err); s != sai.StatusFailure {
+		t.Errorf("APPLY_VIEW without INIT_VIEW: %v", err)
+	}
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	table := g.create(sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress))
+	if n := len(g.fake.Created()); n != 0 {
+		t.Errorf("%d objects before APPLY_VIEW", n)
+	}
+	_, err = g.client.Get(ctx, sai.Obj(sai.ObjectTypeACLTable, table), []sai.Attr{sai.Want(sai.ACLTableAttrACLStage, 1)})
+	if s, _ := sai.StatusOf(err); s != sai.StatusInvalidObjectID {
+		t.Errorf("get of a new object: %v, want INVALID_OBJECT_ID", err)
+	}
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	if n := len(g.fake.Created()); n != 1 {
+		t.Errorf("%d objects after APPLY_VIEW, want 1", n)
+	}
+}
+
+// A step of APPLY_VIEW that fails makes it fail; ASIC_DB then tells what there
+// is, and the next view mends it.
+func TestApplyViewFails(t *testing.T) {
+	ctx := context.Background()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	rec := saitest.NewRecorder(g.fake)
+	g.stop()
+	srvCtx, cancel := context.WithCancel(ctx)
+	s := NewServer(g.redis, rec, ServerOptions{TempView: true})
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(srvCtx) }()
+	defer func() { cancel(); <-done }()
+	cfg := randomConfig(rand.New(rand.NewPCG(7, 7)))
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	for n := 1; ; n++ {
+		g.restartClient()
+		g.must("INIT_VIEW", g.client.InitView(ctx))
+		build(g, cfg)
+		rec.FailAt(n, sai.StatusInsufficientResources)
+		err := g.client.ApplyView(ctx)
+		calls := rec.Changes()
+		rec.FailAt(0, 0)
+		if calls < n {
+			break // every step has failed once
+		}
+		_ = err // a create that fails is tried once more, and then works
+		fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+		build(fresh, cfg)
+		g.restartClient()
+		g.must("INIT_VIEW", g.client.InitView(ctx))
+		build(g, cfg)
+		g.must("APPLY_VIEW after a failed one", g.client.ApplyView(ctx))
+		if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
+			t.Fatalf("call %d failed; then the backend is\n%s\nwant\n%s", n, got, want)
+		}
+		if got, want := g.view(), fresh.view(); got != want {
+			t.Fatalf("call %d failed; then ASIC_STATE is\n%s\nwant\n%s", n, got, want)
+		}
+		// Back to nothing, for the next round.
+		g.restartClient()
+		g.must("INIT_VIEW", g.client.InitView(ctx))
+		g.createSwitch()
+		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+		if left := g.fake.Created(); len(left) > 0 {
+			t.Fatalf("left in the backend: %v", left)
+		}
+	}
+}
