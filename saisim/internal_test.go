@@ -1,0 +1,261 @@
+package saisim
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Time of day is start + floor(cycles * 10^9 / Hz) ns, with no drift over 2^60
+// cycles, and cycleAt is the first cycle that is not before.
+func TestTimeOfDay(t *testing.T) {
+	start := time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for _, hz := range []uint64{1, 3, 1_000_000_000, 1_250_000_000, 999_999_937, 7_999_999_999, 8_000_000_000} {
+		tod := newTimeOfDay(hz, start)
+		for range 2000 {
+			c := rnd.Uint64() >> (4 + rnd.IntN(60))
+			ns := new(big.Int).Mul(new(big.Int).SetUint64(c), big.NewInt(1e9))
+			ns.Div(ns, new(big.Int).SetUint64(hz))
+			ns.Add(ns, big.NewInt(999_999_999))
+			sec, rest := new(big.Int).DivMod(ns, big.NewInt(1e9), new(big.Int))
+			got := tod.at(Cycle(c))
+			if want := sec.Uint64() + uint64(start.Unix()); got.Seconds != want || uint64(got.Nanoseconds) != rest.Uint64() {
+				t.Fatalf("%d Hz, cycle %d: %+v, want %d s %d ns", hz, c, got, want, rest)
+			}
+			d := time.Duration(rnd.Uint64() >> (1 + rnd.IntN(62)))
+			if hz > 1_250_000_000 {
+				d >>= 4 // 292 years at 8 GHz are more than 2^64 cycles
+			}
+			at := tod.cycleAt(d)
+			if x := new(big.Int).Mul(new(big.Int).SetUint64(uint64(at)), big.NewInt(1e9)); x.Cmp(new(big.Int).Mul(big.NewInt(int64(d)), new(big.Int).SetUint64(hz))) < 0 {
+				t.Fatalf("%d Hz: cycle %d is before %v", hz, at, d)
+			}
+			if hz >= 1_000_000_000 {
+				if got := tod.at(at).Time().Sub(start); got != d {
+					t.Fatalf("%d Hz: %v is cycle %d, which is %v", hz, d, at, got)
+				}
+			}
+		}
+	}
+}
+
+// Line rates are exact: n frames take n times as long as one.
+func TestLineRate(t *testing.T) {
+	for _, tt := range []struct {
+		hz       uint64
+		mbps     uint32
+		num, den uint64
+	}{
+		{1_250_000_000, 10_000, 1, 1},
+		{1_000_000_000, 10_000, 4, 5},
+		{1_000_000_000, 100_000, 2, 25},
+		{1_000_000_000, 800_000, 1, 100},
+		{999_999_937, 1_000, 999_999_937, 125_000_000},
+	} {
+		r := newLineRate(tt.hz, tt.mbps)
+		if r.num != tt.num || r.den != tt.den {
+			t.Errorf("%d Hz, %d Mb/s: %d/%d cycles a byte, want %d/%d", tt.hz, tt.mbps, r.num, r.den, tt.num, tt.den)
+		}
+		a := instant{cycle: 5}
+		const n, size = 100_000, 1538
+		for range n {
+			a = r.after(a, size)
+		}
+		want := new(big.Int).Mul(big.NewInt(n*size), new(big.Int).SetUint64(r.num))
+		q, m := want.DivMod(want, new(big.Int).SetUint64(r.den), new(big.Int))
+		if uint64(a.cycle) != q.Uint64()+5 || a.frac != m.Uint64() {
+			t.Errorf("%d frames end at %d + %d/%d, want %d + %d", n, a.cycle, a.frac, r.den, q, m)
+		}
+	}
+}
+
+func TestHeap(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	var h heap
+	var want []event
+	for i := range uint32(500) {
+		e := event{Cycle(rnd.IntN(50)), i}
+		h.push(e)
+		want = append(want, e)
+		if rnd.IntN(3) == 0 {
+			slices.SortFunc(want, func(a, b event) int { return map[bool]int{true: -1, false: 1}[a.before(b)] })
+			if h[0] != want[0] {
+				t.Fatalf("first is %v, want %v", h[0], want[0])
+			}
+			h.pop()
+			want = want[1:]
+		}
+	}
+	h.remove(want[3].key)
+	want = slices.Delete(want, 3, 4)
+	slices.SortFunc(want, func(a, b event) int { return map[bool]int{true: -1, false: 1}[a.before(b)] })
+	for _, w := range want {
+		if h[0] != w {
+			t.Fatalf("first is %v, want %v", h[0], w)
+		}
+		h.pop()
+	}
+	if len(h) != 0 {
+		t.Errorf("%d left", len(h))
+	}
+}
+
+func TestRing(t *testing.T) {
+	var r ring[int]
+	next, first := 0, 0
+	rnd := rand.New(rand.NewPCG(3, 3))
+	for range 1000 {
+		if rnd.IntN(5) > 1 || r.n == 0 {
+			r.push(next)
+			next++
+		} else {
+			if *r.first() != first {
+				t.Fatalf("first is %d, want %d", *r.first(), first)
+			}
+			r.pop()
+			first++
+		}
+		if r.n != next-first {
+			t.Fatalf("%d items, want %d", r.n, next-first)
+		}
+	}
+}
+
+// The FDB behaves as a map of bounded size.
+func TestFDB(t *testing.T) {
+	for seed := range uint64(5) {
+		rnd := rand.New(rand.NewPCG(seed, 4))
+		f := newFDB(3000)
+		m := map[uint64]Cycle{}
+		for range 20_000 {
+			k := fdbKey(uint16(1+rnd.IntN(3)), uint64(rnd.IntN(1500)))
+			e := f.find(k)
+			if _, ok := m[k]; ok != (e != nil) || e != nil && e.seen != m[k] {
+				t.Fatalf("seed %d: %x is %v, want %v", seed, k, e, m[k])
+			}
+			switch {
+			case e != nil && rnd.IntN(2) == 0:
+				f.remove(k)
+				delete(m, k)
+			case e == nil:
+				seen := Cycle(rnd.Uint64())
+				if ok := f.insert(fdbEntry{key: k, seen: seen}) != nil; ok != (len(m) < 3000) {
+					t.Fatalf("seed %d: insert %v with %d of 3000", seed, ok, len(m))
+				} else if ok {
+					m[k] = seen
+				}
+			}
+			if f.n != len(m) {
+				t.Fatalf("%d entries, want %d", f.n, len(m))
+			}
+		}
+		if keys := f.keys(func(*fdbEntry) bool { return true }); len(keys) != len(m) || !slices.IsSorted(keys) {
+			t.Errorf("%d keys of %d, sorted %v", len(keys), len(m), slices.IsSorted(keys))
+		}
+	}
+}
+
+// The tuple space finds what a search through all rules finds, while rules come
+// and go.
+func TestTupleSpace(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 5))
+			var s tupleSpace
+			var all []*aclEntry
+			masks := make([]aclKey, 6)
+			for i := range masks {
+				for w := range masks[i] {
+					if rnd.IntN(4) == 0 {
+						masks[i][w] = uint64(rnd.IntN(8)) << (rnd.IntN(3) * 20)
+					}
+				}
+			}
+			key := func() (k aclKey) {
+				for w := range k {
+					k[w] = uint64(rnd.IntN(8)) | uint64(rnd.IntN(8))<<20 | uint64(rnd.IntN(8))<<40
+				}
+				return k
+			}
+			for step := range 1500 {
+				if rnd.IntN(3) > 0 || len(all) == 0 {
+					e := &aclEntry{}
+					e.mask, e.priority, e.content = masks[rnd.IntN(len(masks))], uint32(rnd.IntN(6)), fmt.Sprintf("%05d", rnd.IntN(100_000))
+					for w, v := range key() {
+						e.value[w] = v & e.mask[w]
+					}
+					if rnd.IntN(2) == 0 {
+						e.in = &portSet{}
+						e.in.add(PortID(rnd.IntN(3)))
+					}
+					s.insert(e)
+					all = append(all, e)
+				} else {
+					i := rnd.IntN(len(all))
+					s.remove(all[i])
+					all = slices.Delete(all, i, i+1)
+				}
+				k, x := key(), crossing{in: PortID(rnd.IntN(3))}
+				var want *aclEntry
+				for _, e := range all {
+					ok := e.admits(&x)
+					for w := range k {
+						ok = ok && k[w]&e.mask[w] == e.value[w]
+					}
+					if ok && (want == nil || e.before(want)) {
+						want = e
+					}
+				}
+				if got := s.lookup(&k, &x); got != want && (got == nil || want == nil || got.priority != want.priority || got.content != want.content) {
+					t.Fatalf("step %d: found %+v, want %+v", step, got, want)
+				}
+			}
+			for _, e := range all {
+				s.remove(e)
+			}
+			if len(s.tuples) != 0 || len(s.byMask) != 0 {
+				t.Errorf("%d tuples left", len(s.tuples))
+			}
+		})
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	for _, p := range []Profile{DefaultProfile(), SmallProfile()} {
+		if err := p.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, tt := range []struct {
+		field string
+		spoil func(p *Profile)
+	}{
+		{"ClockHz", func(p *Profile) { p.ClockHz = 0 }},
+		{"ClockHz", func(p *Profile) { p.ClockHz = 9e9 }},
+		{"Lanes", func(p *Profile) { p.Lanes = 2000 }},
+		{"SpeedsMbps", func(p *Profile) { p.SpeedsMbps = nil }},
+		{"Default.Count", func(p *Profile) { p.Default.Count = 9 }},
+		{"Default.Mbps", func(p *Profile) { p.Default.Mbps = 7 }},
+		{"Parser", func(p *Profile) { p.Parser = 0 }},
+		{"BufferBytes", func(p *Profile) { p.BufferBytes = 0 }},
+		{"MTU", func(p *Profile) { p.MTU = 20000 }},
+		{"ACL.Ranges", func(p *Profile) { p.ACL.Ranges = 65 }},
+		{"ACL.MinPriority", func(p *Profile) { p.ACL.MinPriority = 5000 }},
+		{"FDB", func(p *Profile) { p.FDB = 0 }},
+		{"VLANs", func(p *Profile) { p.VLANs = 5000 }},
+	} {
+		p := SmallProfile()
+		tt.spoil(&p)
+		if _, err := New(Config{Profile: p, Start: time.Unix(0, 0)}); err == nil || !strings.Contains(err.Error(), tt.field+" is ") {
+			t.Errorf("spoilt %s: %v", tt.field, err)
+		}
+	}
+	if _, err := New(Config{Profile: SmallProfile(), Start: time.Unix(-1, 0)}); err == nil {
+		t.Error("a start before 1970 is accepted")
+	}
+}
