@@ -7,10 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/swss"
-
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -43,11 +40,11 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 	defer s.setting.Unlock()
 	for range commitTries {
 		err = s.trySet(ctx, steps)
-		if !errors.Is(err, redis.TxFailedErr) {
+		if !errors.Is(err, errConflict) {
 			break
 		}
 	}
-	if errors.Is(err, redis.TxFailedErr) {
+	if errors.Is(err, errConflict) {
 		return nil, status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
 	}
 	if err != nil {
@@ -185,24 +182,21 @@ const maxErrors = 20
 
 // trySet does the steps on the rows as they are now.
 func (s *Server) trySet(ctx context.Context, steps []step) error {
-	return s.cfg.Redis.DB(swss.ConfigDB).Client().Watch(ctx, func(watch *redis.Tx) error {
-		t := &tx{model: s.model, reader: s.reader, watch: watch, entries: map[string]*txEntry{}}
-		if err := t.prefetch(ctx, steps); err != nil {
-			return err
-		}
-		for _, st := range steps {
-			if err := t.do(ctx, st); err != nil {
-				return err
-			}
-		}
-		if err := t.finish(ctx); err != nil {
-			return err
-		}
-		s.snapshot.Lock()
-		defer s.snapshot.Unlock()
-		_, err := t.commit(ctx)
+	t := &tx{model: s.model, reader: s.reader, entries: map[string]*txEntry{}}
+	if err := t.prefetch(ctx, steps); err != nil {
 		return err
-	})
+	}
+	for _, st := range steps {
+		if err := t.do(ctx, st); err != nil {
+			return err
+		}
+	}
+	if err := t.finish(ctx); err != nil {
+		return err
+	}
+	s.snapshot.Lock()
+	defer s.snapshot.Unlock()
+	return t.commit(ctx)
 }
 
 // prefetch reads the entries that the steps name in few round trips.

@@ -1,11 +1,14 @@
 package mgmt
 
 import (
+	"bytes"
 	"context"
+	_ "embed" // the script
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/swss"
@@ -14,12 +17,11 @@ import (
 )
 
 // A tx is one Set on the rows of CONFIG_DB that it touches, in memory until
-// it is committed. Every row it has read is watched: a write by anybody else
-// in between makes the commit fail, and the Set starts anew.
+// it is committed. The commit fails if anybody else has written a row that it
+// read, and the Set starts anew.
 type tx struct {
 	model   *model
 	reader  reader
-	watch   *redis.Tx
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 }
@@ -45,7 +47,7 @@ func (g *group) configRows() []bool {
 	return which
 }
 
-// load reads entries that are not known yet, watching their rows.
+// load reads entries that are not known yet.
 func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
 	var es []*entry
 	for _, k := range keys {
@@ -64,9 +66,6 @@ func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
 		for i, r := range g.rows {
 			which[i] = config[i] && r.Entry == own
 		}
-		if err := t.watchRows(ctx, g, es, which); err != nil {
-			return err
-		}
 		if err := t.reader.fetchRows(ctx, g, es, which); err != nil {
 			return err
 		}
@@ -77,23 +76,6 @@ func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
 		x.before = make([]map[string]string, len(g.rows))
 		for i, rec := range e.recs {
 			x.before[i] = maps.Clone(rec)
-		}
-	}
-	return nil
-}
-
-func (t *tx) watchRows(ctx context.Context, g *group, es []*entry, which []bool) error {
-	var keys []string
-	for _, e := range es {
-		for i, r := range g.rows {
-			if which[i] && r.serves(e.keys) {
-				keys = append(keys, r.Table+"|"+r.key.expand(e.keys, e.own()))
-			}
-		}
-	}
-	for c := range slices.Chunk(keys, chunk) {
-		if err := t.watch.Watch(ctx, c...).Err(); err != nil {
-			return unavailable(err)
 		}
 	}
 	return nil
@@ -248,45 +230,82 @@ func (e *txEntry) changed(i int) bool {
 // nullField stands in a row of CONFIG_DB that has no fields.
 const nullField = "NULL"
 
-// commit writes all changed rows in one MULTI/EXEC and returns how many.
-func (t *tx) commit(ctx context.Context) (int, error) {
-	var cmds []func(redis.Pipeliner)
+// errConflict: somebody else wrote a row in the middle of a Set.
+var errConflict = errors.New("a row was written by another")
+
+//go:embed commit.lua
+var commitText string
+
+// commit writes all changed rows at once, unless a row that was read is no
+// longer what it was. (WATCH would do the same, in time that grows with the
+// square of the rows.)
+func (t *tx) commit(ctx context.Context) error {
+	var packed []byte
+	writes := false
 	for _, e := range t.order {
 		for i, r := range e.group.rows {
-			if r.DB != swss.ConfigDB || !r.serves(e.keys) || !e.touched || !e.changed(i) {
+			if r.DB != swss.ConfigDB || !r.serves(e.keys) {
 				continue
 			}
 			own := e.own()
 			if own == nil {
 				own = (&entry{group: e.group, recs: e.before}).own()
 			}
-			cmds = append(cmds, rowWrite(ctx, r.Table+"|"+r.key.expand(e.keys, own), e.before[i], e.recs[i])...)
+			packed = packRead(packed, r.Table+"|"+r.key.expand(e.keys, own), e.before[i])
+			after := e.before[i]
+			if e.touched {
+				after = e.recs[i]
+			}
+			size := len(packed)
+			packed = packWrite(packed, e.before[i], after)
+			writes = writes || !bytes.Equal(packed[size:], []byte("1:01:0"))
 		}
 	}
-	if len(cmds) == 0 {
-		return 0, nil
-	}
-	_, err := t.watch.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		for _, c := range cmds {
-			c(p)
-		}
+	if !writes {
 		return nil
-	})
-	return len(cmds), err
+	}
+	client := t.reader.redis.DB(swss.ConfigDB).Client()
+	changed, err := redis.NewScript(commitText).Run(ctx, client, nil, packed).Text()
+	if err == nil && changed != "" {
+		err = fmt.Errorf("%s: %w", changed, errConflict)
+	}
+	return err
 }
 
-// rowWrite turns one row into another, leaving alone what stays.
-func rowWrite(ctx context.Context, key string, before, after map[string]string) []func(redis.Pipeliner) {
+func pack(dst []byte, items ...string) []byte {
+	for _, s := range items {
+		dst = strconv.AppendInt(dst, int64(len(s)), 10)
+		dst = append(dst, ':')
+		dst = append(dst, s...)
+	}
+	return dst
+}
+
+// packRead appends a row as it was read.
+func packRead(dst []byte, key string, row map[string]string) []byte {
+	dst = pack(dst, key, strconv.Itoa(len(row)))
+	for f, v := range row {
+		dst = pack(dst, f, v)
+	}
+	return dst
+}
+
+// packWrite appends what turns one row into another, leaving alone what stays.
+func packWrite(dst []byte, before, after map[string]string) []byte {
 	if after == nil {
-		return []func(redis.Pipeliner){func(p redis.Pipeliner) { p.Del(ctx, key) }}
+		n := "0"
+		if before != nil {
+			n = "-1"
+		}
+		return pack(dst, n, "0")
 	}
-	after = maps.Clone(after)
-	delete(after, nullField)
-	if len(after) == 0 {
-		after[nullField] = nullField
+	if len(after) == 0 || len(after) == 1 && after[nullField] != "" {
+		after = map[string]string{nullField: nullField}
+	} else {
+		after = maps.Clone(after)
+		delete(after, nullField)
 	}
-	var set []any
-	var gone []string
+	var set, gone []string
 	for _, f := range slices.Sorted(maps.Keys(after)) {
 		if v, ok := before[f]; !ok || v != after[f] {
 			set = append(set, f, after[f])
@@ -297,12 +316,8 @@ func rowWrite(ctx context.Context, key string, before, after map[string]string) 
 			gone = append(gone, f)
 		}
 	}
-	var cmds []func(redis.Pipeliner)
-	if len(set) > 0 {
-		cmds = append(cmds, func(p redis.Pipeliner) { p.HSet(ctx, key, set...) })
-	}
-	if len(gone) > 0 {
-		cmds = append(cmds, func(p redis.Pipeliner) { p.HDel(ctx, key, gone...) })
-	}
-	return cmds
+	dst = pack(dst, strconv.Itoa(len(set)/2))
+	dst = pack(dst, set...)
+	dst = pack(dst, strconv.Itoa(len(gone)))
+	return pack(dst, gone...)
 }

@@ -150,7 +150,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) []error {
 		}
 		users := map[string][]string{}
 		for _, ref := range g.refs {
-			err := t.eachEntry(ctx, ref.group, func(e *entry) {
+			err := t.eachEntry(ctx, ref, func(e *entry) {
 				for _, v := range e.value(ref) {
 					if gone[g][v] != nil {
 						users[v] = append(users[v], userName(e))
@@ -187,10 +187,15 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// eachEntry visits the entries of a group as they are to become.
-func (t *tx) eachEntry(ctx context.Context, g *group, visit func(*entry)) error {
-	config := g.configRows()
-	err := t.reader.read(ctx, g, extend(nil, g), config, func(es []*entry) error {
+// eachEntry visits the entries of a leaf's group as they are to become, with
+// at least the row that the leaf is in.
+func (t *tx) eachEntry(ctx context.Context, leaf *node, visit func(*entry)) error {
+	g := leaf.group
+	need := make([]bool, len(g.rows))
+	for _, b := range leaf.binds {
+		need[b.row] = true
+	}
+	err := t.reader.read(ctx, g, extend(nil, g), need, func(es []*entry) error {
 		for _, e := range es {
 			if t.entries[entryID(g, e.keys)] == nil {
 				visit(e)
@@ -225,7 +230,7 @@ func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) []error {
 			if len(mine) == 0 {
 				continue
 			}
-			err := t.eachEntry(ctx, g, func(e *entry) {
+			err := t.eachEntry(ctx, n, func(e *entry) {
 				for _, v := range e.value(n) {
 					other, ok := mine[v]
 					name := strings.Join(e.keys, " ")
