@@ -124,15 +124,21 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 }
 
 // Start makes the objects of all rows that APPL_DB holds, then has syncd bring
-// the ASIC to this view.
+// the ASIC to this view. Nothing is called active before that.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
+	o.Daemon.Hold()
 	if _, err := o.Daemon.Step(ctx, now); err != nil {
 		return err
 	}
 	if err := o.client.ApplyView(ctx); err != nil {
 		return err
 	}
-	return o.ports.ViewApplied(ctx)
+	if err := o.ports.ViewApplied(ctx); err != nil {
+		return err
+	}
+	o.Daemon.Release()
+	_, err := o.Daemon.Step(ctx, now)
+	return err
 }
 
 // PollCounters reads the sessions' counters now.

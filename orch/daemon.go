@@ -42,6 +42,7 @@ type Daemon struct {
 	resolved map[Dep]struct{} // since the handler was last called
 	reports  map[string]Reporting
 	state    map[stateKey]stateRow // outcomes not yet written
+	held     bool                  // outcomes are not to be written yet
 }
 
 // NewDaemon returns a daemon without tables. name is what it is called in logs

@@ -100,12 +100,19 @@ func (d *Daemon) Handover(ctx context.Context, stateTable string, keys ...string
 // report queues an outcome; of several on one row the last counts.
 func (d *Daemon) report(row stateRow) { d.state[stateKey{row.table, row.key}] = row }
 
+// Hold keeps outcomes back until [Daemon.Release]: while orchagent rebuilds its
+// view of the ASIC it knows what will be, not what is.
+func (d *Daemon) Hold() { d.held = true }
+
+// Release ends a Hold; the next step writes what was kept back.
+func (d *Daemon) Release() { d.held = false }
+
 // stateBatch is how many rows one script writes.
 const stateBatch = 256
 
 // flushState writes the queued outcomes in few round trips.
 func (d *Daemon) flushState(ctx context.Context) error {
-	if len(d.state) == 0 {
+	if len(d.state) == 0 || d.held {
 		return nil
 	}
 	keys := slices.SortedFunc(maps.Keys(d.state), func(a, b stateKey) int {
