@@ -115,11 +115,11 @@ if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else 
 # The race detector makes code several times slower, so tests that run long leave some of their
 # rounds out there (-short); the run after it leaves out nothing.
 if [ $race = yes ]; then
-	check "tests under the race detector (-short)" env CGO_ENABLED=1 go test -race -short -count=1 -timeout 10m ./...
+	check "tests under the race detector (-short)" env CGO_ENABLED=1 go test -race -short -count=1 -timeout 5m ./...
 fi
 
 tests() {
-	go test -count=1 -timeout 10m ./... 2>&1 | tee "$log/tests"
+	go test -count=1 -timeout 5m ./... 2>&1 | tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
 check "tests" tests
