@@ -104,11 +104,11 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 
 func (o *Orch) register(cfg Config) {
 	appl, config := cfg.Redis.DB(swss.ApplDB), cfg.Redis.DB(swss.ConfigDB)
-	consume := func(table, state string, words orch.Words, each func(orch.Task)) {
+	consume := func(table, state string, words orch.Words, each func(context.Context, orch.Task)) {
 		source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, table) }
 		handler := orch.HandlerFunc(func(ctx context.Context, tasks []orch.Task) []error {
 			for _, t := range tasks {
-				each(t)
+				each(ctx, t)
 				if t.Op == orch.Del {
 					o.daemon.Unreport(ctx, state, strings.Replace(t.Key, ":", "|", 1))
 				}
@@ -162,7 +162,7 @@ func (o *Orch) finish(ctx context.Context) {
 	}
 }
 
-func (o *Orch) typeRow(t orch.Task) {
+func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
 	delete(o.types, t.Key)
 	var err error
 	if t.Op == orch.Set {
@@ -170,7 +170,7 @@ func (o *Orch) typeRow(t orch.Task) {
 		if typ, err = schema.ParseACLTableType(t.Key, t.Fields); err == nil {
 			o.types[t.Key] = typ
 		}
-		o.reportType(t.Key, err)
+		o.reportType(ctx, t.Key, err)
 	}
 	for _, tb := range o.tables {
 		if tb.given && tb.row.Type == t.Key {
@@ -179,7 +179,7 @@ func (o *Orch) typeRow(t orch.Task) {
 	}
 }
 
-func (o *Orch) tableRow(t orch.Task) {
+func (o *Orch) tableRow(_ context.Context, t orch.Task) {
 	tb := o.tableOf(t.Key)
 	tb.given, tb.said = t.Op == orch.Set, ""
 	tb.row, tb.bad = schema.ACLTable{Name: t.Key}, nil
@@ -199,7 +199,7 @@ func (o *Orch) tableOf(name string) *table {
 	return t
 }
 
-func (o *Orch) ruleRow(t orch.Task) {
+func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 	k, ok := schema.ParseACLRuleKey(t.Key)
 	if !ok {
 		if t.Op == orch.Set {
@@ -294,15 +294,16 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 	}
 	o.priorities = sai.Range{Min: n[0], Max: n[1]}
 	rows := map[string]swss.FieldValues{}
-	for stage, id := range map[string]sai.AttrID{
-		schema.StageIngress: sai.SwitchAttrACLStageIngress, schema.StageEgress: sai.SwitchAttrACLStageEgress,
-	} {
-		c, err := o.readCapability(ctx, k, id, int(n[2]))
+	for _, s := range []struct {
+		stage string
+		id    sai.AttrID
+	}{{schema.StageIngress, sai.SwitchAttrACLStageIngress}, {schema.StageEgress, sai.SwitchAttrACLStageEgress}} {
+		c, err := o.readCapability(ctx, k, s.id, int(n[2]))
 		if err != nil {
-			o.log.Warn("the switch does not tell its ACL actions", "stage", stage, "err", err)
+			o.log.Warn("the switch does not tell its ACL actions", "stage", s.stage, "err", err)
 		}
-		o.capability[stage] = c
-		rows[stage] = capabilityRow(c)
+		o.capability[s.stage] = c
+		rows[s.stage] = capabilityRow(c)
 	}
 	return swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateACLStageCap).SetMany(ctx, rows)
 }

@@ -91,7 +91,7 @@ func (o *Orch) pass(ctx context.Context) {
 	o.createEntries(ctx, w)
 	o.setEntries(ctx, w)
 	o.removeIdle(ctx)
-	o.settle(tables, rules)
+	o.settle(ctx, tables, rules)
 }
 
 // plan finds out what has to be done about a rule's entries.
@@ -247,9 +247,9 @@ func (o *Orch) retryStarved() {
 
 // settle reports what became of the tables and rules of a pass, and forgets
 // those that are gone.
-func (o *Orch) settle(tables []*table, rules []*rule) {
+func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 	for _, r := range rules {
-		o.reportRule(r)
+		o.reportRule(ctx, r)
 		if !r.given && len(r.entries) == 0 {
 			delete(r.table.rules, r.key.Rule)
 			delete(o.rules, r.key)
@@ -257,15 +257,9 @@ func (o *Orch) settle(tables []*table, rules []*rule) {
 		}
 	}
 	for _, t := range tables {
-		o.reportTable(t)
+		o.reportTable(ctx, t)
 	}
-	for _, r := range rules {
-		if t := r.table; !t.given && len(t.rules) == 0 && len(t.instances) == 0 {
-			delete(o.tables, t.name)
-			delete(o.starved, starving{table: t})
-		}
-	}
-	for _, t := range tables {
+	for _, t := range sortedTables(o.tables) {
 		if !t.given && len(t.rules) == 0 && len(t.instances) == 0 {
 			delete(o.tables, t.name)
 			delete(o.starved, starving{table: t})

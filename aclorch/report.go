@@ -18,14 +18,16 @@ func verdict(err error) (status, reason string) {
 	switch {
 	case err == nil:
 		return schema.ACLActive, ""
-	case errors.As(err, &wait), retryable(err):
+	case errors.As(err, &wait):
 		return schema.ACLPendingCreation, words(err)
+	case retryable(err):
+		return schema.ACLPendingCreation, words(err) + "; tried again when something is removed from the switch"
 	}
 	return schema.ACLInactive, words(err)
 }
 
 // reportRule writes the status of a rule, if it has changed.
-func (o *Orch) reportRule(r *rule) {
+func (o *Orch) reportRule(ctx context.Context, r *rule) {
 	if !r.given {
 		return
 	}
@@ -41,14 +43,14 @@ func (o *Orch) reportRule(r *rule) {
 		reason = "kept out of the ASIC: the rules of " + r.table.name + " protect the control plane"
 	}
 	if said := status + ": " + reason; r.said != said {
-		o.daemon.Report(context.Background(), schema.StateACLRule, r.key.Config(), status, reason)
+		o.daemon.Report(ctx, schema.StateACLRule, r.key.Config(), status, reason)
 		r.said = said
 	}
 }
 
 // reportTable writes the status of a table, if it has changed. A table is
 // active when it exists; ports that it is not bound to yet are in the reason.
-func (o *Orch) reportTable(t *table) {
+func (o *Orch) reportTable(ctx context.Context, t *table) {
 	if !t.given {
 		return
 	}
@@ -65,7 +67,7 @@ func (o *Orch) reportTable(t *table) {
 		reason = o.unbound(t)
 	}
 	if said := status + ": " + reason; t.said != said {
-		o.daemon.Report(context.Background(), schema.StateACLTable, t.name, status, reason)
+		o.daemon.Report(ctx, schema.StateACLTable, t.name, status, reason)
 		t.said = said
 	}
 }
@@ -84,10 +86,10 @@ func (o *Orch) unbound(t *table) string {
 	return strings.Join(parts, "; ")
 }
 
-func (o *Orch) reportType(name string, err error) {
+func (o *Orch) reportType(ctx context.Context, name string, err error) {
 	status, reason := schema.StatusActive, ""
 	if err != nil {
 		status, reason = schema.StatusFailed, words(err)
 	}
-	o.daemon.Report(context.Background(), schema.StateACLTableType, name, status, reason)
+	o.daemon.Report(ctx, schema.StateACLTableType, name, status, reason)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ type Orch struct {
 	sessions    map[string]*session
 	byRule      map[schema.ACLRuleKey]map[string]*session
 	dirty       map[string]*session
+	again       map[string]*session // those that may fare better when something changes
 	tamInt      *tamInt
 	busy        bool
 	said        string // of the feature
@@ -91,6 +93,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), rules: cfg.Rules,
 		sessions: map[string]*session{}, byRule: map[schema.ACLRuleKey]map[string]*session{}, dirty: map[string]*session{},
+		again: map[string]*session{},
 	}
 	var err error
 	if o.unsupported, err = probe(ctx, cfg.SAI, cfg.Switch); err != nil {
@@ -138,6 +141,9 @@ func (o *Orch) register(cfg Config) {
 
 // switchRow takes the switch id in use. A change makes a new TAM INT object.
 func (o *Orch) switchRow(_ context.Context, t orch.Task) {
+	if t.Key != schema.TAMGlobalKey {
+		return
+	}
 	inUse := schema.TAMSwitchInUse{}
 	if t.Op == orch.Set {
 		var err error
@@ -232,11 +238,7 @@ func (o *Orch) rulesChanged(ctx context.Context, rules []schema.ACLRuleKey) {
 			o.dirty[name] = s
 		}
 	}
-	for name, s := range o.sessions {
-		if s.on != nil && s.bound != s.rule || retryable(s.err) {
-			o.dirty[name] = s
-		}
-	}
+	maps.Copy(o.dirty, o.again)
 	o.reconcile(ctx)
 	if err := o.counters.flush(ctx); err != nil {
 		o.log.Error("COUNTERS_DB is behind", "err", err)
@@ -306,7 +308,7 @@ func (o *Orch) reportFeature(ctx context.Context) {
 // refused counts the sessions that the switch had no room for, and returns the
 // first by name.
 func (o *Orch) refused() (n int, first *session) {
-	for _, s := range o.sessions {
+	for _, s := range o.again {
 		if !retryable(s.err) {
 			continue
 		}

@@ -149,9 +149,15 @@ func (o *Orch) dropTAMInt(ctx context.Context) {
 // settle reports what became of a session and forgets it if it is gone.
 func (o *Orch) settle(ctx context.Context, s *session) {
 	o.counters.track(s)
+	if retryable(s.err) || s.on != nil && (s.err != nil || s.bound != s.rule) {
+		o.again[s.name] = s
+	} else {
+		delete(o.again, s.name)
+	}
 	if !s.given {
 		if s.on == nil {
 			delete(o.sessions, s.name)
+			delete(o.again, s.name)
 		}
 		return
 	}
