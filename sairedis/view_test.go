@@ -30,13 +30,14 @@ var kinds = []struct {
 	make     func(b *builder, i, v int) []sai.Attr
 }{
 	{"table", sai.ObjectTypeACLTable, 3, 2, func(b *builder, i, v int) []sai.Attr {
-		return attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrSize, sai.Uint(10*i+v),
-			sai.ACLTableAttrFieldL4DstPort, sai.Bool(true))
+		return attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrSize, sai.Uint(100+10*i+v),
+			sai.ACLTableAttrFieldL4DstPort, sai.Bool(true), sai.ACLTableAttrFieldInPorts, sai.Bool(true),
+			sai.ACLTableAttrFieldACLRangeType, sai.Enums{sai.ACLRangeTypeL4SrcPortRange})
 	}},
 	{"range", sai.ObjectTypeACLRange, 3, 2, func(b *builder, i, v int) []sai.Attr {
 		return attrs(sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: uint64(i), Max: uint64(100 * v)})
 	}},
-	{"counter", sai.ObjectTypeACLCounter, 10, 2, func(b *builder, i, v int) []sai.Attr {
+	{"counter", sai.ObjectTypeACLCounter, 9, 2, func(b *builder, i, v int) []sai.Attr {
 		return attrs(sai.ACLCounterAttrTableID, b.ref("table", i%3), sai.ACLCounterAttrEnablePacketCount, sai.Bool(v == 1),
 			sai.ACLCounterAttrLabel, sai.Text(fmt.Sprintf("counter-%d", i)))
 	}},
@@ -52,7 +53,7 @@ var kinds = []struct {
 		a := attrs(sai.ACLEntryAttrTableID, b.ref("table", i%3), sai.ACLEntryAttrPriority, sai.Uint(i+1),
 			sai.ACLEntryAttrFieldL4DstPort, sai.Match(sai.Uint(5000+i), sai.Uint(0xffff)))
 		if v&1 != 0 {
-			a = append(a, sai.Attr{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(b.ref("counter", i%10))})
+			a = append(a, sai.Attr{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(b.ref("counter", i%9))})
 		}
 		switch v {
 		case 2:
