@@ -115,6 +115,7 @@ func (c *Chip) aclEntryKind() *kind {
 			return nil
 		},
 	}
+	c.actionKinds = entryActions()
 	c.fields = map[sai.AttrID]aclField{sai.ACLEntryAttrFieldACLRangeType: {}}
 	for _, f := range aclFields() {
 		c.fields[f.id] = f
@@ -189,7 +190,7 @@ func (c *Chip) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 			if !v.Enabled {
 				continue
 			}
-			if err := t.allowsAction(a); err != nil {
+			if err := t.allowsAction(c.actionKinds, a); err != nil {
 				return nil, err
 			}
 			if a.ID == sai.ACLEntryAttrActionIntInsert {

@@ -2,6 +2,7 @@ package saisim
 
 import (
 	"slices"
+	"strings"
 
 	"tamtam/sai"
 )
@@ -85,7 +86,10 @@ func (c *Chip) aclTableKind() *kind {
 func (c *Chip) createTable(o *object) error {
 	t := &aclTable{o: o, stage: aclStage(o, sai.ACLTableAttrACLStage), size: uint32(o.number(sai.ACLTableAttrSize))}
 	t.bind, _ = o.attr(sai.ACLTableAttrACLBindPointTypeList).(sai.Enums)
-	t.actions, _ = o.attr(sai.ACLTableAttrACLActionTypeList).(sai.Enums)
+	t.actions = aclActions(t.stage)
+	if list, _ := o.attr(sai.ACLTableAttrACLActionTypeList).(sai.Enums); len(list) > 0 {
+		t.actions = list
+	}
 	refuseIt := func(id sai.AttrID, s sai.Status, format string, args ...any) error {
 		return refuse("create", sai.ObjectTypeACLTable, id, s, format, args...)
 	}
@@ -137,6 +141,18 @@ func (c *Chip) getTable(o *object, id sai.AttrID) sai.Value {
 	return nil
 }
 
+// text is what the table was made from: it decides between tables of one
+// priority.
+func (t *aclTable) text() string {
+	var s []string
+	for _, a := range t.o.attrs {
+		v, _ := sai.FormatValue(a.ID, a.Value)
+		s = append(s, a.ID.String()+"="+v)
+	}
+	slices.Sort(s)
+	return strings.Join(s, ";")
+}
+
 // allowsField refuses a match that the table was not made for.
 func (t *aclTable) allowsField(c *Chip, a sai.Attr, f sai.Field) error {
 	if a.ID != sai.ACLEntryAttrFieldACLRangeType {
@@ -157,9 +173,8 @@ func (t *aclTable) allowsField(c *Chip, a sai.Attr, f sai.Field) error {
 }
 
 // allowsAction refuses an action that the table was not made for.
-func (t *aclTable) allowsAction(a sai.Attr) error {
-	kind := entryActions()[a.ID]
-	if len(t.actions) > 0 && !slices.Contains(t.actions, kind) || !slices.Contains(aclActions(t.stage), kind) {
+func (t *aclTable) allowsAction(kinds map[sai.AttrID]sai.Enum, a sai.Attr) error {
+	if !slices.Contains(t.actions, kinds[a.ID]) {
 		return badValue(a, sai.StatusInvalidParameter, "the table does not have the action")
 	}
 	return nil
@@ -319,7 +334,12 @@ func (c *Chip) lookups(dst []lookup, points []sai.OID) []lookup {
 			continue
 		}
 		members := slices.Clone(g.members)
-		slices.SortStableFunc(members, func(a, b *aclMember) int { return int(b.priority) - int(a.priority) })
+		slices.SortFunc(members, func(a, b *aclMember) int {
+			if a.priority != b.priority {
+				return int(b.priority) - int(a.priority)
+			}
+			return strings.Compare(a.table.text(), b.table.text())
+		})
 		for _, m := range members {
 			group := uint16(0)
 			if g.sequential {

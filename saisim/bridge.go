@@ -233,7 +233,7 @@ func (c *Chip) createFDB(o *object) error {
 	} else if c.fdb.insert(e) == nil {
 		return refuse("create", sai.ObjectTypeFDBEntry, 0, sai.StatusTableFull, "all %d entries are in use", c.fdb.max)
 	}
-	c.fdb.sweepAt = min(c.fdb.sweepAt, c.now)
+	c.sweepFor(c.now + c.fdb.age)
 	return nil
 }
 
@@ -256,7 +256,7 @@ func (c *Chip) setFDB(o *object, a sai.Attr) error {
 	case sai.Enum:
 		if a.ID == sai.FDBEntryAttrType {
 			e.static, e.seen = v == sai.FDBEntryTypeStatic, c.now
-			c.fdb.sweepAt = min(c.fdb.sweepAt, c.now)
+			c.sweepFor(c.now + c.fdb.age)
 		} else {
 			e.drop = v == sai.PacketActionDrop
 		}

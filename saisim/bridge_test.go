@@ -169,12 +169,12 @@ func TestLearning(t *testing.T) {
 	}
 }
 
-// Entries age exactly when their time has come.
+// Entries age at the first tenth of a second after their time has come.
 func TestAgeing(t *testing.T) {
 	r := newRig(t, saisim.SmallProfile())
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBAgingTime, sai.Uint(2))
 	r.send(4, udpFrame(2, 9, 60)) // enters at 64
-	const enter, age = 64, 2 * 1_250_000_000
+	const enter, age, tenth = 64, 2 * 1_250_000_000, 125_000_000
 	if _, ok := r.NextEvent(); ok {
 		t.Error("ageing counts as an event")
 	}
@@ -182,8 +182,9 @@ func TestAgeing(t *testing.T) {
 		at   saisim.Cycle
 		want []saisim.PortID
 	}{
-		{enter + age - 70, []saisim.PortID{4}},                    // enters 6 cycles before
-		{enter + age + 200, []saisim.PortID{1, 2, 3, 4, 5, 6, 7}}, // the entry has gone at enter + age
+		{enter + age, []saisim.PortID{4}},
+		{age + tenth - 64 - 1, []saisim.PortID{4}},                 // enters one cycle before the sweep
+		{age + tenth + 1000, []saisim.PortID{1, 2, 3, 4, 5, 6, 7}}, // the entry is gone
 	} {
 		if ids := portsOf(r.sendAt(0, tt.at, saisim.Frame{Data: udpFrame(1, 2, 60)})); !slices.Equal(ids, tt.want) {
 			t.Errorf("at %d: left by %v, want %v", tt.at, ids, tt.want)

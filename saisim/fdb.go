@@ -29,6 +29,13 @@ func newFDB(n int) fdb {
 	return fdb{slots: make([]fdbEntry, 1<<bits.Len(uint(min(2*n, 1024)))), max: n, sweepAt: never}
 }
 
+// sweepFor makes sure that the table is swept when an entry ages at cycle due.
+// Sweeps are at multiples of a tenth of a second, so that there are not too many.
+func (c *Chip) sweepFor(due Cycle) {
+	tenth := max(1, Cycle(c.prof.ClockHz/10))
+	c.fdb.sweepAt = min(c.fdb.sweepAt, (due+tenth-1)/tenth*tenth)
+}
+
 // grow doubles the table when it is half full.
 func (f *fdb) grow() {
 	old := f.slots
@@ -141,14 +148,15 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 	}
 	if e := c.fdb.insert(fdbEntry{key: key, to: pk.source, seen: c.now}); e != nil {
 		if c.fdb.age != 0 {
-			c.fdb.sweepAt = min(c.fdb.sweepAt, c.now+c.fdb.age)
+			c.sweepFor(c.now + c.fdb.age)
 		}
 		c.notifyFDB(sai.FDBEventLearned, e)
 	}
 	return 0, true
 }
 
-// ageFDB removes the dynamic entries whose time has come.
+// ageFDB removes the dynamic entries whose time has come: that have not been
+// seen for the ageing time, at the first sweep after that.
 func (c *Chip) ageFDB() {
 	c.fdb.sweepAt = never
 	if c.fdb.age == 0 {
@@ -159,7 +167,7 @@ func (c *Chip) ageFDB() {
 			return false
 		}
 		if due := e.seen + c.fdb.age; due > c.now {
-			c.fdb.sweepAt = min(c.fdb.sweepAt, due)
+			c.sweepFor(due)
 			return false
 		}
 		return true

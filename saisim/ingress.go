@@ -152,7 +152,7 @@ func (c *Chip) traps(h *headers) actions {
 	switch {
 	case h.dmac&^0xf == linkLocal:
 		return c.trapLinkLocal[h.dmac&0xf]
-	case h.dmac == c.switchMAC:
+	case h.dmac == c.switchMAC && c.switchMAC != 0:
 		return c.trapOwn
 	case h.flags&flagARP != 0:
 		if h.flags&flagARPRequest != 0 {

@@ -179,6 +179,10 @@ func (c *Chip) sent(p *port) {
 		c.heap.push(event{p.tx.first().at, eventKey(classSent, p.id)})
 	}
 	pk := t.pk
+	if !p.up() {
+		c.drop(p, pk, DropEgressDown)
+		return
+	}
 	stamped := t.session != nil && t.result == stampDone
 	data, length := c.retag(pk, t.tag, stamped)
 	if t.session != nil {

@@ -28,6 +28,7 @@ type forwarding struct {
 	labelled                                  map[string][]*aclCounter
 	names                                     map[string]*port // of host interfaces; nil: not a port's
 	fields                                    map[sai.AttrID]aclField
+	actionKinds                               map[sai.AttrID]sai.Enum
 
 	cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object
 
@@ -153,7 +154,7 @@ func (c *Chip) setSwitch(_ *object, a sai.Attr) error {
 		if a.ID == sai.SwitchAttrFDBAgingTime {
 			age, _ := mulDiv(uint64(v), c.prof.ClockHz, 1)
 			c.fdb.age = Cycle(age)
-			c.fdb.sweepAt = c.now
+			c.sweepFor(c.now)
 		}
 	case sai.Pointer:
 		switch a.ID {
