@@ -1,5 +1,93 @@
 // Package mgmt is the northbound: a gNMI server on the modules of package
 // yang. What may enter: what translates between the YANG tree and the rows of
-// the databases, and what lets clients in. It never looks into the ASIC and
-// writes CONFIG_DB alone.
+// the databases, and what lets clients in. It never looks into the ASIC, and of
+// the databases it writes CONFIG_DB alone.
+//
+// # One table per module
+//
+// The engine knows no feature. What the nodes of a module are in the databases
+// is one value of type [Module] per module: tamModule, interfacesModule,
+// portsModule, aclModule, statusModule. Each row of it says: these leaves of
+// this list stand in that row of that table, its key made from the list's keys,
+// each leaf in a field by a [Codec]; counters are found through a counter map. A
+// new feature adds a YANG module, go generate ./yang, and a table. A leaf that
+// is in no table, or a table that names a leaf that is in no module, fails every
+// test and the start of the server.
+//
+// Types, ranges, patterns, mandatory leaves and references are YANG's, checked
+// with ygot's functions on its generated schema. What YANG cannot say is a Check
+// (the parsers of package schema) or a Finish function in the table.
+//
+// # Reading
+//
+// A request reads the rows that its paths need and no others: one entry with
+// all keys given is a few HGETALLs, whatever else there is. config is CONFIG_DB,
+// with YANG's defaults where a row lacks a field; state that repeats config is
+// APPL_DB, what was validated and is applied; status, reason and since are
+// STATE_DB. What a row says but YANG does not allow is left out. One Get sees
+// all or nothing of any Set.
+//
+// # Writing
+//
+// A Set is a transaction on the entries that it touches, in memory: deletes,
+// replaces, updates, each in the order given; then what is mandatory, what is
+// referred to, what refers to what goes away (the error names the user), and
+// the rows as a whole are checked, all that is wrong is told at once, and one
+// script writes all rows if none that was read has changed meanwhile; else it
+// starts anew, and after ten times fails with Aborted. Fields that no module
+// knows stay. An update of a leaf-list adds to it, a replace sets it; a delete
+// of name[.=value] takes one value out.
+//
+// # Subscribing
+//
+// Tables are watched once for all subscribers. What waits for a client is the
+// set of its entries that changed, not their values: they are read when the
+// client takes the next message, so that a slow client gets the newest values,
+// costs a bounded amount of memory, and holds up nobody. Update.duplicates
+// counts the writes of the row, or the samples, that one update stands for. A
+// client that takes nothing for five minutes is cut off with ResourceExhausted.
+// Samples are taken at start + k times the interval, however much changes.
+//
+// # Choices where gNMI leaves one
+//
+//	Get, path not in the schema                 InvalidArgument; the error lists what there is
+//	Get, path in the schema without data        NotFound; with a wildcard OK and no update; the root is {}
+//	Get without path                            OK, empty
+//	Get, type OPERATIONAL                       state that does not repeat config
+//	use_models, unknown model or version        InvalidArgument
+//	origin "" and openconfig                    the same tree; another: Unimplemented
+//	origins of prefix and path differ           InvalidArgument
+//	Path.element                                InvalidArgument, unless elem is there too
+//	names in paths and JSON                     with or without the module's name
+//	wildcards                                   * for a name or key, a missing key, ... for any depth
+//	prefix of answers                           target and origin as asked; paths are whole
+//	Set, path not in the schema                 NotFound; a member of a JSON value: InvalidArgument
+//	Set of state, of read-only nodes, of keys   InvalidArgument
+//	Set that contradicts the switch's state     FailedPrecondition: in use, unsupported by the silicon
+//	Set that fails                              the code of the first error, with all errors
+//	union_replace                               Unimplemented
+//	extensions history, commit, depth,
+//	config subscription                         Unimplemented; others are ignored
+//	deleting a Fixed entry (a port)             InvalidArgument; replaced, it loses its settings
+//	Subscribe, path not in the schema           InvalidArgument
+//	Subscribe without subscription              InvalidArgument
+//	ON_CHANGE on counters, or on a container
+//	that has some                               InvalidArgument; take TARGET_DEFINED
+//	TARGET_DEFINED                              counters sampled (default every 10 s), the rest on change
+//	sample_interval 0, and the least            100 ms; less: InvalidArgument that names it
+//	heartbeat_interval, the least               1 s
+//	heartbeat of a SAMPLE that does not
+//	suppress_redundant                          no effect: each sample sends all
+//	POLL with updates_only                      first the sync_response alone; each Poll then gets all
+//	deleted list entry                          one delete of the entry
+//	allow_aggregation, qos                      accepted, without effect
+//
+// # Security
+//
+// TLS of at least 1.2, with a CA and certificate made in Config.Dir if none is
+// given. Credentials are checked for every RPC, reflection included. With users
+// a client needs name and password, or a client certificate whose common name is
+// the user's; without users whoever can connect is admin, which the log says.
+// The unix socket lets in root and the server's own user. Settings that
+// contradict each other are refused at the start, both named.
 package mgmt

@@ -79,6 +79,7 @@ func TestGet(t *testing.T) {
 		{"unknown key", req("/tam/collectors/collector[id=c]"), "InvalidArgument", nil},
 		{"key of a container", req("/tam[name=c]"), "InvalidArgument", nil},
 		{"node of another module", req("/openconfig-acl:tam"), "InvalidArgument", nil},
+		{"both forms of elements", edit(req("/tam/switch/state/op-switch-id"), func(r *gpb.GetRequest) { r.Path[0].Element = []string{"x"} }), "OK", []string{"/tam/switch/state/op-switch-id uint_val:2020"}},
 		{"deprecated elements", &gpb.GetRequest{Path: []*gpb.Path{{Element: []string{"tam"}}}}, "InvalidArgument", nil},
 		{"origin", edit(req(session+"/config/flowgroup"), func(r *gpb.GetRequest) { r.Path[0].Origin = "openconfig" }), "OK", []string{session + `/config/flowgroup string_val:"f1"`}},
 		{"unknown origin", edit(req("/tam"), func(r *gpb.GetRequest) { r.Path[0].Origin = "cli" }), "Unimplemented", nil},

@@ -47,8 +47,11 @@ func (m *model) resolve(prefix, path *gpb.Path, unknown codes.Code) ([]target, e
 	if err := origin(prefix, path); err != nil {
 		return nil, err
 	}
-	if len(path.GetElement()) > 0 || len(prefix.GetElement()) > 0 { //nolint:staticcheck // refused, not used
-		return nil, status.Error(codes.InvalidArgument, "Path.element is long deprecated: use elem")
+	for _, p := range []*gpb.Path{prefix, path} {
+		// Some clients fill in both; elem is then meant.
+		if len(p.GetElement()) > 0 && len(p.GetElem()) == 0 { //nolint:staticcheck // refused, not used
+			return nil, status.Error(codes.InvalidArgument, "Path.element is long deprecated: use elem")
+		}
 	}
 	elems := append(slices.Clone(prefix.GetElem()), path.GetElem()...)
 	w := resolver{elems: elems, unknown: unknown}

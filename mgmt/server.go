@@ -132,7 +132,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxReply+maxRequest), grpc.MaxHeaderListSize(maxHeader),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
 	)
 	gpb.RegisterGNMIServer(g, s)

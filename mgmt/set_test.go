@@ -93,6 +93,9 @@ func TestSet(t *testing.T) {
 			want: map[string]string{"PORT|Ethernet4": "admin_status=up alias=Eth2 index=2 lanes=4,5,6,7 mtu=1500 speed=100000"}},
 		{name: "replace keeps what YANG does not know", have: someSwitch(), req: &gpb.SetRequest{Replace: []*gpb.Update{update("/interfaces/interface[name=Ethernet0]/config", `{"mtu":1500}`)}},
 			want: map[string]string{"PORT|Ethernet0": "alias=Eth1 index=1 lanes=0,1,2,3 mtu=1500 speed=100000"}},
+		{name: "an alias that was there stays", have: map[string]string{"CONFIG_DB TAM_FLOWGROUP_TABLE|f2": "id=1", "CONFIG_DB ACL_RULE|TAM|f2": "PRIORITY=5 IN_PORTS=Eth1/1"},
+			req:  &gpb.SetRequest{Update: []*gpb.Update{update(flowgroups+"/flowgroup[name=f2]/config/priority", `7`)}},
+			want: map[string]string{"ACL_RULE|TAM|f2": "IN_PORTS=Eth1/1 PRIORITY=7"}},
 		{name: "port channel with a member, VLAN with one", have: someSwitch(), req: &gpb.SetRequest{Update: []*gpb.Update{
 			update("/interfaces/interface[name=PortChannel1]/aggregation/members/member[interface=Ethernet4]", `{}`),
 			update("/vlans/vlan[vlan-id=10]/members/member[interface=PortChannel1]/config", `{"tagging-mode":"UNTAGGED"}`),

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/swss/swsstest"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
@@ -270,6 +272,25 @@ func TestOnChangeOfEntries(t *testing.T) {
 	s.want("D "+at+"/state/reason", "U "+at+"/state/status \"active\"")
 	b.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/samplers")}})
 	s.want("D " + at)
+}
+
+// TestRedisRestart: a subscriber outlives Redis.
+func TestRedisRestart(t *testing.T) {
+	real := swsstest.StartServer(t)
+	b := newBedOn(t, real.Open(), nil)
+	b.rows(samplers("1", "2"))
+	s := b.subscribe(streamOf(subOf(onChange, rates)))
+	s.want("U "+rateA+" 1", "U "+rateB+" 2", "S")
+	real.Stop()
+	_, err := b.get(rateA)
+	wantErr(t, err, "Unavailable")
+	real.Start()
+	b.rows(samplers("3", ""))
+	got := append(s.next(), s.next()...)
+	slices.Sort(got)
+	if fmt.Sprint(got) != fmt.Sprint([]string{"D " + rateB, "U " + rateA + " 3"}) {
+		t.Error(got)
+	}
 }
 
 func TestOnChangeHeartbeat(t *testing.T) {

@@ -94,7 +94,8 @@ func (t *tx) checkEntry(ctx context.Context, e *txEntry) []error {
 	return errs
 }
 
-// checkRefs checks that what changed entries refer to exists.
+// checkRefs checks that what changed entries newly refer to exists. What they
+// referred to before may be missing, or be named by an alias, through others.
 func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) []error {
 	type use struct {
 		e    *txEntry
@@ -111,7 +112,11 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) []error {
 			if n.target == nil || !n.config || len(n.target.keys) != 1 {
 				continue
 			}
+			was := (&entry{group: e.group, keys: e.keys, recs: e.before}).value(n)
 			for _, v := range e.value(n) {
+				if slices.Contains(was, v) {
+					continue
+				}
 				uses = append(uses, use{e, n, v})
 				wanted[n.target] = append(wanted[n.target], []string{v})
 			}

@@ -1,0 +1,95 @@
+package mgmt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/yang/tamyang"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/ygot/ytypes"
+)
+
+// TestYgotReadsIt: the whole tree in JSON_IETF is what ygot's generated types
+// take, and valid, references included.
+func TestYgotReadsIt(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(brokenOut())
+	b.mustSet(&gpb.SetRequest{Update: []*gpb.Update{
+		update("/tam/collectors/collector[name=c1]/config", `{"ip":"2001:db8::1","port":4739}`),
+		update("/tam/samplers/sampler[name=x]/config/sampling-rate", `100`),
+		update("/tam/flowgroups/flowgroup[name=f1]/transport/config", `{"source-port":"1..2","tcp-flags":["TCP_ACK","TCP_SYN"]}`),
+		update("/interfaces/interface[name=PortChannel1]/aggregation/members/member[interface=Ethernet6]", `{}`),
+		update("/vlans/vlan[vlan-id=10]/members/member[interface=PortChannel1]/config", `{"tagging-mode":"UNTAGGED"}`),
+	}})
+	got, err := b.get("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev := &tamyang.Device{}
+	if err := tamyang.Unmarshal([]byte(got), dev); err != nil {
+		t.Fatalf("%v\n%s", err, got)
+	}
+	if err := dev.Validate(&ytypes.LeafrefOptions{}); err != nil {
+		t.Errorf("%v\n%s", err, got)
+	}
+	if c := dev.Tam.TailstampingSessions.TailstampingSession["s1"].State.Counters; *c.MatchedOctets != 18446744073709551615 {
+		t.Error(*c.MatchedOctets)
+	}
+}
+
+// TestAgreesWithYgot: for every leaf that can be configured, the values that a
+// Set takes are those that ygot takes. (ygot also cuts fractions off.)
+func TestAgreesWithYgot(t *testing.T) {
+	m := offline(t)
+	values := []string{
+		`0`, `1`, `2`, `7`, `63`, `64`, `67`, `68`, `255`, `256`, `1024`, `1025`, `4094`, `4095`, `9216`, `9217`, `65535`, `65536`, `1048575`, `1048576`,
+		`16777216`, `16777217`, `4294967295`, `4294967296`, `-1`, `true`, `{}`, `[]`, `""`, `"1"`, `"x"`, `"a|b"`, `"a,b"`, `"a b"`, `"a:b"`, `"ä"`,
+		`"TCP"`, `"tcp"`, `"NONE"`, `"ACTIVE"`, `"IPV4"`, `"TAILSTAMPING"`, `"SPEED_25GB"`, `"UNTAGGED"`, `"ethernetCsmacd"`, `"iana-if-type:ethernetCsmacd"`,
+		`"10.0.0.1"`, `"10.0.0.1/8"`, `"10.0.0.1/33"`, `"10.0.0.256"`, `"::1"`, `"::1/128"`, `"::1/129"`, `"1..2"`, `"00:11:22:33:44:55"`, `"00:11:22:33:44:5"`,
+		`["TCP_SYN","TCP_ACK"]`, `["Ethernet0"]`, `"Ethernet0"`, `"Vlan1"`, `"` + strings.Repeat("x", 255) + `"`, `"` + strings.Repeat("x", 256) + `"`,
+	}
+	for _, g := range m.groups {
+		for _, n := range g.leaves {
+			if !n.config || n.keyIndex >= 0 {
+				continue
+			}
+			for _, v := range values {
+				decoded, err := decodeJSON([]byte(v))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, ours := n.fromJSON(decoded)
+				theirs := ygotTakes(n, v)
+				if (ours == nil) != (theirs == nil) {
+					t.Errorf("%s = %s: here %v, ygot %v", n.path, v, ours, theirs)
+				}
+			}
+		}
+	}
+}
+
+// ygotTakes puts a value into the generated types.
+func ygotTakes(n *node, value string) error {
+	text := value
+	for at := n; at.parent != nil; at = at.parent {
+		if at.list {
+			keys := ""
+			for _, k := range at.group.ownKeys() {
+				key := map[string]string{"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`}[k]
+				if key == "" {
+					key = `"Ethernet0"`
+				}
+				keys += fmt.Sprintf(`"%s":%s,`, k, key)
+			}
+			text = "[{" + keys + text[1:] + "]"
+		}
+		text = fmt.Sprintf(`{"%s":%s}`, at.name, text)
+	}
+	dev := &tamyang.Device{}
+	if err := tamyang.Unmarshal([]byte(text), dev); err != nil {
+		return err
+	}
+	return dev.Validate(&ytypes.LeafrefOptions{IgnoreMissingData: true})
+}
