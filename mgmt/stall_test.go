@@ -1,0 +1,96 @@
+package mgmt
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// TestStalledSubscriber: a client that takes nothing costs as little at the
+// end as at the beginning, gets the newest values when it goes on, and others
+// are not held up.
+func TestStalledSubscriber(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(samplers("1", ""))
+	stalled := &stallingRPC{ctx: b.ctx, gate: make(chan struct{}), got: make(chan *gpb.SubscribeResponse, 1000)}
+	done := make(chan error, 1)
+	ctx, cancel := context.WithCancel(b.ctx)
+	stalled.ctx = ctx
+	go func() { done <- b.server.Subscribe(stalled) }()
+	stalled.gate <- struct{}{} // the first value
+	stalled.gate <- struct{}{} // the sync_response
+	live := b.subscribe(streamOf(subOf(onChange, rates)))
+	live.want("U "+rateA+" 1", "S")
+	const last = 2000
+	for i := 2; i <= last; i++ {
+		b.rows(samplers(fmt.Sprint(i), ""))
+	}
+	for want := fmt.Sprintf("U %s %d", rateA, last); !strings.HasPrefix(live.next()[0], want); {
+	}
+	n := 0
+	for value := ""; !strings.HasPrefix(value, fmt.Sprintf("U %s %d", rateA, last)); {
+		stalled.gate <- struct{}{}
+		for len(stalled.got) > 0 {
+			value = lines(<-stalled.got)[0]
+		}
+		n++
+	}
+	if n > 10 {
+		t.Errorf("%d messages waited for the stalled client", n)
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("a cancelled RPC ended well")
+	}
+	if got := len(b.server.hub.tables[tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"}].users); got > 1 {
+		t.Errorf("%d subscribers are left", got)
+	}
+}
+
+// TestStallLimit: a client that takes nothing for long is cut off.
+func TestStallLimit(t *testing.T) {
+	expired := make(chan time.Time)
+	close(expired)
+	b := newBed(t, func(c *Config) { c.After = func(time.Duration) <-chan time.Time { return expired } })
+	b.rows(samplers("1", "2"))
+	stalled := &stallingRPC{ctx: b.ctx, gate: make(chan struct{}), got: make(chan *gpb.SubscribeResponse, 10)}
+	err := b.server.Subscribe(stalled)
+	wantErr(t, err, "ResourceExhausted", "took nothing")
+	close(stalled.gate)
+}
+
+// A stallingRPC is a client that takes a message only when the gate lets it.
+type stallingRPC struct {
+	gpb.GNMI_SubscribeServer
+	ctx  context.Context
+	gate chan struct{}
+	got  chan *gpb.SubscribeResponse
+	sent bool
+}
+
+func (r *stallingRPC) Context() context.Context { return r.ctx }
+
+func (r *stallingRPC) Recv() (*gpb.SubscribeRequest, error) {
+	if r.sent {
+		<-r.ctx.Done()
+		return nil, r.ctx.Err()
+	}
+	r.sent = true
+	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: streamOf(subOf(onChange, rates))}}, nil
+}
+
+func (r *stallingRPC) Send(m *gpb.SubscribeResponse) error {
+	select {
+	case <-r.gate:
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	}
+	if m.GetUpdate() != nil {
+		r.got <- m
+	}
+	return nil
+}
