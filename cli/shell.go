@@ -73,6 +73,10 @@ func (s *Shell) Exec(ctx context.Context, line string) error {
 	if trimmed == "" || trimmed[0] == '!' || trimmed[0] == '#' {
 		return nil
 	}
+	if before, ok := strings.CutSuffix(line, "?"); ok {
+		s.help(ctx, s.conf.Out, before)
+		return nil
+	}
 	err := s.run(ctx, line)
 	var syntax *SyntaxError
 	if err == nil || errors.As(err, &syntax) {
