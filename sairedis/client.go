@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,7 +39,7 @@ type Client struct {
 	check  *sai.Validator
 	broken error         // why the ASIC's state is unknown
 	inView bool          // between InitView and ApplyView
-	polls  []message     // start_poll and stop_poll put off until the view is applied
+	held   []heldPoll    // start_poll put off until the view is applied
 	lost   chan struct{} // closed when broken is set
 }
 
@@ -72,7 +73,7 @@ func (c *Client) InitView(ctx context.Context) error {
 	if err := c.notify(ctx, initView); err != nil {
 		return err
 	}
-	c.inView, c.polls = true, nil
+	c.inView, c.held = true, nil
 	return nil
 }
 
@@ -83,10 +84,10 @@ func (c *Client) ApplyView(ctx context.Context) error {
 	if err := c.notify(ctx, applyView); err != nil {
 		return err
 	}
-	polls := c.polls
-	c.inView, c.polls = false, nil
-	for _, m := range polls {
-		if err := c.change(ctx, m, 0); err != nil {
+	held := c.held
+	c.inView, c.held = false, nil
+	for _, p := range held {
+		if err := c.poll(ctx, opStartPoll, p.group, p.fields, slices.DeleteFunc(p.objs, c.unknown)); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package sairedis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -56,11 +57,15 @@ func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGro
 	if len(fields) == 0 {
 		return nil // no fields would mean removal
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.flex(ctx, message{key: group, op: opSetGroup, fields: fields})
 }
 
 // DelCounterGroup removes a flex counter group.
 func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.flex(ctx, message{key: group, op: opDelGroup})
 }
 
@@ -69,38 +74,54 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 // put off until then. field is one of the ..._ID_LIST words; ids are the names of the
 // statistics or, for a field of attributes, of the attributes.
 func (c *Client) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
-	if err := c.checkPolled(opStartPoll, objs); err != nil {
-		return err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.IndexFunc(objs, c.unknown); i >= 0 { // would stop a stock syncd
+		return fmt.Errorf("sairedis: %s: object %s does not exist: %w", opStartPoll, objs[i], sai.StatusInvalidParameter)
 	}
-	return c.poll(ctx, opStartPoll, group, []swss.Pair{{Field: field, Value: strings.Join(ids, ",")}}, objs)
+	fields := []swss.Pair{{Field: field, Value: strings.Join(ids, ",")}}
+	if c.inView {
+		c.held = append(c.held, heldPoll{group, fields, slices.Clone(objs)})
+		return nil
+	}
+	return c.poll(ctx, opStartPoll, group, fields, objs)
 }
 
 // StopPoll ends what StartPoll began. The rows of COUNTERS_DB stay: deleting
 // them is the caller's duty.
 func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inView {
+		for i, p := range c.held {
+			if p.group == group {
+				c.held[i].objs = slices.DeleteFunc(p.objs, func(o sai.OID) bool { return slices.Contains(objs, o) })
+			}
+		}
+		return nil
+	}
 	return c.poll(ctx, opStopPoll, group, nil, objs)
 }
 
-// checkPolled refuses unknown objects, which would stop a stock syncd.
-func (c *Client) checkPolled(op string, objs []sai.OID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, o := range objs {
-		if _, ok := c.check.TypeOf(o); !ok {
-			return fmt.Errorf("sairedis: %s: object %s does not exist: %w", op, o, sai.StatusInvalidParameter)
-		}
-	}
-	return nil
+// A heldPoll is a start_poll that waits for ApplyView. Objects that are gone by
+// then are left out.
+type heldPoll struct {
+	group  string
+	fields []swss.Pair
+	objs   []sai.OID
+}
+
+func (c *Client) unknown(o sai.OID) bool {
+	_, ok := c.check.TypeOf(o)
+	return !ok
 }
 
 func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair, objs []sai.OID) error {
-	for len(objs) > 0 {
-		n := min(len(objs), pollSize)
-		ids := make([]string, n)
-		for i, o := range objs[:n] {
+	for chunk := range slices.Chunk(objs, pollSize) {
+		ids := make([]string, len(chunk))
+		for i, o := range chunk {
 			ids[i] = o.String()
 		}
-		objs = objs[n:]
 		if err := c.flex(ctx, message{key: group + ":" + strings.Join(ids, ","), op: op, fields: fields}); err != nil {
 			return err
 		}
@@ -108,13 +129,8 @@ func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair,
 	return nil
 }
 
+// flex sends a request about flex counters; c.mu is held.
 func (c *Client) flex(ctx context.Context, req message) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.rec.attrs("p", req.op+"|"+req.key, req.fields)
-	if c.inView && (req.op == opStartPoll || req.op == opStopPoll) {
-		c.polls = append(c.polls, req)
-		return nil
-	}
 	return c.change(ctx, req, 0)
 }
