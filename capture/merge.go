@@ -29,7 +29,6 @@ type input struct {
 
 type held struct {
 	packet Packet
-	number int64 // in its file, from 1
 	data   []byte
 }
 
@@ -77,7 +76,7 @@ func (m *Merge) Next() (Packet, error) {
 	in.ahead = in.ahead[:len(in.ahead)-1]
 	if h.packet.Time.Before(m.last) {
 		m.err = fmt.Errorf("%s: packet %d of %v comes more than %d packets too late: sort the file by time first (reordercap does)",
-			in.reader.Name(), h.number, h.packet.Time, lookAhead)
+			in.reader.Name(), h.packet.Number, h.packet.Time, lookAhead)
 		return Packet{}, m.err
 	}
 	m.last, m.given = h.packet.Time, h
@@ -94,7 +93,7 @@ func (m *Merge) fill(i int) {
 			return
 		}
 		h := m.hold(p)
-		h.packet.Input, h.number = i, in.reader.src.packet
+		h.packet.Input = i
 		at := len(in.ahead)
 		for at > 0 && p.Time.Before(in.ahead[at-1].packet.Time) {
 			at--

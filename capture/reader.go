@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// MaxCaptured is the most bytes of one packet that a capture may hold: the largest snap
-// length that libpcap and Wireshark accept. A longer one means a damaged file.
+// MaxCaptured is the most bytes that a packet may have, captured or not: the largest snap
+// length that libpcap and Wireshark accept. More means a damaged file.
 const MaxCaptured = 262144
 
 // Packet is one frame of a capture, without its frame check sequence.
@@ -19,6 +19,8 @@ type Packet struct {
 	Data  []byte    // what was captured, from the destination MAC on; valid until the next call of Next
 	Len   int       // length of the frame on the wire; above len(Data) when the snap length cut it
 	Input int       // which input of a Merge it came from, counted from 0
+	// Number is the packet's place in its file, from 1.
+	Number int64
 }
 
 // Cut reports whether the capture holds only the frame's beginning.
@@ -111,6 +113,7 @@ func (r *Reader) Next() (Packet, error) {
 		r.err = err
 		return Packet{}, err
 	}
+	p.Number = r.src.packet
 	return p, nil
 }
 
@@ -130,6 +133,9 @@ func (r *Reader) Close() error {
 func (r *Reader) data(at int64, captured, length uint32, fcs int) (data []byte, wire int, err error) {
 	if captured > MaxCaptured {
 		return nil, 0, r.src.fail(at, "captured length %d, want at most %d", captured, MaxCaptured)
+	}
+	if length > MaxCaptured {
+		return nil, 0, r.src.fail(at+4, "original length %d, want at most %d", length, MaxCaptured)
 	}
 	if captured > length {
 		return nil, 0, r.src.fail(at, "captured length %d is above the original length %d", captured, length)

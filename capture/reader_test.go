@@ -242,6 +242,7 @@ func TestDamagedPcap(t *testing.T) {
 		{"cut data", good[:second+16+59], "x: packet 2 at byte 116: the file ends after 59 of the 60 bytes of the packet's data"},
 		{"fraction", with(good, second+4, 0x40, 0x42, 0x0f, 0), "x: packet 2 at byte 104: fraction of a second 1000000, want below 1000000"},
 		{"hostile length", with(good, second+8, 0xff, 0xff, 0xff, 0xff), "x: packet 2 at byte 108: captured length 4294967295, want at most 262144"},
+		{"hostile original length", with(good, second+12, 0xff, 0xff, 0xff, 0xff), "x: packet 2 at byte 112: original length 4294967295, want at most 262144"},
 		{"captured above original", with(good, second+12, 59), "x: packet 2 at byte 108: captured length 60 is above the original length 59"},
 	}
 	for _, tt := range tests {
