@@ -8,7 +8,7 @@ type DropReason uint8
 // port: there is no other).
 const (
 	DropPortDown      DropReason = iota // ingress port is down
-	DropRunt                            // no whole Ethernet header
+	DropRunt                            // no whole Ethernet header, VLAN tag included
 	DropOversize                        // longer, with FCS, than the ingress port's MTU
 	DropTagFilter                       // the port drops tagged, or untagged, frames
 	DropNoVLAN                          // the VLAN does not exist, or the port is in no bridge

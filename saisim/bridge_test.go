@@ -66,8 +66,12 @@ func TestIngressDrops(t *testing.T) {
 	}{
 		{"port down", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrAdminState, sai.Bool(false)) }, arp, "port-down=1 "},
 		{"no link", func(r *rig) { r.SetLink(0, false) }, arp, "port-down=1 "},
+		{"nothing", nil, []byte{}, "runt=1 "},
 		{"13 bytes", nil, arp[:13], "runt=1 "},
+		{"half a VLAN tag", nil, eth(host(2), host(1), tag(0x8100, 1), []byte{8}), "runt=1 "},
 		{"group source address", nil, eth(host(2), []byte{3, 0, 0, 0, 0, 1}, u16(0x800)), "source-address=1 "},
+		{"group source address, to a trapped destination", nil,
+			eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, []byte{3, 0, 0, 0, 0, 1}, u16(0x88cc)), "source-address=1 "},
 		{"tagged frames refused", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrDropTagged, sai.Bool(true)) },
 			eth(host(2), host(1), tag(0x8100, 1), u16(0x800)), "vlan-tag-filter=1 "},
 		{"untagged frames refused", func(r *rig) { r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrDropUntagged, sai.Bool(true)) },

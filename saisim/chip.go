@@ -30,8 +30,8 @@ const CPUPort PortID = 0xffff
 // A Frame is an Ethernet frame without FCS.
 type Frame struct {
 	Data []byte
-	// Len is the frame's length before a capture cut it; at least len(Data), or
-	// 0 for len(Data).
+	// Len is the frame's length before a capture cut it; at least len(Data), at
+	// most 262144, or 0 for len(Data).
 	Len int
 }
 
@@ -143,8 +143,8 @@ func (c *Chip) Receive(id PortID, at Cycle, f Frame) error {
 		return fmt.Errorf("receive: no port %d", id)
 	case at < c.now:
 		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
-	case f.Len < len(f.Data) || f.Len == 0 || f.Len > maxFrame:
-		return fmt.Errorf("receive on port %d: frame of %d bytes with length %d, want a length of 1 to %d", id, len(f.Data), f.Len, maxFrame)
+	case f.Len < len(f.Data) || f.Len > maxFrame:
+		return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data), f.Len, maxFrame)
 	}
 	c.receive(p, at, f)
 	return nil

@@ -47,7 +47,7 @@ func (c *Chip) ingress(pk *packet) {
 	}
 	act := c.traps(&pk.h)
 	why, ok := c.classify(p, pk)
-	if !ok && act&actDrop == 0 {
+	if !ok && (act&actDrop == 0 || why == DropSourceAddress) {
 		c.drop(p, pk, why)
 		return
 	}

@@ -105,7 +105,7 @@ func (c *Chip) received(p *port) {
 	case !p.up():
 		c.drop(p, pk, DropPortDown)
 		return
-	case len(pk.data) < ethernetHeader:
+	case !wholeHeader(pk.data):
 		c.drop(p, pk, DropRunt)
 		return
 	}
@@ -117,6 +117,13 @@ func (c *Chip) received(p *port) {
 	at := max(c.now, c.entered)
 	c.entered = at + 1
 	c.enter.push(timed{at, pk})
+}
+
+// wholeHeader reports whether the frame has its Ethernet header, the tag by which
+// it is bridged included: without, nobody knows its VLAN.
+func wholeHeader(data []byte) bool {
+	return len(data) >= ethernetHeader+4 ||
+		len(data) >= ethernetHeader && binary.BigEndian.Uint16(data[12:]) != etherVLAN
 }
 
 // enqueue puts one copy into a port's egress queue.

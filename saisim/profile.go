@@ -87,7 +87,7 @@ func SmallProfile() Profile {
 		BufferBytes: 64 << 10, MTU: 9416,
 		ACL: ACLProfile{
 			Tables: 4, Groups: 16, Entries: 64, TableEntries: 32, Counters: 64, Ranges: 4,
-			MinPriority: 1, MaxPriority: 1000,
+			MinPriority: 1, MaxPriority: 1024,
 		},
 		FDB: 16, VLANs: 16, LAGs: 4, LAGMembers: 8, TAMInts: 4,
 	}
