@@ -32,9 +32,9 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer in.close()
-	first, err := in.next()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+	first, end := in.next()
+	if end != nil && !errors.Is(end, io.EOF) {
+		return nil, end
 	}
 	if r.Start.IsZero() {
 		r.Start = first.Time
@@ -48,7 +48,7 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 	if err := s.Settle(ctx); err != nil {
 		return nil, err
 	}
-	return r.replay(ctx, s, in, first, err)
+	return r.replay(ctx, s, in, first, end)
 }
 
 func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Packet, end error) (*Report, error) {
@@ -68,7 +68,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Pa
 	origin := first.Time
 	for p := first; end == nil; p, end = in.next() {
 		if err := s.receive(ctx, in.ports[p.Input], p, origin); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: packet %d: %w", in.list[p.Input].Path, p.Number, err)
 		}
 		if out.err != nil {
 			return nil, out.err
@@ -87,9 +87,19 @@ func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Pa
 	return report, out.commit(report)
 }
 
+// longest is how long a run may be: what the chip's clock can count, and then some.
+const (
+	year    = 365 * 24 * time.Hour
+	longest = 200 * year
+)
+
 // receive advances to the packet's time and hands it to the ingress MAC.
 func (s *Sim) receive(ctx context.Context, port saisim.PortID, p capture.Packet, origin time.Time) error {
-	at := s.Chip.CycleAt(p.Time.Sub(origin))
+	after := p.Time.Sub(origin)
+	if after > longest {
+		return fmt.Errorf("%v is %d years after the first packet, want at most %d", p.Time, after/year, longest/year)
+	}
+	at := s.Chip.CycleAt(after)
 	if at > s.Chip.Now() {
 		if err := s.Advance(ctx, at); err != nil {
 			return err

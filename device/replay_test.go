@@ -249,6 +249,75 @@ func TestDamagedCapture(t *testing.T) {
 	}
 }
 
+// Captures without packets are a run without packets.
+func TestEmptyCaptures(t *testing.T) {
+	for name, ports := range map[string][]string{"one": {"Ethernet0"}, "two": {"Ethernet0", "Ethernet1"}} {
+		t.Run(name, func(t *testing.T) {
+			in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
+			writeCapture(t, in)
+			r := Replay{Out: out}
+			for _, p := range ports {
+				r.Inputs = append(r.Inputs, Input{p, in})
+			}
+			r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+			report, err := r.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := report.Ports["Ethernet0"].Received; n != 0 {
+				t.Errorf("received %d frames", n)
+			}
+			if sent := readCapture(t, filepath.Join(out, "Ethernet1.pcap")); len(sent) != 0 {
+				t.Errorf("sent %v", sent)
+			}
+		})
+	}
+}
+
+// A day, or a clock that was set in the middle of a capture, is no more work
+// than the packets on both sides of it, and their times are kept.
+func TestLongSilence(t *testing.T) {
+	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
+	f := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{}, payload(10))
+	first, last := time.Unix(100, 0), time.Unix(100, 0).Add(56*365*24*time.Hour)
+	writeCapture(t, in, packet{first, f, len(f)}, packet{last, f, len(f)})
+	r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
+	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	if _, err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sent := readCapture(t, filepath.Join(out, "Ethernet1.pcap"))
+	if len(sent) != 2 || sent[1].at.Sub(sent[0].at) != last.Sub(first) {
+		t.Errorf("sent %v", sent)
+	}
+}
+
+// Times further apart than the chip can count are refused, by packet.
+func TestTimesTooFarApart(t *testing.T) {
+	dir := t.TempDir()
+	early, late := filepath.Join(dir, "early.pcap"), filepath.Join(dir, "late.pcapng")
+	f := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{}, payload(10))
+	writeCapture(t, early, packet{time.Unix(1, 0), f, len(f)})
+	b := []byte{10, 13, 13, 10, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 28, 0, 0, 0}
+	u32 := binary.LittleEndian.AppendUint32
+	for _, v := range []uint32{1, 20, 1, 0, 20} { // an interface: Ethernet, microseconds
+		b = u32(b, v)
+	}
+	f = append(f, make([]byte, -len(f)&3)...)
+	size := uint32(32 + len(f))
+	for _, v := range []uint32{6, size, 0, 0x00200000, 0, uint32(len(f)), uint32(len(f))} {
+		b = u32(b, v)
+	}
+	if err := os.WriteFile(late, u32(append(b, f...), size), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := Replay{Inputs: []Input{{"Ethernet0", early}, {"Ethernet1", late}}, Out: t.TempDir()}
+	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "late.pcapng: packet 1: 2255-") {
+		t.Error(err)
+	}
+}
+
 func TestUnknownInputPort(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.pcap")
 	writeCapture(t, in)

@@ -129,13 +129,25 @@ func (s *Sim) notify(ctx context.Context) (worked bool) {
 	return len(notes) > 0
 }
 
+// quiet is for how long the daemons' timers run on in a chip without frames.
+// What they read then is what they have read before: from there on time jumps
+// to the next frame, lest a day without traffic take minutes.
+const quiet = 10 * time.Minute
+
 // Advance lets time pass until the cycle: the chip works, and every timer of a
-// daemon runs at its own time with the chip standing still at it.
+// daemon runs at its own time with the chip standing still at it. In a long
+// quiet it leaves timers out; those that are due when it ends run then, once.
 func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
+	var idle time.Time // when the chip was first seen without frames
 	for {
 		next, timer := s.nextTimer()
 		at := to
-		if timer {
+		if _, frames := s.Chip.NextEvent(); frames {
+			idle = time.Time{}
+		} else if idle.IsZero() {
+			idle = s.Now()
+		}
+		if timer && (idle.IsZero() || next.Sub(idle) <= quiet) {
 			at = min(to, max(s.Chip.Now(), s.Chip.CycleAt(next.Sub(s.Chip.TimeOfDay(0)))))
 		}
 		s.Chip.Advance(at)
