@@ -3,6 +3,7 @@ package sairedis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tamtam/sai"
@@ -22,8 +23,10 @@ type bulkItem struct {
 // BulkCreate implements [sai.API]. Objects whose values cannot travel in bulk
 // are created one by one.
 func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return make([]sai.OID, len(objs)), slices.Repeat([]error{err}, len(objs))
+	}
+	defer c.give()
 	oids, errs := make([]sai.OID, len(objs)), make([]error, len(objs))
 	var items []bulkItem
 	for i, attrs := range objs {
@@ -75,8 +78,10 @@ func bulkValue(attrs []sai.Attr) (value string, ok bool, err error) {
 
 // BulkRemove implements [sai.API].
 func (c *Client) BulkRemove(ctx context.Context, keys []sai.Key) []error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return slices.Repeat([]error{err}, len(keys))
+	}
+	defer c.give()
 	errs := make([]error, len(keys))
 	var items []bulkItem
 	for i, k := range keys {
@@ -92,8 +97,10 @@ func (c *Client) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 
 // BulkSet implements [sai.API].
 func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) []error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return slices.Repeat([]error{err}, len(keys))
+	}
+	defer c.give()
 	errs := make([]error, len(keys))
 	var items []bulkItem
 	for i, k := range keys {

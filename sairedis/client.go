@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"tamtam/sai"
@@ -30,12 +29,14 @@ type ClientOptions struct {
 // later ones then fail with an error without a [sai.Status], and orchagent has
 // to start anew with a new Client.
 type Client struct {
-	asic    *swss.DB
-	timeout time.Duration
-	log     *slog.Logger
-	rec     *recorder
+	asic     *swss.DB
+	requests *swss.Queue
+	answers  *swss.Inbox
+	timeout  time.Duration
+	log      *slog.Logger
+	rec      *recorder
 
-	mu     sync.Mutex
+	turn   chan struct{} // holds a value while a call is under way; guards what follows
 	check  *sai.Validator
 	broken error         // why the ASIC's state is unknown
 	inView bool          // between InitView and ApplyView
@@ -48,9 +49,12 @@ var _ sai.API = (*Client)(nil)
 // NewClient returns a client. It throws away answers that an earlier client
 // left unread.
 func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client, error) {
+	asic := r.DB(swss.ASICDB)
+	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
 	c := &Client{
-		asic: r.DB(swss.ASICDB), timeout: opts.Timeout, log: opts.Logger,
-		rec: newRecorder(opts.Recorder, opts.Now), check: sai.NewValidator(), lost: make(chan struct{}),
+		asic: asic, requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
+		timeout: opts.Timeout, log: opts.Logger, rec: newRecorder(opts.Recorder, opts.Now),
+		turn: make(chan struct{}, 1), check: sai.NewValidator(), lost: make(chan struct{}),
 	}
 	if c.timeout == 0 {
 		c.timeout = 60 * time.Second
@@ -58,17 +62,51 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}
-	if err := c.asic.Client().Del(ctx, responseList).Err(); err != nil {
-		return nil, fmt.Errorf("sairedis: drain %s: %w", responseList, err)
+	_, err := interruptible(ctx, func() (struct{}, error) {
+		err := answers.Load(ctx)
+		if err == nil {
+			err = answers.Drain(ctx)
+		}
+		if err == nil {
+			_, err = c.answers.Open(ctx)
+		}
+		return struct{}{}, err
+	})
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("sairedis: %w", err)
 	}
 	return c, nil
 }
 
+// Close ends the client's connection. Syncd and the ASIC stay as they are.
+func (c *Client) Close() error { return c.answers.Close() }
+
+// take waits for the caller's turn.
+func (c *Client) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("sairedis: %w", ctx.Err())
+	}
+}
+
+// give ends the caller's turn.
+func (c *Client) give() { <-c.turn }
+
 // InitView tells syncd that a new view of the ASIC's state begins. Objects
 // known from before are forgotten.
 func (c *Client) InitView(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	c.check = sai.NewValidator()
 	if err := c.notify(ctx, initView); err != nil {
 		return err
@@ -79,8 +117,10 @@ func (c *Client) InitView(ctx context.Context) error {
 
 // ApplyView makes syncd bring the ASIC to the view made since InitView.
 func (c *Client) ApplyView(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	if err := c.notify(ctx, applyView); err != nil {
 		return err
 	}
@@ -114,8 +154,10 @@ func statusError(op string, t sai.ObjectType, s sai.Status) error {
 
 // Create implements [sai.API].
 func (c *Client) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return 0, err
+	}
+	defer c.give()
 	if err := c.check.CheckCreate(t, attrs); err != nil {
 		return 0, err
 	}
@@ -142,13 +184,12 @@ func (c *Client) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 
 // newVIDs takes n new virtual ids.
 func (c *Client) newVIDs(ctx context.Context, t sai.ObjectType, n int64) ([]sai.OID, error) {
-	var last int64
-	var err error
-	if n == 1 {
-		last, err = c.asic.Client().Incr(ctx, vidCounter).Result()
-	} else {
-		last, err = c.asic.Client().IncrBy(ctx, vidCounter, n).Result()
-	}
+	last, err := interruptible(ctx, func() (int64, error) {
+		if n == 1 {
+			return c.asic.Client().Incr(ctx, vidCounter).Result()
+		}
+		return c.asic.Client().IncrBy(ctx, vidCounter, n).Result()
+	})
 	if err != nil {
 		return nil, fmt.Errorf("sairedis: %s: %w", vidCounter, err)
 	}
@@ -192,8 +233,10 @@ func (c *Client) change(ctx context.Context, req message, t sai.ObjectType) erro
 
 // CreateEntry implements [sai.API].
 func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	if err := c.check.CheckCreateEntry(e, attrs); err != nil {
 		return err
 	}
@@ -203,8 +246,10 @@ func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr)
 // Remove implements [sai.API]. The switch cannot be removed: a stock syncd
 // stops when asked to.
 func (c *Client) Remove(ctx context.Context, k sai.Key) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	if err := c.checkRemove(k); err != nil {
 		return err
 	}
@@ -230,8 +275,10 @@ func (c *Client) remove(ctx context.Context, k sai.Key) error {
 
 // Set implements [sai.API].
 func (c *Client) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	if err := c.check.CheckSet(k, a); err != nil {
 		return err
 	}
@@ -254,8 +301,10 @@ func (c *Client) set(ctx context.Context, k sai.Key, a sai.Attr) error {
 
 // Get implements [sai.API].
 func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
 	if err := c.check.CheckGet(k, want); err != nil {
 		return nil, err
 	}

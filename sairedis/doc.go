@@ -18,11 +18,7 @@ import (
 const (
 	asicState     = "ASIC_STATE"
 	tempAsicState = "TEMP_ASIC_STATE"
-	requestList   = "ASIC_STATE_KEY_VALUE_OP_QUEUE"
-	requestChan   = "ASIC_STATE_CHANNEL@1"
-	responseList  = "GETRESPONSE_KEY_VALUE_OP_QUEUE"
-	responseChan  = "GETRESPONSE_CHANNEL@1"
-	payload       = "G"
+	getResponse   = "GETRESPONSE"
 
 	vidCounter = "VIDCOUNTER"
 	vidToRID   = "VIDTORID"

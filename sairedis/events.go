@@ -83,12 +83,11 @@ func (s *Server) virtualNotification(n sai.Notification) (sai.Notification, erro
 func (s *Server) publish(ctx context.Context, n sai.Notification) {
 	op, data, err := formatNotification(n)
 	if err == nil {
-		body := message{op: opNotify, fields: []swss.Pair{{Field: op, Value: data}}}
 		_, err = s.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 			if e, ok := n.(sai.FDBEvent); ok {
 				err = s.learn(ctx, p, e)
 			}
-			p.Publish(ctx, notifications, body.body())
+			p.Publish(ctx, notifications, swss.EncodeFields([]swss.Pair{{Field: op, Value: data}}))
 			return err
 		})
 	}

@@ -2,7 +2,6 @@ package sairedis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -218,12 +217,6 @@ func (s *Server) stopPoll(ctx context.Context, group string, vid sai.OID) func(r
 	return func(p redis.Pipeliner) { p.Del(ctx, flexTable+":"+group+":"+vid.String()) }
 }
 
-func flexList(table string) string { return table + "_KEY_VALUE_OP_QUEUE" }
-
-func flexChannel(db *swss.DB, table string) string {
-	return fmt.Sprintf("%s_CHANNEL@%d", table, db.ID())
-}
-
 // popFlex takes what was queued in FLEX_COUNTER_DB itself, the older way to
 // ask for counters. Nobody waits for an answer; what is wrong is logged.
 func (s *Server) popFlex(ctx context.Context) error {
@@ -232,21 +225,23 @@ func (s *Server) popFlex(ctx context.Context) error {
 	if !s.ready {
 		return nil // the objects of an earlier run are not known yet
 	}
-	db := s.redis.DB(swss.FlexCounterDB)
-	for _, table := range []string{flexGroup, flexTable} {
-		for {
-			words, err := db.Client().RPopCount(ctx, flexList(table), 3*popSize).Result()
-			if errors.Is(err, redis.Nil) || err == nil && len(words) == 0 {
-				break
+	for _, q := range s.counters {
+		if n, err := q.Len(ctx); err != nil || n == 0 {
+			if err != nil {
+				return err
 			}
+			continue
+		}
+		for more := true; more; {
+			entries, err := q.Pop(ctx)
 			if err != nil {
 				return err
 			}
 			var writes []func(redis.Pipeliner)
-			for ; len(words) >= 3; words = words[3:] {
-				w, err := s.flexRow(ctx, table, words)
+			for _, e := range entries {
+				w, err := s.flexRow(ctx, q.Table(), e)
 				if err != nil {
-					s.log.Warn("syncd: refused a counter row", "table", table, "key", words[0], "error", err)
+					s.log.Warn("syncd: refused a counter row", "table", q.Table(), "key", e.Key, "error", err)
 					continue
 				}
 				writes = append(writes, w...)
@@ -254,17 +249,18 @@ func (s *Server) popFlex(ctx context.Context) error {
 			if err := s.writeFlex(ctx, writes); err != nil {
 				return err
 			}
+			more = len(entries) == swss.PopSize
 		}
 	}
 	return nil
 }
 
-func (s *Server) flexRow(ctx context.Context, table string, words []string) ([]func(redis.Pipeliner), error) {
-	m, err := decode(words[0], words[1], words[2])
+func (s *Server) flexRow(ctx context.Context, table string, e swss.Entry) ([]func(redis.Pipeliner), error) {
+	m, err := decode(e)
 	if err != nil {
 		return nil, err
 	}
-	del := strings.HasPrefix(words[2], "D")
+	del := strings.HasPrefix(e.Op, "D")
 	if table == flexGroup {
 		if del {
 			return s.delGroup(ctx, m.key), nil

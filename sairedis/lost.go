@@ -22,8 +22,6 @@ func (c *Client) lose(why error) error {
 func (c *Client) Lost(ctx context.Context) error {
 	select {
 	case <-c.lost:
-		c.mu.Lock()
-		defer c.mu.Unlock()
 		return c.broken
 	case <-ctx.Done():
 		return ctx.Err()

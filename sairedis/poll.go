@@ -57,15 +57,19 @@ func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGro
 	if len(fields) == 0 {
 		return nil // no fields would mean removal
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	return c.flex(ctx, message{key: group, op: opSetGroup, fields: fields})
 }
 
 // DelCounterGroup removes a flex counter group.
 func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	return c.flex(ctx, message{key: group, op: opDelGroup})
 }
 
@@ -74,8 +78,10 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 // put off until then. field is one of the ..._ID_LIST words; ids are the names of the
 // statistics or, for a field of attributes, of the attributes.
 func (c *Client) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	if i := slices.IndexFunc(objs, c.unknown); i >= 0 { // would stop a stock syncd
 		return fmt.Errorf("sairedis: %s: object %s does not exist: %w", opStartPoll, objs[i], sai.StatusInvalidParameter)
 	}
@@ -90,8 +96,10 @@ func (c *Client) StartPoll(ctx context.Context, group, field string, ids []strin
 // StopPoll ends what StartPoll began. The rows of COUNTERS_DB stay: deleting
 // them is the caller's duty.
 func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	if c.inView {
 		for i, p := range c.held {
 			if p.group == group {
@@ -129,7 +137,7 @@ func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair,
 	return nil
 }
 
-// flex sends a request about flex counters; c.mu is held.
+// flex sends a request about flex counters; it is the caller's turn.
 func (c *Client) flex(ctx context.Context, req message) error {
 	c.rec.attrs("p", req.op+"|"+req.key, req.fields)
 	return c.change(ctx, req, 0)

@@ -12,11 +12,11 @@ import (
 )
 
 // process does one request.
-func (s *Server) process(ctx context.Context, words []string) *result {
-	if len(words) < 3 {
-		return s.refuse(message{}, fmt.Errorf("half a request %.200q: %w", words, sai.StatusFailure))
+func (s *Server) process(ctx context.Context, e swss.Entry) *result {
+	if e.Op == "" {
+		return s.refuse(message{key: e.Key}, fmt.Errorf("half a request %.200q: %w", e.Key, sai.StatusFailure))
 	}
-	m, err := decode(words[0], words[1], words[2])
+	m, err := decode(e)
 	if err != nil {
 		return s.refuse(m, fmt.Errorf("%w: %w", err, sai.StatusInvalidParameter))
 	}

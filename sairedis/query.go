@@ -12,8 +12,10 @@ import (
 
 // Stats implements [sai.API].
 func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
 	fields, err := c.stats(ctx, opGetStats, k, ids)
 	if err != nil {
 		return nil, err
@@ -34,8 +36,10 @@ func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint
 
 // ClearStats implements [sai.API].
 func (c *Client) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	_, err := c.stats(ctx, opClearStats, k, ids)
 	return err
 }
@@ -64,8 +68,10 @@ func (c *Client) query(ctx context.Context, req message, answer string, t sai.Ob
 
 // FlushFDB implements [sai.API].
 func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
 	if err := c.check.CheckFlush(attrs); err != nil {
 		return err
 	}
@@ -85,8 +91,10 @@ func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 
 // ask does a query on the switch: an object type and one more field.
 func (c *Client) ask(ctx context.Context, op, answer string, t sai.ObjectType, fields ...swss.Pair) (map[string]string, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
 	got, err := c.query(ctx, message{key: SwitchVID.String(), op: op, fields: fields}, answer, t)
 	return swss.ToFieldValues(got), err
 }

@@ -10,6 +10,12 @@ import (
 	"tamtam/swss/swsstest"
 )
 
+// The lists of ASIC_DB.
+const (
+	requestList  = "ASIC_STATE_KEY_VALUE_OP_QUEUE"
+	responseList = "GETRESPONSE_KEY_VALUE_OP_QUEUE"
+)
+
 // A rig is a client and a server with a Fake behind it, over one Redis.
 type rig struct {
 	*testing.T
@@ -123,3 +129,6 @@ func TestContract(t *testing.T) {
 		})
 	})
 }
+
+// entry is an operation from its key, body and op.
+func entry(words []string) swss.Entry { return swss.Entry{Key: words[0], Body: words[1], Op: words[2]} }

@@ -31,11 +31,14 @@ type ServerOptions struct {
 // one transaction with, the answer; and a get does not write what it read into
 // ASIC_STATE, which therefore holds configuration alone.
 type Server struct {
-	redis   *swss.Redis
-	asic    *swss.DB
-	backend sai.API
-	opts    ServerOptions
-	log     *slog.Logger
+	redis    *swss.Redis
+	asic     *swss.DB
+	requests *swss.Queue
+	answers  *swss.Queue
+	counters []*swss.Queue // of FLEX_COUNTER_DB: groups, objects
+	backend  sai.API
+	opts     ServerOptions
+	log      *slog.Logger
 
 	mu    sync.Mutex // held while a request is processed or counters are read
 	ids   *idMap
@@ -50,9 +53,12 @@ type Server struct {
 
 // NewServer returns a server in front of a backend that has no switch yet.
 func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
+	asic, flex := r.DB(swss.ASICDB), r.DB(swss.FlexCounterDB)
 	s := &Server{
-		redis: r, asic: r.DB(swss.ASICDB), backend: backend, opts: opts, log: opts.Logger,
-		ids: newIDMap(), flex: newFlexCounters(),
+		redis: r, asic: asic, backend: backend, opts: opts, log: opts.Logger,
+		requests: swss.NewQueue(asic, asicState), answers: swss.NewQueue(asic, getResponse),
+		counters: []*swss.Queue{swss.NewQueue(flex, flexGroup), swss.NewQueue(flex, flexTable)},
+		ids:      newIDMap(), flex: newFlexCounters(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -87,30 +93,57 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // serve works on one connection to Redis.
 func (s *Server) serve(ctx context.Context) error {
-	flexDB := s.redis.DB(swss.FlexCounterDB)
-	conn := s.asic.Client().Subscribe(ctx, requestChan, restartQuery, flexChannel(flexDB, flexTable), flexChannel(flexDB, flexGroup))
+	channels := []string{s.requests.Channel(), restartQuery}
+	for _, q := range s.counters {
+		channels = append(channels, q.Channel())
+	}
+	conn := s.asic.Client().Subscribe(ctx, channels...)
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := conn.Receive(ctx); err != nil {
 		return err
 	}
+	if err := s.requests.Load(ctx); err != nil {
+		return err
+	}
 	if err := s.load(ctx); err != nil {
 		return err
 	}
+	if err := s.look(ctx); err != nil {
+		return err
+	}
 	for {
-		if err := s.drain(ctx); err != nil {
-			return err
-		}
 		msg, err := conn.ReceiveTimeout(ctx, idle)
-		if m, ok := msg.(*redis.Message); ok && m.Channel == restartQuery {
+		var timeout interface{ Timeout() bool }
+		switch m, ok := msg.(*redis.Message); {
+		case err != nil && (ctx.Err() != nil || !errors.As(err, &timeout) || !timeout.Timeout()):
+			return err
+		case err != nil:
+			err = s.look(ctx)
+		case ok && m.Channel == restartQuery:
 			s.log.Info("syncd: asked to shut down", "query", m.Payload)
 			return ErrShutdown
+		case ok && m.Channel == s.requests.Channel():
+			err = s.drain(ctx)
+		case ok:
+			err = s.popFlex(ctx)
 		}
-		var timeout interface{ Timeout() bool }
-		if err != nil && (ctx.Err() != nil || !errors.As(err, &timeout) || !timeout.Timeout()) {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// look answers what is queued, told of or not.
+func (s *Server) look(ctx context.Context) error {
+	if err := s.popFlex(ctx); err != nil {
+		return err
+	}
+	n, err := s.requests.Len(ctx)
+	if err != nil || n == 0 {
+		return err
+	}
+	return s.drain(ctx)
 }
 
 // load reads ASIC_DB once and brings the backend to its state.
@@ -130,37 +163,29 @@ func (s *Server) load(ctx context.Context) error {
 	return nil
 }
 
-// popSize is the number of requests taken at once.
-const popSize = 128
-
 // drain answers all queued requests.
 func (s *Server) drain(ctx context.Context) error {
-	if err := s.popFlex(ctx); err != nil {
-		return err
-	}
 	for {
-		words, err := s.asic.Client().RPopCount(ctx, requestList, 3*popSize).Result()
-		if errors.Is(err, redis.Nil) || err == nil && len(words) == 0 {
-			return nil
-		}
+		entries, err := s.requests.Pop(ctx)
 		if err != nil {
 			return err
 		}
-		for len(words) > 0 {
-			n := min(3, len(words))
-			if err := s.answer(ctx, words[:n]); err != nil {
+		for _, e := range entries {
+			if err := s.answer(ctx, e); err != nil {
 				return err
 			}
-			words = words[n:]
+		}
+		if len(entries) < swss.PopSize {
+			return nil
 		}
 	}
 }
 
 // answer processes one request and commits its outcome.
-func (s *Server) answer(ctx context.Context, words []string) error {
+func (s *Server) answer(ctx context.Context, e swss.Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	res := s.process(ctx, words)
+	res := s.process(ctx, e)
 	if err := s.commit(ctx, res); err != nil {
 		return err
 	}
@@ -180,27 +205,43 @@ type result struct {
 func (r *result) write(f func(redis.Pipeliner)) { r.writes = append(r.writes, f) }
 
 // commit writes the rows and sends the answer, as one transaction. As the
-// backend has changed already, it tries until it succeeds.
+// backend has changed already, it tries until it succeeds. The answer however
+// is sent once: where nobody knows whether it was (the connection broke), it is
+// not sent again, since the client would take the second one for the answer to
+// its next request; if there was none, the client learns of it by waiting.
 func (s *Server) commit(ctx context.Context, r *result) error {
 	m := message{key: r.status.String(), op: r.op, fields: r.fields}
+	written, sent := false, false
 	for {
+		var push *redis.Cmd
 		_, err := s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
-			for _, w := range r.writes {
-				w(p)
+			if !written {
+				for _, w := range r.writes {
+					w(p)
+				}
+				r.writeMaps(ctx, p)
 			}
-			r.writeMaps(ctx, p)
-			p.LPush(ctx, responseList, m.key, m.body(), m.opcode())
-			p.Publish(ctx, responseChan, payload)
+			if !sent {
+				push = s.answers.PushIn(ctx, p, m.entry())
+			}
 			return nil
 		})
 		if err == nil {
 			return nil
 		}
 		s.log.Error("syncd: write of a request's outcome: " + err.Error())
-		if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		switch {
+		case push != nil && push.Err() == nil, redis.HasErrorPrefix(err, "WRONGTYPE"):
 			// Someone put another type of key in the place of a row. The rest of
 			// the transaction has been done, the answer too.
 			return nil
+		case push != nil && swss.IsNoScript(push.Err()):
+			written = true
+			if err := s.answers.Load(ctx); err == nil {
+				continue
+			}
+		case !swss.NothingSent(err):
+			sent = true
 		}
 		select {
 		case <-ctx.Done():

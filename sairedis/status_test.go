@@ -99,7 +99,7 @@ func TestServerStatuses(t *testing.T) {
 	s := NewServer(r, saitest.NewFake(), ServerOptions{})
 	db := r.DB(swss.ASICDB).Client()
 	for _, q := range raws {
-		if err := s.answer(ctx, []string{q.key, q.body, q.code}); err != nil {
+		if err := s.answer(ctx, swss.Entry{Key: q.key, Body: q.body, Op: q.code}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := db.RPopCount(ctx, responseList, 3).Result()
@@ -202,6 +202,7 @@ func TestClientSkipsForeignAnswers(t *testing.T) {
 	db := r.DB(swss.ASICDB).Client()
 	db.LPush(ctx, responseList, "SAI_STATUS_FAILURE", "[]", "Sflushresponse")
 	db.LPush(ctx, responseList, "SAI_STATUS_SUCCESS", "[]", "Snotify")
+	db.Publish(ctx, "GETRESPONSE_CHANNEL@1", "G")
 	if err := c.InitView(ctx); err != nil {
 		t.Error(err)
 	}
@@ -219,7 +220,7 @@ func TestServerStrangeKey(t *testing.T) {
 		{rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate"},
 		{rawTable, `{}`, "Dremove"},
 	} {
-		if err := s.answer(ctx, q); err != nil {
+		if err := s.answer(ctx, entry(q)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := db.RPopCount(ctx, responseList, 3).Result()

@@ -142,7 +142,7 @@ func TestClientAsLibsairedis(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			db := r.DB(swss.ASICDB).Client()
+			db, answers := r.DB(swss.ASICDB).Client(), swss.NewQueue(r.DB(swss.ASICDB), getResponse)
 			for i, x := range trace {
 				var got []string
 				for len(got) < 3 && ctx.Err() == nil {
@@ -151,7 +151,7 @@ func TestClientAsLibsairedis(t *testing.T) {
 				if strings.Join(got, "\t") != strings.Join(x.request, "\t") {
 					t.Errorf("request %d:\ngot  %q\nwant %q", i, got, x.request)
 				}
-				db.LPush(ctx, responseList, x.answer[0], x.answer[1], x.answer[2])
+				answers.Push(ctx, entry(x.answer))
 			}
 		}()
 		checkErrors(t, sameCalls(ctx, c))
@@ -168,7 +168,7 @@ func TestServerAsSyncd(t *testing.T) {
 		s := NewServer(r, saitest.NewFake(), ServerOptions{})
 		db := r.DB(swss.ASICDB).Client()
 		for i, x := range readTrace(t) {
-			if err := s.answer(ctx, x.request); err != nil {
+			if err := s.answer(ctx, entry(x.request)); err != nil {
 				t.Fatal(err)
 			}
 			got, err := db.RPopCount(ctx, responseList, 3).Result()

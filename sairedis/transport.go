@@ -4,18 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
 	"tamtam/swss"
 )
 
-// waitSlice is how long one blocking read of the response list lasts; between
-// two of them the context is looked at.
-const waitSlice = time.Second
+// An unsent error says that no request has been sent: the ASIC is as it was.
+type unsent struct{ error }
+
+func (u unsent) Unwrap() error { return u.error }
+
+// A reply is the answer to a request.
+type reply struct {
+	status sai.Status
+	fields []swss.Pair
+}
 
 // do sends one request and waits for its answer. The answer's key, a status,
 // is returned apart. Any error means that the ASIC's state is unknown, except
@@ -24,90 +27,92 @@ func (c *Client) do(ctx context.Context, req message, answer string) (sai.Status
 	if c.broken != nil {
 		return 0, nil, c.broken
 	}
-	status, fields, err := c.exchange(ctx, req, answer)
+	r, err := interruptible(ctx, func() (reply, error) { return c.exchange(ctx, req, answer) })
 	if err != nil {
 		err = fmt.Errorf("sairedis: %s %s: %w", req.op, req.key, err)
-		var op *net.OpError
-		if !(errors.As(err, &op) && op.Op == "dial") {
+		var u unsent
+		if !errors.As(err, &u) {
 			err = c.lose(err)
 		}
 	}
-	return status, fields, err
+	return r.status, r.fields, err
 }
 
-// exchange pushes the request and reads the response in one round trip.
-func (c *Client) exchange(ctx context.Context, req message, answer string) (sai.Status, []swss.Pair, error) {
-	var words []string
-	var first, rest = (*redis.StringSliceCmd)(nil), (*redis.StringSliceCmd)(nil)
-	_, err := c.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.LPush(ctx, requestList, req.key, req.body(), req.opcode())
-		p.Publish(ctx, requestChan, payload)
-		first = p.BRPop(ctx, waitSlice, responseList)
-		rest = p.RPopCount(ctx, responseList, 2)
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return 0, nil, err
+// interruptible calls f and returns what it does, or that ctx has ended: then f
+// may go on. Redis need not answer, and go-redis heeds deadlines alone.
+func interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, unsent{err}
 	}
-	for waited := time.Duration(0); ; waited += waitSlice {
-		words = append(words, popped(first)...)
-		words = append(words, rest.Val()...)
-		if words, err = c.complete(ctx, words); err != nil {
-			return 0, nil, err
-		}
-		for ; len(words) >= 3; words = words[3:] {
-			if words[2] != "S"+answer {
-				c.log.Warn("skipped an answer that nobody waits for", "key", words[0], "op", words[2])
-				continue
-			}
-			return answered(words)
-		}
-		switch {
-		case ctx.Err() != nil:
-			return 0, nil, ctx.Err()
-		case waited >= c.timeout:
-			return 0, nil, fmt.Errorf("no answer from syncd within %s", c.timeout)
-		}
-		_, err := c.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
-			first = p.BRPop(ctx, waitSlice, responseList)
-			rest = p.RPopCount(ctx, responseList, 2)
-			return nil
-		})
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return 0, nil, err
-		}
+	if ctx.Done() == nil {
+		return f()
+	}
+	type outcome struct {
+		v   T
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		v, err := f()
+		done <- outcome{v, err}
+	}()
+	select {
+	case o := <-done:
+		return o.v, o.err
+	case <-ctx.Done():
+		return none, ctx.Err()
 	}
 }
 
-// popped returns the element that a BRPOP took.
-func popped(cmd *redis.StringSliceCmd) []string {
-	if v := cmd.Val(); len(v) == 2 {
-		return v[1:]
-	}
-	return nil
-}
-
-// complete fetches the rest of an entry: its three elements were pushed as one,
-// but when the blocking read ends just then, they are read in two parts.
-func (c *Client) complete(ctx context.Context, words []string) ([]string, error) {
-	for len(words)%3 != 0 {
-		more, err := c.asic.Client().RPopCount(ctx, responseList, 3-len(words)%3).Result()
-		if err != nil {
-			return nil, fmt.Errorf("half an answer %q: %w", words, err)
-		}
-		words = append(words, more...)
-	}
-	return words, nil
-}
-
-func answered(words []string) (sai.Status, []swss.Pair, error) {
-	m, err := decode(words[0], words[1], words[2])
+// exchange pushes the request and takes its answer.
+func (c *Client) exchange(ctx context.Context, req message, answer string) (reply, error) {
+	stale, err := c.answers.Open(ctx)
 	if err != nil {
-		return 0, nil, err
+		return reply{}, unsent{err}
+	}
+	c.skip(stale)
+	if err := c.requests.Push(ctx, req.entry()); err != nil {
+		if swss.NothingSent(err) {
+			err = unsent{err}
+		}
+		return reply{}, err
+	}
+	wait, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	for {
+		entries, err := c.answers.Wait(wait)
+		switch {
+		case err != nil && wait.Err() != nil && ctx.Err() == nil:
+			return reply{}, fmt.Errorf("no answer from syncd within %s", c.timeout)
+		case err != nil:
+			return reply{}, err
+		}
+		for i, e := range entries {
+			if e.Op == "S"+answer {
+				c.skip(entries[i+1:])
+				return answered(e)
+			}
+			c.skip(entries[i : i+1])
+		}
+	}
+}
+
+// skip passes over answers to what this client has not asked.
+func (c *Client) skip(entries []swss.Entry) {
+	for _, e := range entries {
+		c.log.Warn("skipped an answer that nobody waits for", "key", e.Key, "op", e.Op)
+	}
+}
+
+func answered(e swss.Entry) (reply, error) {
+	m, err := decode(e)
+	if err != nil {
+		return reply{}, err
 	}
 	status, ok := sai.LookupStatus(m.key)
 	if !ok {
-		return 0, nil, fmt.Errorf("answer has the unknown status %.80q", m.key)
+		return reply{}, fmt.Errorf("answer has the unknown status %.80q", m.key)
 	}
-	return status, m.fields, nil
+	return reply{status, m.fields}, nil
 }

@@ -1,7 +1,6 @@
 package sairedis
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,74 +18,27 @@ type message struct {
 	fields []swss.Pair
 }
 
-// body returns the fields as JSON array, {} for a remove.
-func (m *message) body() string {
+// entry returns the message as it stands in a queue.
+func (m *message) entry() swss.Entry {
 	if m.op == opRemove {
-		return "{}"
+		return swss.Entry{Key: m.key, Body: "{}", Op: "D" + m.op}
 	}
-	n := 2
-	for _, f := range m.fields {
-		n += len(f.Field) + len(f.Value) + 6
-	}
-	b := append(make([]byte, 0, n), '[')
-	for i, f := range m.fields {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendJSON(b, f.Field)
-		b = append(b, ',')
-		b = appendJSON(b, f.Value)
-	}
-	return string(append(b, ']'))
-}
-
-// opcode returns the op with its letter.
-func (m *message) opcode() string {
-	if m.op == opRemove {
-		return "D" + m.op
-	}
-	return "S" + m.op
-}
-
-// appendJSON adds a JSON string; only what JSON demands is escaped.
-func appendJSON(b []byte, s string) []byte {
-	b = append(b, '"')
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c < 0x20:
-			b = fmt.Appendf(b, `\u%04x`, c)
-		default:
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
+	return swss.Entry{Key: m.key, Body: swss.EncodeFields(m.fields), Op: "S" + m.op}
 }
 
 // decode reads one entry of a queue.
-func decode(key, body, opcode string) (message, error) {
-	m := message{key: key}
-	if len(opcode) < 2 || opcode[0] != 'S' && opcode[0] != 'D' {
-		return m, fmt.Errorf("operation %.40q: want S or D and a word", opcode)
+func decode(e swss.Entry) (message, error) {
+	m := message{key: e.Key}
+	if len(e.Op) < 2 || e.Op[0] != 'S' && e.Op[0] != 'D' {
+		return m, fmt.Errorf("operation %.40q: want S or D and a word", e.Op)
 	}
-	m.op = opcode[1:]
-	if len(body) > maxBody {
-		return m, fmt.Errorf("%s: %d bytes, at most %d are read", m.op, len(body), maxBody)
+	m.op = e.Op[1:]
+	if len(e.Body) > maxBody {
+		return m, fmt.Errorf("%s: %d bytes, at most %d are read", m.op, len(e.Body), maxBody)
 	}
-	if body == "{}" {
-		return m, nil
-	}
-	var words []string
-	if err := json.Unmarshal([]byte(body), &words); err != nil {
-		return m, fmt.Errorf("%s %.80q: want a JSON array of strings: %w", m.op, body, err)
-	}
-	if len(words)%2 != 0 {
-		return m, fmt.Errorf("%s: %d strings, want pairs", m.op, len(words))
-	}
-	m.fields = make([]swss.Pair, 0, len(words)/2)
-	for i := 0; i < len(words); i += 2 {
-		m.fields = append(m.fields, swss.Pair{Field: words[i], Value: words[i+1]})
+	var err error
+	if m.fields, err = swss.DecodeFields(e.Body); err != nil {
+		return m, fmt.Errorf("%s: %w", m.op, err)
 	}
 	return m, nil
 }

@@ -232,7 +232,9 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
 		s.mu.Lock()
 		s.scriptDB = ss.db
-		s.native(ss, cmd, args)
+		if cmd != "EVALSHA" || !s.queueScript(ss, args) {
+			s.native(ss, cmd, args)
+		}
 		s.mu.Unlock()
 	case "CONFIG":
 		s.config(c, args)

@@ -14,6 +14,7 @@ import (
 type queued struct {
 	outcome
 	plan *plan // nil if it causes no events
+	part bool  // its reply is not sent, unless it failed: then in place of the next
 }
 
 var errDBIndex = errors.New("ERR DB index is out of range")
@@ -69,8 +70,19 @@ func (s *server) control(ss *session, cmd string, args []string) {
 	}
 }
 
-// queue queues a command of a transaction with its probes.
+// queue queues a command of a transaction with its probes. The push of an entry
+// is queued as the commands of its script.
 func (s *server) queue(ss *session, cmd string, args []string) {
+	if cmd == "EVALSHA" && isPush(args) {
+		if s.queueOne(ss, "LPUSH", []string{args[2], args[4], args[5], args[6]}); !ss.dirty {
+			ss.tx[len(ss.tx)-1].part = true
+		}
+		cmd, args = "PUBLISH", []string{args[3], args[7]}
+	}
+	ss.peer.WriteRaw(s.queueOne(ss, cmd, args))
+}
+
+func (s *server) queueOne(ss *session, cmd string, args []string) (reply string) {
 	q := queued{outcome: outcome{cmd: cmd, args: args}, plan: planOf(cmd)}
 	var before, after []string
 	if q.plan != nil {
@@ -79,17 +91,17 @@ func (s *server) queue(ss *session, cmd string, args []string) {
 	for _, key := range before {
 		s.run(ss.peer, "EXISTS", key)
 	}
-	reply := s.run(ss.peer, cmd, args...)
-	ss.peer.WriteRaw(reply)
+	reply = s.run(ss.peer, cmd, args...)
 	if !strings.HasPrefix(reply, "+QUEUED") {
 		ss.dirty = true
-		return
+		return reply
 	}
 	for _, key := range after {
 		s.run(ss.peer, "EXISTS", key)
 	}
 	q.before, q.after = make([]bool, len(before)), make([]bool, len(after))
 	ss.tx = append(ss.tx, q)
+	return reply
 }
 
 // exec executes a transaction, takes the probes out of the reply and publishes
@@ -110,6 +122,7 @@ func (s *server) exec(ss *session) {
 		return
 	}
 	var out []string
+	var failed string
 	next := func() (r string) {
 		if len(replies) > 0 {
 			r, replies = replies[0], replies[1:]
@@ -132,6 +145,15 @@ func (s *server) exec(ss *session) {
 		case q.plan != nil:
 			q.db = ss.db
 			s.emit(q.plan.events(q.outcome))
+		}
+		switch {
+		case q.part && q.failed():
+			failed = q.reply
+			continue
+		case q.part:
+			continue
+		case failed != "":
+			q.reply, failed = failed, ""
 		}
 		out = append(out, q.reply)
 	}

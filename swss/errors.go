@@ -33,6 +33,15 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err}
 }
 
+// NothingSent reports whether a command's error means that Redis has not carried
+// it out: it could not be reached, or it refused. Of other errors nobody knows.
+func NothingSent(err error) bool {
+	var op *net.OpError
+	var refused redis.Error
+	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, redis.ErrClosed) ||
+		errors.As(err, &refused) && !errors.Is(err, redis.Nil)
+}
+
 // wrap names what failed; it returns nil for nil.
 func (d *DB) wrap(err error, op ...string) error {
 	if err == nil {

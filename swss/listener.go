@@ -26,6 +26,7 @@ const (
 type Listener struct {
 	db     *DB
 	ready  chan struct{}
+	hurry  chan struct{} // holds a value when there is no time to wait before connecting
 	cancel context.CancelFunc
 	done   chan struct{}
 
@@ -51,12 +52,14 @@ type intake interface {
 	stale()
 }
 
-// NewListener returns a listener on the server, connecting in the background.
+// NewListener returns a listener on the server, connecting in the background. It
+// ends with Close, or when the server's connections are closed.
 func NewListener(r *Redis) *Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Listener{
 		db:      r.DB(ConfigDB),
 		ready:   make(chan struct{}, 1),
+		hurry:   make(chan struct{}, 1),
 		cancel:  cancel,
 		done:    make(chan struct{}),
 		subs:    map[subscription][]intake{},
@@ -157,6 +160,40 @@ func (l *Listener) Sync(ctx context.Context) error {
 	}
 }
 
+// up returns at once if there is a connection; if not, it has one attempt made
+// without delay, and returns what came of it.
+func (l *Listener) up(ctx context.Context) error {
+	for tried := false; ; tried = true {
+		l.mu.Lock()
+		conn, change, lastErr := l.conn, l.change, l.lastErr
+		l.mu.Unlock()
+		if conn != nil {
+			return nil
+		}
+		if tried && lastErr != nil {
+			return l.db.wrap(fmt.Errorf("%w: %w", ErrUnavailable, lastErr), "connect")
+		}
+		select {
+		case l.hurry <- struct{}{}:
+		default:
+		}
+		select {
+		case <-change:
+		case <-l.done:
+			return l.db.wrap(redis.ErrClosed, "connect")
+		case <-ctx.Done():
+			return l.db.wrap(ctx.Err(), "connect")
+		}
+	}
+}
+
+// down reports whether there is no connection just now.
+func (l *Listener) down() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn == nil
+}
+
 // await sends the ping and waits for its pong.
 func (l *Listener) await(ctx context.Context, conn *redis.PubSub, text string, pong chan error) error {
 	err := conn.Ping(ctx, text)
@@ -185,8 +222,12 @@ func (l *Listener) run(ctx context.Context) {
 			conn.Close()
 		}
 		l.disconnected(err)
+		if errors.Is(err, redis.ErrClosed) {
+			return
+		}
 		select {
 		case <-ctx.Done():
+		case <-l.hurry:
 		case <-time.After(backoff):
 			backoff = min(2*backoff, maxBackoff)
 		}

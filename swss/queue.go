@@ -2,21 +2,129 @@ package swss
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
 )
 
-// A Producer queues operations on a table in order (ASIC_DB, GETRESPONSE,
-// FLEX_COUNTER_DB).
-type Producer struct {
-	db    *DB
-	table string
+// An Entry is one operation as it stands in a queue.
+type Entry struct {
+	Key  string
+	Body string // the fields, see [EncodeFields]; "{}" if there can be none
+	Op   string // with its letter, S or D
 }
 
-// NewProducer returns a producer of the table's queue.
-func NewProducer(db *DB, table string) *Producer { return &Producer{db: db, table: table} }
+// A Queue is the list of a table's operations (ASIC_DB, GETRESPONSE,
+// FLEX_COUNTER_DB) with the channel that tells of them: the common ground of
+// [Producer] and [Consumer], for those who answer or look at entries
+// themselves.
+type Queue struct {
+	db        *DB
+	table     string
+	modify    string
+	push, pop Script
+}
 
-func queueList(table string) string { return table + "_KEY_VALUE_OP_QUEUE" }
+// A QueueOption changes how a queue's operations are taken.
+type QueueOption func(*Queue)
+
+// WithModify makes the taking of an operation also carry it out on the table's
+// hashes, as the asynchronous mode of sairedis and FLEX_COUNTER_DB want it.
+func WithModify() QueueOption { return func(q *Queue) { q.modify = "1" } }
+
+// NewQueue returns the queue of a table.
+func NewQueue(db *DB, table string, opts ...QueueOption) *Queue {
+	q := &Queue{db: db, table: table, modify: "0", push: NewScript(queuePushText), pop: NewScript(queuePopText)}
+	for _, o := range opts {
+		o(q)
+	}
+	return q
+}
+
+// Table returns the table's name.
+func (q *Queue) Table() string { return q.table }
+
+// DB returns the queue's database.
+func (q *Queue) DB() *DB { return q.db }
+
+// Channel names the channel on which each push is told.
+func (q *Queue) Channel() string { return q.db.channel(q.table) }
+
+func (q *Queue) list() string { return q.table + "_KEY_VALUE_OP_QUEUE" }
+
+func (q *Queue) pushKeys() []string { return []string{q.list(), q.Channel()} }
+
+// Load makes Redis know the scripts, so that no first call finds them missing.
+func (q *Queue) Load(ctx context.Context) error {
+	for _, s := range []Script{q.push, q.pop} {
+		if err := q.db.client.ScriptLoad(ctx, s.text).Err(); err != nil {
+			return q.db.wrap(err, "load the scripts of", q.table)
+		}
+	}
+	return nil
+}
+
+// Push queues an entry and tells of it. [NothingSent] tells which errors mean
+// that it is not in the queue.
+func (q *Queue) Push(ctx context.Context, e Entry) error {
+	_, err := q.db.Run(ctx, q.push, q.pushKeys(), e.Key, e.Body, e.Op, payload)
+	return q.db.wrap(err, "push", q.table, e.Op, e.Key)
+}
+
+// PushIn adds a push to a pipeline or transaction. If Redis does not know the
+// script, the command has an error for which [IsNoScript] holds, and has done
+// nothing: Push is then the remedy.
+func (q *Queue) PushIn(ctx context.Context, p redis.Pipeliner, e Entry) *redis.Cmd {
+	return p.EvalSha(ctx, q.push.digest, q.pushKeys(), e.Key, e.Body, e.Op, payload)
+}
+
+// Pop takes the oldest entries, at most [PopSize], oldest first. The last may
+// be a part of an entry, if someone pushed no more. What is taken is lost if
+// Redis fails before its reply.
+func (q *Queue) Pop(ctx context.Context) ([]Entry, error) {
+	res, err := q.db.Run(ctx, q.pop, []string{q.list(), q.table}, strconv.Itoa(PopSize), q.modify)
+	if err != nil {
+		return nil, q.db.wrap(err, "pop", q.table)
+	}
+	words, ok := res.([]any)
+	if !ok {
+		return nil, q.db.wrap(fmt.Errorf("the script returned %T", res), "pop", q.table)
+	}
+	word := func(i int) string {
+		if i < 0 {
+			return ""
+		}
+		s, _ := words[i].(string)
+		return s
+	}
+	out := make([]Entry, 0, (len(words)+2)/3)
+	for i := len(words) - 1; i >= 0; i -= 3 {
+		out = append(out, Entry{Key: word(i), Body: word(i - 1), Op: word(i - 2)})
+	}
+	return out, nil
+}
+
+// PopSize is the number of entries that one Pop takes at most.
+const PopSize = batchSize
+
+// Len returns the number of entries in the queue, a part of one counted whole.
+func (q *Queue) Len(ctx context.Context) (int, error) {
+	n, err := q.db.client.LLen(ctx, q.list()).Result()
+	return int(n+2) / 3, q.db.wrap(err, "length of", q.table)
+}
+
+// Drain empties the queue without looking at it, as a client of sairedis does
+// with answers meant for the one before it.
+func (q *Queue) Drain(ctx context.Context) error {
+	return q.db.wrap(q.db.client.Del(ctx, q.list()).Err(), "drain", q.table)
+}
+
+// A Producer queues operations on a table in order.
+type Producer struct{ queue *Queue }
+
+// NewProducer returns a producer of the table's queue.
+func NewProducer(db *DB, table string) *Producer { return &Producer{NewQueue(db, table)} }
 
 // Set queues an operation with fields; on the wire op gets the letter S. An
 // empty op is SET.
@@ -24,11 +132,7 @@ func (p *Producer) Set(ctx context.Context, key string, fields []Pair, op string
 	if op == "" {
 		op = OpSet
 	}
-	flat := make([]string, 0, 2*len(fields))
-	for _, f := range fields {
-		flat = append(flat, f.Field, f.Value)
-	}
-	return p.push(ctx, key, encodeStrings(flat), "S"+op)
+	return p.queue.Push(ctx, Entry{Key: key, Body: EncodeFields(fields), Op: "S" + op})
 }
 
 // Del queues an operation without fields; on the wire op gets the letter D. An
@@ -37,57 +141,5 @@ func (p *Producer) Del(ctx context.Context, key, op string) error {
 	if op == "" {
 		op = OpDel
 	}
-	return p.push(ctx, key, "{}", "D"+op)
-}
-
-func (p *Producer) push(ctx context.Context, key, fields, opcode string) error {
-	keys := []string{queueList(p.table), p.db.channel(p.table)}
-	_, err := p.db.Run(ctx, NewScript(queuePushText), keys, key, fields, opcode, payload)
-	return p.db.wrap(err, opcode[1:], p.table, key)
-}
-
-// encodeStrings returns a JSON array as SONiC writes it: no blanks, and only
-// what JSON demands is escaped.
-func encodeStrings(list []string) string {
-	b := []byte{'['}
-	for i, s := range list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendJSONString(b, s)
-	}
-	return string(append(b, ']'))
-}
-
-func appendJSONString(b []byte, s string) []byte {
-	b = append(b, '"')
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
-		case c == '\n':
-			b = append(b, `\n`...)
-		case c == '\t':
-			b = append(b, `\t`...)
-		case c == '\r':
-			b = append(b, `\r`...)
-		case c == '\b':
-			b = append(b, `\b`...)
-		case c == '\f':
-			b = append(b, `\f`...)
-		case c < 0x20:
-			b = fmt.Appendf(b, `\u%04x`, c)
-		default:
-			b = append(b, c)
-		}
-	}
-	return append(b, '"')
-}
-
-func decodeStrings(text string) ([]string, error) {
-	var list []string
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, fmt.Errorf("%.80q: want a JSON array of strings: %w", text, err)
-	}
-	return list, nil
+	return p.queue.Push(ctx, Entry{Key: key, Body: "{}", Op: "D" + op})
 }

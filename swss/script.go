@@ -56,17 +56,18 @@ func (d *DB) Run(ctx context.Context, s Script, keys []string, args ...any) (any
 
 // RunMany calls a script many times, in few round trips, in order. It returns
 // the result of each call; a call that failed has a nil result, and the first
-// failure is returned after all have been tried.
+// failure is returned after all have been tried. A script that Redis does not
+// know (it has restarted) is loaded, and the calls that missed it are made then:
+// each call is made once.
 func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error) {
 	results := make([]any, len(calls))
 	var first error
 	for from := 0; from < len(calls); from += pipelineSize {
 		to := min(from+pipelineSize, len(calls))
 		cmds, err := d.evalSHA(ctx, s, calls[from:to])
-		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			// Redis forgot its scripts (or never knew this one); none has run.
-			if err = d.client.ScriptLoad(ctx, s.text).Err(); err == nil {
-				cmds, err = d.evalSHA(ctx, s, calls[from:to])
+		for range 3 { // scripts may be flushed again and again, but not for ever
+			if err = d.evalMissed(ctx, s, calls[from:to], cmds, err); !IsNoScript(err) {
+				break
 			}
 		}
 		for i, cmd := range cmds {
@@ -75,12 +76,38 @@ func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error)
 				first = cmd.Err()
 			}
 		}
-		if unavailable(err) {
-			return results, err
+		if unavailable(first) {
+			break
 		}
 	}
 	return results, first
 }
+
+// evalMissed loads the script and makes those calls again that missed it; it
+// returns the first error of these. Without such calls it returns err.
+func (d *DB) evalMissed(ctx context.Context, s Script, calls []Call, cmds []*redis.Cmd, err error) error {
+	var missed []int
+	var again []Call
+	for i, cmd := range cmds {
+		if IsNoScript(cmd.Err()) {
+			missed, again = append(missed, i), append(again, calls[i])
+		}
+	}
+	if len(missed) == 0 {
+		return err
+	}
+	if err := d.client.ScriptLoad(ctx, s.text).Err(); err != nil {
+		return err
+	}
+	got, err := d.evalSHA(ctx, s, again)
+	for i, cmd := range got {
+		cmds[missed[i]] = cmd
+	}
+	return err
+}
+
+// IsNoScript reports whether Redis did not know a script, and so did nothing.
+func IsNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
 
 func (d *DB) evalSHA(ctx context.Context, s Script, calls []Call) ([]*redis.Cmd, error) {
 	cmds := make([]*redis.Cmd, len(calls))

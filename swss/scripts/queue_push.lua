@@ -1,4 +1,4 @@
 -- Queues one operation. KEYS: list, channel. ARGV: key, fields as JSON, op with
--- its letter, payload.
+-- its letter, payload. Returns how many were told.
 redis.call('LPUSH', KEYS[1], ARGV[1], ARGV[2], ARGV[3])
-redis.call('PUBLISH', KEYS[2], ARGV[4])
+return redis.call('PUBLISH', KEYS[2], ARGV[4])

@@ -1,0 +1,76 @@
+package swss
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// An Inbox is the end of a queue at which one goroutine at a time waits: that
+// of the answers to its requests. Unlike a [Consumer] it tells when the
+// connection broke during the wait, as what was awaited may then be lost.
+type Inbox struct {
+	flag
+	queue *Queue
+	l     *Listener
+}
+
+// NewInbox returns the inbox of a queue, with a connection of its own.
+func NewInbox(q *Queue) *Inbox {
+	in := &Inbox{queue: q, l: NewListener(q.db.redis)}
+	in.stale()
+	in.l.add(subscription{name: q.Channel()}, in)
+	return in
+}
+
+// Close ends the connection.
+func (in *Inbox) Close() error { return in.l.Close() }
+
+// Open sees to it that entries queued from now on are heard of, connecting
+// (again) where that is needed, and takes out what was queued before.
+func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
+	if err := in.l.up(ctx); err != nil {
+		return nil, err
+	}
+	if in.isStale() {
+		if err := in.l.Sync(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if work, _ := in.take(); !work {
+		return nil, nil
+	}
+	return in.queue.Pop(ctx)
+}
+
+// lookAnyway is how long Wait relies on messages: an entry whose message was
+// lost waits no longer.
+const lookAnyway = time.Second
+
+// Wait waits for entries and takes them. It fails with [ErrUnavailable] when
+// the connection was lost since Open, and when ctx ends.
+func (in *Inbox) Wait(ctx context.Context) ([]Entry, error) {
+	look := time.NewTimer(lookAnyway)
+	defer look.Stop()
+	for {
+		down := in.l.down()
+		work, broken := in.take()
+		if down || broken {
+			in.stale()
+			return nil, in.queue.db.wrap(fmt.Errorf("%w: the connection was lost", ErrUnavailable), "wait for", in.queue.table)
+		}
+		if work {
+			if entries, err := in.queue.Pop(ctx); err != nil || len(entries) > 0 {
+				return entries, err
+			}
+		}
+		select {
+		case <-in.l.Ready():
+		case <-look.C:
+			in.message("", "")
+			look.Reset(lookAnyway)
+		case <-ctx.Done():
+			return nil, in.queue.db.wrap(ctx.Err(), "wait for", in.queue.table)
+		}
+	}
+}
