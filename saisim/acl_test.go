@@ -285,7 +285,7 @@ func TestRefusals(t *testing.T) {
 		{"a copy to the CPU at egress", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, egress,
 			sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionTrap)}, sai.StatusNotSupported},
 		{"priority 0", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(0)}, sai.StatusInvalidParameter},
-		{"priority above the maximum", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1001)}, sai.StatusInvalidParameter},
+		{"priority above the maximum", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1025)}, sai.StatusInvalidParameter},
 		{"a counter of another table", sai.ObjectTypeACLEntry, []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionCounter, sai.Do(foreign)}, sai.StatusInvalidParameter},
 		{"a table with a field that the chip has not", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
 			sai.ACLTableAttrFieldInnerSrcIP, sai.Bool(true)}, sai.StatusAttrNotSupported0 - 1},
