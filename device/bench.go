@@ -72,6 +72,18 @@ func startRedisServer(ctx context.Context) (addr string, stop func(), err error)
 	}, nil
 }
 
+// openBench opens the embedded server, or waits for the one that was started.
+func openBench(ctx context.Context, addr string) (*swss.Redis, error) {
+	if addr == "embedded" {
+		return swss.Open(ctx, addr)
+	}
+	cfg, err := swss.DefaultConfig(addr)
+	if err != nil {
+		return nil, err
+	}
+	return WaitRedis(ctx, cfg, logOf(Common{}))
+}
+
 // A ruleWatch stands between syncd and the chip and counts the ACL entries.
 type ruleWatch struct {
 	sai.API
@@ -114,16 +126,9 @@ func (w *ruleWatch) wait(ctx context.Context, n int) error {
 }
 
 func benchConfigOn(ctx context.Context, name, addr string, groups, changes int) ([]Result, error) {
-	cfg, err := swss.DefaultConfig(addr)
-	r, err2 := swss.Open(ctx, addr)
-	if addr != "embedded" {
-		if err != nil {
-			return nil, err
-		}
-		r, err2 = WaitRedis(ctx, cfg, logOf(Common{}))
-	}
-	if err2 != nil {
-		return nil, err2
+	r, err := openBench(ctx, addr)
+	if err != nil {
+		return nil, err
 	}
 	defer r.Close()
 	watch := &ruleWatch{entries: make(chan int, groups+changes)}
