@@ -46,6 +46,7 @@ type Server struct {
 	hub    *hub
 
 	setting     sync.Mutex   // one Set at a time
+	indexer     *indexer     // of the Set
 	snapshot    sync.RWMutex // held while a Set is written, and by those who read
 	reading     chan struct{}
 	subscribers chan struct{}
@@ -82,6 +83,7 @@ func NewServer(cfg Config) (*Server, error) {
 		s.after = time.After
 	}
 	s.hub = newHub(cfg.Redis, s.log)
+	s.indexer = newIndexer(cfg.Redis)
 	var err error
 	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
@@ -185,6 +187,7 @@ func (s *Server) Close() {
 		os.Remove(s.cfg.Socket)
 	}
 	s.hub.close()
+	s.indexer.close()
 }
 
 // modelData is what Capabilities says of the modules.

@@ -182,7 +182,7 @@ const maxErrors = 20
 
 // trySet does the steps on the rows as they are now.
 func (s *Server) trySet(ctx context.Context, steps []step) error {
-	t := &tx{model: s.model, reader: s.reader, entries: map[string]*txEntry{}}
+	t := &tx{model: s.model, reader: s.reader, indexer: s.indexer, entries: map[string]*txEntry{}}
 	if err := t.prefetch(ctx, steps); err != nil {
 		return err
 	}

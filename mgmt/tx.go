@@ -22,6 +22,7 @@ import (
 type tx struct {
 	model   *model
 	reader  reader
+	indexer *indexer
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 }

@@ -155,7 +155,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) []error {
 		}
 		users := map[string][]string{}
 		for _, ref := range g.refs {
-			err := t.eachEntry(ctx, ref, func(e *entry) {
+			err := t.withLeaf(ctx, ref, sortedNames(gone[g]), func(e *entry) {
 				for _, v := range e.value(ref) {
 					if gone[g][v] != nil {
 						users[v] = append(users[v], userName(e))
@@ -166,7 +166,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) []error {
 				return []error{err}
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(users)) {
+		for _, name := range sortedNames(users) {
 			errs = append(errs, Refused(at(gone[g][name], fmt.Errorf("in use by %s", some(users[name])))))
 		}
 	}
@@ -192,33 +192,6 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// eachEntry visits the entries of a leaf's group as they are to become, with
-// at least the row that the leaf is in.
-func (t *tx) eachEntry(ctx context.Context, leaf *node, visit func(*entry)) error {
-	g := leaf.group
-	need := make([]bool, len(g.rows))
-	for _, b := range leaf.binds {
-		need[b.row] = true
-	}
-	err := t.reader.read(ctx, g, extend(nil, g), need, func(es []*entry) error {
-		for _, e := range es {
-			if t.entries[entryID(g, e.keys)] == nil {
-				visit(e)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, e := range t.order {
-		if e.group == g && e.present {
-			visit(e.entry)
-		}
-	}
-	return nil
-}
-
 // checkUnique checks the leaves that no two entries of a list may share.
 func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) []error {
 	var errs []error
@@ -235,7 +208,7 @@ func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) []error {
 			if len(mine) == 0 {
 				continue
 			}
-			err := t.eachEntry(ctx, n, func(e *entry) {
+			err := t.withLeaf(ctx, n, sortedNames(mine), func(e *entry) {
 				for _, v := range e.value(n) {
 					other, ok := mine[v]
 					name := strings.Join(e.keys, " ")
