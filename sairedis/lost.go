@@ -14,6 +14,7 @@ var ErrUnknown = errors.New("the state of the ASIC is unknown, a restart is need
 func (c *Client) lose(why error) error {
 	c.broken = fmt.Errorf("%w: %w", why, ErrUnknown)
 	close(c.lost)
+	go c.Close() // nobody will wait for an answer again; Redis may keep this waiting
 	return c.broken
 }
 

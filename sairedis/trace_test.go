@@ -1,7 +1,6 @@
 package sairedis
 
 import (
-	"bufio"
 	"context"
 	"net/netip"
 	"os"
@@ -11,27 +10,32 @@ import (
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
+	"tamtam/swss/swsstest"
 )
+
+// trace returns the commands of the real libsairedis and syncd.
+func trace(t testing.TB) []swsstest.Command {
+	t.Helper()
+	text, err := os.ReadFile("testdata/redis_sync.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return swsstest.ParseMonitor(t, string(text))
+}
 
 // An exchange is one request of the trace with its answer: key, fields, op.
 type exchange struct{ request, answer []string }
 
 func readTrace(t testing.TB) []exchange {
 	t.Helper()
-	f, err := os.Open("testdata/redis_sync.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	var list []exchange
-	sc := bufio.NewScanner(f)
-	for sc.Scan() {
-		w := strings.Split(sc.Text(), "\t")
+	for _, c := range trace(t) {
 		switch {
-		case w[0] == "request":
-			list = append(list, exchange{request: w[1:]})
-		case w[0] == "answer":
-			list[len(list)-1].answer = w[1:]
+		case c.Args[0] != "EVALSHA" || len(c.Args) != 9:
+		case c.Args[3] == requestList:
+			list = append(list, exchange{request: c.Args[5:8]})
+		default:
+			list[len(list)-1].answer = c.Args[5:8]
 		}
 	}
 	return list
@@ -138,12 +142,12 @@ func TestClientAsLibsairedis(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trace := readTrace(t)
+		list := readTrace(t)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			db, answers := r.DB(swss.ASICDB).Client(), swss.NewQueue(r.DB(swss.ASICDB), getResponse)
-			for i, x := range trace {
+			for i, x := range list {
 				var got []string
 				for len(got) < 3 && ctx.Err() == nil {
 					got, _ = db.RPopCount(ctx, requestList, 3).Result()

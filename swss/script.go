@@ -56,20 +56,18 @@ func (d *DB) Run(ctx context.Context, s Script, keys []string, args ...any) (any
 
 // RunMany calls a script many times, in few round trips, in order. It returns
 // the result of each call; a call that failed has a nil result, and the first
-// failure is returned after all have been tried. A script that Redis does not
-// know (it has restarted) is loaded, and the calls that missed it are made then:
-// each call is made once.
+// failure is returned after all have been tried. Calls that find that Redis does
+// not know the script (it has restarted) are made with its text: each is made
+// once.
 func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error) {
 	results := make([]any, len(calls))
 	var first error
 	for from := 0; from < len(calls); from += pipelineSize {
-		to := min(from+pipelineSize, len(calls))
-		cmds, err := d.evalSHA(ctx, s, calls[from:to])
-		for range 3 { // scripts may be flushed again and again, but not for ever
-			if err = d.evalMissed(ctx, s, calls[from:to], cmds, err); !IsNoScript(err) {
-				break
-			}
-		}
+		batch := calls[from:min(from+pipelineSize, len(calls))]
+		cmds := d.eval(ctx, batch, func(p redis.Cmdable, c Call) *redis.Cmd {
+			return p.EvalSha(ctx, s.digest, c.Keys, c.Args...)
+		})
+		d.evalMissed(ctx, s, batch, cmds)
 		for i, cmd := range cmds {
 			results[from+i] = cmd.Val()
 			if first == nil && cmd.Err() != nil && cmd.Err() != redis.Nil {
@@ -83,9 +81,8 @@ func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error)
 	return results, first
 }
 
-// evalMissed loads the script and makes those calls again that missed it; it
-// returns the first error of these. Without such calls it returns err.
-func (d *DB) evalMissed(ctx context.Context, s Script, calls []Call, cmds []*redis.Cmd, err error) error {
+// evalMissed makes the calls again that missed the script.
+func (d *DB) evalMissed(ctx context.Context, s Script, calls []Call, cmds []*redis.Cmd) {
 	var missed []int
 	var again []Call
 	for i, cmd := range cmds {
@@ -94,32 +91,31 @@ func (d *DB) evalMissed(ctx context.Context, s Script, calls []Call, cmds []*red
 		}
 	}
 	if len(missed) == 0 {
-		return err
+		return
 	}
-	if err := d.client.ScriptLoad(ctx, s.text).Err(); err != nil {
-		return err
-	}
-	got, err := d.evalSHA(ctx, s, again)
+	got := d.eval(ctx, again, func(p redis.Cmdable, c Call) *redis.Cmd {
+		return p.Eval(ctx, s.text, c.Keys, c.Args...)
+	})
 	for i, cmd := range got {
 		cmds[missed[i]] = cmd
 	}
-	return err
+}
+
+// eval makes calls in one round trip.
+func (d *DB) eval(ctx context.Context, calls []Call, call func(redis.Cmdable, Call) *redis.Cmd) []*redis.Cmd {
+	if len(calls) == 1 {
+		return []*redis.Cmd{call(d.client, calls[0])}
+	}
+	cmds := make([]*redis.Cmd, len(calls))
+	// The error is that of one of the commands.
+	_, _ = d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, c := range calls {
+			cmds[i] = call(p, c)
+		}
+		return nil
+	})
+	return cmds
 }
 
 // IsNoScript reports whether Redis did not know a script, and so did nothing.
 func IsNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }
-
-func (d *DB) evalSHA(ctx context.Context, s Script, calls []Call) ([]*redis.Cmd, error) {
-	cmds := make([]*redis.Cmd, len(calls))
-	if len(calls) == 1 {
-		cmds[0] = d.client.EvalSha(ctx, s.digest, calls[0].Keys, calls[0].Args...)
-		return cmds, cmds[0].Err()
-	}
-	_, err := d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		for i, c := range calls {
-			cmds[i] = p.EvalSha(ctx, s.digest, c.Keys, c.Args...)
-		}
-		return nil
-	})
-	return cmds, err
-}

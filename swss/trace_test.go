@@ -2,7 +2,6 @@ package swss_test
 
 import (
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,75 +12,33 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A traced is one line of MONITOR.
-type traced struct {
-	db, who string
-	args    []string
-}
-
-// String leaves out the database where it does not matter.
-func (c traced) String() string {
-	if strings.HasSuffix(c.args[0], "SUBSCRIBE") {
-		return strings.Join(c.args, " ")
+// words returns a command as text, without the database where that does not
+// matter.
+func words(c swsstest.Command) string {
+	if strings.HasSuffix(c.Args[0], "SUBSCRIBE") {
+		return strings.Join(c.Args, " ")
 	}
-	return "[" + c.db + "] " + strings.Join(c.args, " ")
+	return "[" + c.DB + "] " + strings.Join(c.Args, " ")
 }
 
-func readTrace(t *testing.T, lines []string) []traced {
-	t.Helper()
-	line := regexp.MustCompile(`\[(\d+) ([^\]]+)\] (.*)$`)
-	word := regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-	var out []traced
-	for _, l := range lines {
-		m := line.FindStringSubmatch(l)
-		if m == nil {
-			continue
-		}
-		c := traced{db: m[1], who: m[2]}
-		for _, w := range word.FindAllString(m[3], -1) {
-			s, err := strconv.Unquote(w)
-			if err != nil {
-				t.Fatalf("%s: %v", w, err)
-			}
-			c.args = append(c.args, s)
-		}
-		c.args[0] = strings.ToUpper(c.args[0])
-		if c.args[0] == "EVALSHA" {
-			c.args[1] = "digest"
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-func golden(t *testing.T) []traced {
+func golden(t *testing.T) []swsstest.Command {
 	t.Helper()
 	text, err := os.ReadFile("testdata/wire.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return readTrace(t, strings.Split(string(text), "\n"))
+	return swsstest.ParseMonitor(t, string(text))
 }
 
-// monitored returns what clients sent, other than what belongs to our own way
-// of connecting and reading.
-func monitored(t *testing.T, m *rawConn) []traced {
-	t.Helper()
-	var lines []string
-	for {
-		line, _ := m.read().(string)
-		if strings.Contains(line, "end of trace") {
-			break
-		}
-		lines = append(lines, line)
-	}
-	var out []traced
-	for _, c := range readTrace(t, lines) {
-		switch name := c.args[0]; {
-		case c.who == "lua", strings.Contains("SELECT HELLO CLIENT PING CONFIG SCRIPT HGETALL", name), name == "KEYS" && c.db != "4":
-		case name == "SUBSCRIBE" && strings.Contains(c.args[1], "_CHANNEL@"):
+// relevant leaves out what belongs to our own way of connecting and reading.
+func relevant(all []swsstest.Command) []string {
+	var out []string
+	for _, c := range all {
+		switch name := c.Args[0]; {
+		case c.By == "lua", strings.Contains("SELECT HELLO CLIENT PING CONFIG SCRIPT HGETALL", name), name == "KEYS" && c.DB != "4":
+		case name == "SUBSCRIBE" && strings.Contains(c.Args[1], "_CHANNEL@"):
 		default:
-			out = append(out, c)
+			out = append(out, words(c))
 		}
 	}
 	return out
@@ -93,8 +50,7 @@ func TestWire(t *testing.T) {
 	r := server.Open()
 	ctx := t.Context()
 	loadScripts(t, server.Open())
-	monitor := dialRaw(t, server.Addr)
-	monitor.do("MONITOR")
+	monitor := server.Monitor()
 
 	l := swss.NewListener(r)
 	defer l.Close()
@@ -165,17 +121,13 @@ func TestWire(t *testing.T) {
 	pop(swss.NewConsumer(l, r.DB(swss.ASICDB), "ASIC_STATE"))
 	pop(swss.NewConsumer(l, r.DB(swss.ASICDB), "GETRESPONSE", swss.WithModify()))
 
-	dialRaw(t, server.Addr).do("ECHO", "end of trace")
-	var want, got []string
+	var want []string
 	for _, c := range golden(t) {
-		if c.who != "lua" {
-			want = append(want, c.String())
+		if c.By != "lua" {
+			want = append(want, words(c))
 		}
 	}
-	for _, c := range monitored(t, monitor) {
-		got = append(got, c.String())
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, relevant(monitor.Commands())); diff != "" {
 		t.Errorf("commands (-SONiC's library +ours):\n%s", diff)
 	}
 }
@@ -219,21 +171,21 @@ func TestScriptEffects(t *testing.T) {
 	lines := golden(t)
 	for i := 0; i < len(lines); i++ {
 		call := lines[i]
-		if call.args[0] != "EVALSHA" || i+1 == len(lines) || lines[i+1].who != "lua" {
+		if call.Args[0] != "EVALSHA" || i+1 == len(lines) || lines[i+1].By != "lua" {
 			continue
 		}
-		ours.do("SELECT", call.db)
-		args := append([]string(nil), call.args...)
+		ours.do("SELECT", call.DB)
+		args := append([]string(nil), call.Args...)
 		args[1] = digests(args)
 		if err, ok := ours.do(args...).(error); ok {
 			t.Fatalf("%v: %v", call, err)
 		}
-		theirs.do("SELECT", call.db)
-		for i+1 < len(lines) && lines[i+1].who == "lua" {
+		theirs.do("SELECT", call.DB)
+		for i+1 < len(lines) && lines[i+1].By == "lua" {
 			i++
-			theirs.do(lines[i].args...)
+			theirs.do(lines[i].Args...)
 		}
-		db, _ := strconv.Atoi(call.db)
+		db, _ := strconv.Atoi(call.DB)
 		if diff := cmp.Diff(theirs.contents(db), ours.contents(db)); diff != "" {
 			t.Fatalf("after %v (-theirs +ours):\n%s", call, diff)
 		}
