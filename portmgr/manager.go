@@ -102,7 +102,7 @@ type decision struct {
 	ports   map[string]schema.Port
 	order   []string          // of ports
 	aliases map[string]string // port by alias
-	lags    map[string]bool
+	lags    map[string]schema.PortChannel
 	master  map[string]string // PortChannel by member
 	vlans   map[string]bool
 }
@@ -169,24 +169,33 @@ func (d *decision) port(name string) (string, bool) {
 }
 
 func (d *decision) decideLAGs(lags rows) {
-	d.lags = map[string]bool{}
+	d.lags = map[string]schema.PortChannel{}
 	for _, key := range lags.sorted() {
 		appl, state := forward.Row{Table: schema.AppLAG, Key: key}, forward.Row{Table: schema.StateLAG, Key: key}
 		c, err := schema.ParsePortChannel(key, lags[key])
-		d.lags[key] = d.accept(appl, state, c.Fields, err, "")
+		if d.accept(appl, state, c.Fields, err, "") {
+			d.lags[key] = c
+		}
 	}
 }
 
+// decideLAGMembers also gives the members what SONiC's teammgrd gives them: the
+// MTU of their PortChannel, and no traffic while it is down.
 func (d *decision) decideLAGMembers(members rows) {
 	d.master = map[string]string{}
 	for _, key := range members.sorted() {
 		state := forward.Row{Table: schema.StateLAGMember, Key: key}
 		m, err := schema.ParsePortChannelMember(key, members[key])
 		port, ok := d.port(m.Port)
+		lag, found := d.lags[m.PortChannel]
+		fields := m.Fields()
+		if !lag.AdminUp {
+			fields["status"] = "disabled"
+		}
 		missing := ""
 		switch {
 		case err != nil:
-		case !d.lags[m.PortChannel]:
+		case !found:
 			missing = fmt.Sprintf("PortChannel %q does not exist", m.PortChannel)
 		case !ok:
 			missing = fmt.Sprintf("port %q does not exist", m.Port)
@@ -197,9 +206,14 @@ func (d *decision) decideLAGMembers(members rows) {
 			d.refuse(state, "port %q is already a member of PortChannel %q", port, d.master[port])
 			continue
 		}
-		if d.accept(forward.Row{Table: schema.AppLAGMember, Key: m.PortChannel + ":" + port}, state, m.Fields, err, missing) {
-			d.master[port] = m.PortChannel
+		appl := forward.Row{Table: schema.AppLAGMember, Key: m.PortChannel + ":" + port}
+		if !d.accept(appl, state, func() map[string]string { return fields }, err, missing) {
+			continue
 		}
+		d.master[port] = m.PortChannel
+		p := d.ports[port]
+		p.MTU = lag.MTU
+		d.book.Forward(forward.Row{Table: schema.AppPort, Key: port}, p.Fields(), forward.Row{Table: schema.StatePort, Key: port})
 	}
 }
 
@@ -223,7 +237,7 @@ func (d *decision) decideVLANMembers(members rows) {
 		case err != nil:
 		case !d.vlans[m.VLAN]:
 			missing = fmt.Sprintf("VLAN %q does not exist", m.VLAN)
-		case !ok && !d.lags[m.Port]:
+		case !ok && d.lags[m.Port].Name == "":
 			missing = fmt.Sprintf("port %q does not exist", m.Port)
 		case d.master[port] != "":
 			missing = fmt.Sprintf("port %q is a member of PortChannel %q", port, d.master[port])

@@ -105,6 +105,22 @@ func TestRules(t *testing.T) {
 			status: map[string]string{"LAG_MEMBER_TABLE|PortChannel1|Eth1": forwarded, "LAG_TABLE|PortChannel1": forwarded},
 		},
 		{
+			name: "members of a PortChannel that is down", do: []string{port0, "PORTCHANNEL|PortChannel1 admin_status=down", "PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL"},
+			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 status=disabled"},
+		},
+		{
+			name: "the MTU of members is that of their PortChannel", do: []string{port0, port4, "PORTCHANNEL|PortChannel1 mtu=4000", "PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL"},
+			table: "PORT_TABLE", want: []string{
+				"Ethernet0 admin_status=down alias=Eth1 lanes=0 mtu=4000 speed=1000",
+				"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000",
+				"PortConfigDone count=2",
+			},
+		},
+		{
+			name: "a port that leaves a PortChannel has its own MTU again", do: []string{port4, lag1, "PORTCHANNEL_MEMBER|PortChannel1|Ethernet4 NULL=NULL", "step", "-PORTCHANNEL_MEMBER|PortChannel1|Ethernet4"},
+			table: "PORT_TABLE", want: []string{"Ethernet4 admin_status=up lanes=4 mtu=1500 speed=1000", "PortConfigDone count=1"},
+		},
+		{
 			name: "members of nothing", do: []string{"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL", "PORTCHANNEL_MEMBER|PortChannel2|Ethernet0 NULL=NULL", lag2}, table: "LAG_MEMBER_TABLE",
 			status: map[string]string{
 				"LAG_MEMBER_TABLE|PortChannel1|Ethernet0": `pending: PortChannel "PortChannel1" does not exist (tammgrd)`,
