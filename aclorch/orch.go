@@ -110,7 +110,7 @@ func (o *Orch) register(cfg Config) {
 			for _, t := range tasks {
 				each(ctx, t)
 				if t.Op == orch.Del {
-					o.daemon.Unreport(ctx, state, strings.Replace(t.Key, ":", "|", 1))
+					o.daemon.Unreport(ctx, state, schema.ConfigKey(t.Key))
 				}
 			}
 			return o.settleAll(ctx, len(tasks))
@@ -200,7 +200,7 @@ func (o *Orch) tableOf(name string) *table {
 }
 
 func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
-	k, ok := schema.ParseACLRuleKey(t.Key)
+	k, ok := schema.ParseACLRuleKey(schema.ConfigKey(t.Key))
 	if !ok {
 		if t.Op == orch.Set {
 			o.log.Warn("a key of ACL_RULE_TABLE that names no rule", "key", t.Key)

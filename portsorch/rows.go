@@ -34,12 +34,12 @@ func parsePort(key string, fv swss.FieldValues) (portSpec, error) {
 
 // parseLAGMember also returns whether the member sends and receives.
 func parseLAGMember(key string, fv swss.FieldValues) (member, bool, error) {
-	m, err := schema.ParsePortChannelMember(key, fv)
+	m, err := schema.ParsePortChannelMember(schema.ConfigKey(key), fv)
 	return member{m.PortChannel, m.Port}, !strings.EqualFold(fv["status"], "disabled"), err
 }
 
 func parseVLANMember(key string, fv swss.FieldValues) (member, sai.Enum, error) {
-	m, err := schema.ParseVLANMember(key, fv)
+	m, err := schema.ParseVLANMember(schema.ConfigKey(key), fv)
 	mode := sai.VLANTaggingModeUntagged
 	switch m.Tagging {
 	case schema.Tagged:

@@ -18,9 +18,9 @@ func (k ACLRuleKey) Appl() string { return k.Table + ":" + k.Rule }
 // String is Config.
 func (k ACLRuleKey) String() string { return k.Config() }
 
-// ParseACLRuleKey splits the key of a rule, of CONFIG_DB or APPL_DB.
+// ParseACLRuleKey splits the key of a rule of CONFIG_DB.
 func ParseACLRuleKey(key string) (ACLRuleKey, bool) {
-	table, rule, ok := splitKey(key)
+	table, rule, ok := strings.Cut(key, "|")
 	return ACLRuleKey{Table: table, Rule: rule}, ok && ValidName(table) && ValidName(rule)
 }
 
@@ -128,12 +128,12 @@ func (r *reader) takeMatches(t ACLTableType, rule *ACLRule) {
 		r.known = append(r.known, name)
 		if matchSpecs[f].tam && t.Name != ACLTypeTAM || f == MatchIPProtocol && !t.Matches.Has(f) && !t.Matches.Has(MatchNextHeader) ||
 			f != MatchIPProtocol && !t.Matches.Has(f) {
-			r.bad(name, cmp.Or(v, " "), "a match that a table of type "+t.Name+" has")
+			r.bad(name, cmp.Or(v, empty), "a match that a table of type "+t.Name+" has")
 			continue
 		}
 		m, want := parseMatch(f, v, mask)
 		if want != "" {
-			r.bad(name, cmp.Or(v, " "), want)
+			r.bad(name, cmp.Or(v, empty), want)
 			continue
 		}
 		rule.Matches = append(rule.Matches, m)
@@ -145,7 +145,7 @@ func (r *reader) takeActions(t ACLTableType, rule *ACLRule) {
 		v, ok := r.take(name)
 		if !ok {
 			if _, present := r.fields[name]; present {
-				r.bad(name, " ", "an action")
+				r.bad(name, empty, "an action")
 			}
 			continue
 		}

@@ -50,7 +50,7 @@ func TestACLRule(t *testing.T) {
 			if d := cmp.Diff(fieldsOf(tt.want), r.Fields()); d != "" {
 				t.Error(d)
 			}
-			again, err := ParseACLRule(builtin(tt.typ), "T:R", r.Fields())
+			again, err := ParseACLRule(builtin(tt.typ), ConfigKey("T:R"), r.Fields())
 			if err != nil || !cmp.Equal(again, r, ignoreAddrs) {
 				t.Errorf("parsed again: %+v, %v", again, err)
 			}

@@ -106,7 +106,7 @@ func ParseACLTableType(key string, fields map[string]string) (ACLTableType, erro
 	for _, w := range r.words("MATCHES") {
 		f, ok := matchByName[w]
 		if !ok || matchSpecs[f].tam {
-			r.bad("MATCHES", w, "names of matches; the nearest is "+nearest(w, plainMatchNames()))
+			r.badWord("MATCHES", w, "names of matches", plainMatchNames())
 			continue
 		}
 		t.Matches |= 1 << f
@@ -114,7 +114,7 @@ func ParseACLTableType(key string, fields map[string]string) (ACLTableType, erro
 	for _, w := range r.words("ACTIONS") {
 		f, ok := actionByName[w]
 		if !ok {
-			r.bad("ACTIONS", w, "names of actions; the nearest is "+nearest(w, actionNames()))
+			r.badWord("ACTIONS", w, "names of actions", actionNames())
 			continue
 		}
 		t.Actions |= 1 << f

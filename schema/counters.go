@@ -13,6 +13,12 @@ type FlexCounter struct {
 	Interval time.Duration // whole milliseconds; 0: the group's default
 }
 
+// Bounds of POLL_INTERVAL, in milliseconds.
+const (
+	minPoll = 100
+	maxPoll = 3_600_000
+)
+
 // ParseFlexCounter reads FLEX_COUNTER_TABLE; unknown fields are ignored.
 func ParseFlexCounter(key string, fields map[string]string) (FlexCounter, error) {
 	r := newUpperReader(CfgFlexCounter, key, fields)
@@ -21,7 +27,7 @@ func ParseFlexCounter(key string, fields map[string]string) (FlexCounter, error)
 	}
 	c := FlexCounter{Group: key, Enabled: r.flag("FLEX_COUNTER_STATUS", false, "enable", "disable")}
 	_, c.Given = r.take("FLEX_COUNTER_STATUS")
-	ms := r.number("POLL_INTERVAL", 1, 3_600_000, 0)
+	ms := r.number("POLL_INTERVAL", minPoll, maxPoll, 0)
 	c.Interval = time.Duration(ms) * time.Millisecond
 	return c, r.err()
 }

@@ -109,6 +109,9 @@ func ParsePort(key string, fields map[string]string) (Port, error) {
 	return p, r.err()
 }
 
+// maxLanes is how many lanes a port may have.
+const maxLanes = 64
+
 // validAlias is looser than ValidName: vendors' names have colons.
 func validAlias(s string) bool { return ValidName(strings.ReplaceAll(s, ":", "_")) }
 
@@ -123,7 +126,7 @@ func (r *reader) lanes() []uint32 {
 	var out []uint32
 	for e := range strings.SplitSeq(v, ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(e), 10, 32)
-		if err != nil || slices.Contains(out, uint32(n)) {
+		if err != nil || len(out) == maxLanes || slices.Contains(out, uint32(n)) {
 			r.bad("lanes", v, want)
 			return nil
 		}
@@ -193,11 +196,11 @@ type PortChannelMember struct {
 	Port        string // in CONFIG_DB maybe an alias
 }
 
-// ParsePortChannelMember reads PORTCHANNEL_MEMBER and LAG_MEMBER_TABLE;
-// unknown fields are ignored.
+// ParsePortChannelMember reads PORTCHANNEL_MEMBER, and LAG_MEMBER_TABLE by its
+// [ConfigKey]; unknown fields are ignored.
 func ParsePortChannelMember(key string, fields map[string]string) (PortChannelMember, error) {
 	r := newReader(CfgPortChannelMbr, key, fields)
-	lag, port, ok := splitKey(key)
+	lag, port, ok := strings.Cut(key, "|")
 	if !ok || !IsPortChannelName(lag) || !validAlias(port) {
 		r.bad("", key, "PortChannelN|port")
 	}
@@ -255,11 +258,11 @@ type VLANMember struct {
 	Tagging string
 }
 
-// ParseVLANMember reads VLAN_MEMBER and VLAN_MEMBER_TABLE; unknown fields are
-// ignored.
+// ParseVLANMember reads VLAN_MEMBER, and VLAN_MEMBER_TABLE by its [ConfigKey];
+// unknown fields are ignored.
 func ParseVLANMember(key string, fields map[string]string) (VLANMember, error) {
 	r := newReader(CfgVLANMember, key, fields)
-	vlan, port, ok := splitKey(key)
+	vlan, port, ok := strings.Cut(key, "|")
 	if _, isVLAN := VLANNumber(vlan); !ok || !isVLAN || !validAlias(port) {
 		r.bad("", key, "VlanN|port or VlanN|PortChannelN")
 	}

@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -15,19 +16,45 @@ type FieldError struct {
 	Want   string // what would be right, in words
 }
 
-// Error names object, field, value and what would be right.
-func (e *FieldError) Error() string { return e.Object + ": " + e.Reason() }
+// empty is the Value of a field that is there and holds nothing.
+const empty = " "
 
-// Reason is Error without the object, for a place that names it already.
+// Error names object, field, value and what would be right.
+func (e *FieldError) Error() string { return plain(e.Object) + ": " + e.Reason() }
+
+// Reason is Error without the object, for a place that names it already. It is
+// one line of printable text and of bounded length, whatever the row holds.
 func (e *FieldError) Reason() string {
 	switch {
 	case e.Field == "":
-		return fmt.Sprintf("key %q: want %s", e.Value, e.Want)
+		return fmt.Sprintf("key %s: want %s", quoted(e.Value), e.Want)
 	case e.Value == "":
-		return fmt.Sprintf("%s is missing: want %s", e.Field, e.Want)
+		return fmt.Sprintf("%s is missing: want %s", plain(e.Field), e.Want)
+	case e.Value == empty:
+		return fmt.Sprintf("%s is empty: want %s", plain(e.Field), e.Want)
 	default:
-		return fmt.Sprintf("%s %q: want %s", e.Field, e.Value, e.Want)
+		return fmt.Sprintf("%s %s: want %s", plain(e.Field), quoted(e.Value), e.Want)
 	}
+}
+
+// maxShown is how much of a name or value errors show, in bytes.
+const maxShown = 80
+
+// quoted shows a value, cut if it is long.
+func quoted(v string) string {
+	if len(v) <= maxShown {
+		return strconv.Quote(v)
+	}
+	return fmt.Sprintf("%q... (%d bytes)", v[:maxShown], len(v))
+}
+
+// plain shows a name without quotes, unless it is a strange one.
+func plain(name string) string {
+	strange := func(c rune) bool { return c <= ' ' || c > '~' }
+	if len(name) > maxShown || strings.ContainsFunc(name, strange) {
+		return quoted(name)
+	}
+	return name
 }
 
 // InvalidField marks errors of this kind for those who do not import schema.

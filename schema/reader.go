@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,22 +16,31 @@ type reader struct {
 	fields map[string]string
 	known  []string // fields asked for, for unknown
 	errs   []error
+	more   int // errors that are not in errs
 }
+
+// maxErrors is how many errors of a row are told.
+const maxErrors = 12
 
 // newReader normalises the field names: a list suffix "@" and the placeholder
 // field NULL of empty rows go away.
 func newReader(table, key string, fields map[string]string) *reader {
-	return &reader{object: table + "|" + key, fields: clean(fields, false)}
+	r := &reader{object: table + "|" + key}
+	r.clean(fields, false)
+	return r
 }
 
 // newUpperReader is newReader for the ACL tables, whose field names SONiC
 // compares in upper case.
 func newUpperReader(table, key string, fields map[string]string) *reader {
-	return &reader{object: table + "|" + key, fields: clean(fields, true)}
+	r := &reader{object: table + "|" + key}
+	r.clean(fields, true)
+	return r
 }
 
-func clean(fields map[string]string, upper bool) map[string]string {
-	out := make(map[string]string, len(fields))
+func (r *reader) clean(fields map[string]string, upper bool) {
+	r.fields = make(map[string]string, len(fields))
+	written := make(map[string]string, len(fields))
 	for _, f := range slices.Sorted(maps.Keys(fields)) {
 		name, _, _ := strings.Cut(f, "@")
 		if upper {
@@ -38,11 +49,15 @@ func clean(fields map[string]string, upper bool) map[string]string {
 		if name == "" || name == "NULL" {
 			continue
 		}
-		if _, dup := out[name]; !dup {
-			out[name] = strings.TrimSpace(fields[f])
+		v := strings.TrimSpace(fields[f])
+		if old, dup := r.fields[name]; dup {
+			if old != v {
+				r.bad(f, cmp.Or(v, empty), fmt.Sprintf("the field once; %s says %s", plain(written[name]), quoted(old)))
+			}
+			continue
 		}
+		r.fields[name], written[name] = v, f
 	}
-	return out
 }
 
 // take returns a field's value and remembers that the row may have it.
@@ -53,26 +68,61 @@ func (r *reader) take(field string) (string, bool) {
 }
 
 func (r *reader) bad(field, value, want string) {
+	if r.full() {
+		return
+	}
 	r.errs = append(r.errs, &FieldError{Object: r.object, Field: field, Value: value, Want: want})
 }
 
+// full says whether no more errors are told, and counts the one at hand.
+func (r *reader) full() bool {
+	if len(r.errs) < maxErrors {
+		return false
+	}
+	r.more++
+	return true
+}
+
 // err joins what was found wrong, in the order of finding.
-func (r *reader) err() error { return errors.Join(r.errs...) }
+func (r *reader) err() error {
+	if r.more == 0 {
+		return errors.Join(r.errs...)
+	}
+	return errors.Join(append(slices.Clip(r.errs), fmt.Errorf("and %d more", r.more))...)
+}
 
 // unknown reports every field that was not asked for, with the nearest that
 // the row may have.
 func (r *reader) unknown() {
+	slices.Sort(r.known)
+	r.known = slices.Compact(r.known)
 	for _, f := range slices.Sorted(maps.Keys(r.fields)) {
-		if slices.Contains(r.known, f) {
+		if _, found := slices.BinarySearch(r.known, f); found || r.full() {
 			continue
 		}
-		want := "a field of the table; the nearest is " + nearest(f, r.known)
-		v := r.fields[f]
-		if v == "" {
-			v = " "
-		}
-		r.bad(f, v, want)
+		r.bad(f, cmp.Or(r.fields[f], empty), "a field of the table"+suggest(f, r.known))
 	}
+}
+
+// badWord reports a word of a list that is none of words.
+func (r *reader) badWord(field, w, want string, words []string) {
+	if !r.full() {
+		r.bad(field, w, want+suggest(w, words))
+	}
+}
+
+// suggest names what may have been meant: the nearest word, or all if none is
+// near and they are few.
+func suggest(s string, words []string) string {
+	const few = 6
+	near, d := nearest(s, words)
+	switch {
+	case d <= max(1, min(len(s), len(near))/2):
+		return "; the nearest is " + near
+	case len(words) <= few:
+		return ": " + oneOf(words)
+	}
+	return ""
 }
 
 // text takes a field as it is.
@@ -86,7 +136,7 @@ func (r *reader) number(field string, lo, hi, def uint64) uint64 {
 	v, ok := r.take(field)
 	if !ok {
 		if _, present := r.fields[field]; present {
-			r.bad(field, " ", rangeWords(lo, hi))
+			r.bad(field, empty, rangeWords(lo, hi))
 		}
 		return def
 	}
@@ -144,9 +194,11 @@ func (r *reader) list(field string) []string {
 
 func splitList(v string) []string {
 	var out []string
+	seen := map[string]bool{"": true}
 	for e := range strings.SplitSeq(v, ",") {
 		e = strings.TrimSpace(e)
-		if e != "" && !slices.Contains(out, e) {
+		if !seen[e] {
+			seen[e] = true
 			out = append(out, e)
 		}
 	}
@@ -161,19 +213,20 @@ func oneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// nearest returns the word with the smallest edit distance, the first of equals.
-func nearest(s string, words []string) string {
-	best, bestD := "", -1
+// nearest returns the word with the smallest edit distance, the first of
+// equals, and that distance.
+func nearest(s string, words []string) (best string, distance int) {
+	distance = -1
 	for _, w := range words {
-		if d := distance(strings.ToLower(s), strings.ToLower(w)); bestD < 0 || d < bestD {
-			best, bestD = w, d
+		if d := edits(strings.ToLower(s), strings.ToLower(w)); distance < 0 || d < distance {
+			best, distance = w, d
 		}
 	}
-	return best
+	return best, distance
 }
 
-// distance is the Levenshtein distance of two short strings.
-func distance(a, b string) int {
+// edits is the Levenshtein distance of two short strings.
+func edits(a, b string) int {
 	if len(a) > 64 { // a field name of a user may be anything
 		a = a[:64]
 	}

@@ -2,11 +2,15 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -69,7 +73,8 @@ func TestRows(t *testing.T) {
 		{"port", "Ethernet4", "lanes=5 speed=25000", "lanes=5 speed=25000 mtu=9100 admin_status=down"},
 		{"portchannel", "PortChannel1", "min_links=1", "admin_status=up mtu=9100"},
 		{"member", "PortChannel1|Ethernet0", "NULL=NULL", "status=enabled"},
-		{"member", "PortChannel1:Ethernet0", "status=enabled", "="},
+		{"member", ConfigKey("PortChannel1:Ethernet0"), "status=enabled", "="},
+		{"member", "PortChannel1|Eth1:1", "NULL=NULL", "status=enabled"},
 		{"vlan", "Vlan10", "vlanid=10", "vlanid=10 admin_status=up mtu=9100"},
 		{"vlan member", "Vlan10|PortChannel1", "tagging_mode=tagged", "="},
 		{"breakout", "Ethernet0", "brkout_mode=2x25G(2)+1x50G[40G](2)", "="},
@@ -122,6 +127,12 @@ func TestInvalidRows(t *testing.T) {
 		{"port", "Ethernet0", "lanes=1,1 speed=fast mtu=9217",
 			`lanes "1,1": want the port's hardware lanes, such as 0,1,2,3, none twice; speed "fast": want a number in 1..1600000; mtu "9217": want a number in 68..9216`},
 		{"port", "Ethernet0", "_=_", `lanes is missing: want the port's hardware lanes, such as 0,1,2,3, none twice; speed is missing: want the speed in Mb/s`},
+		{"port", "Ethernet0", "lanes=1 speed=_", `speed is empty: want a number in 1..1600000`},
+		{"member", "PortChannel1:Ethernet0", "_=_", `key "PortChannel1:Ethernet0": want PortChannelN|port`},
+		{"vlan member", "Vlan10:Ethernet0", "_=_", `key "Vlan10:Ethernet0": want VlanN|port or VlanN|PortChannelN`},
+		{"tam rule", "T:R", "", `key "T:R": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
+		{"tam rule", "T|R:S", "", `key "T|R:S": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
+		{"flex counter", "ACL", "POLL_INTERVAL=99", `POLL_INTERVAL "99": want a number in 100..3600000`},
 		{"vlan", "Vlan4095", "_=_", `key "Vlan4095": want VlanN, N in 1..4094`},
 		{"vlan", "Vlan10", "vlanid=11", `vlanid "11": want 10 as in the key`},
 		{"vlan member", "Vlan10|Ethernet0", "tagging_mode=none", `tagging_mode "none": want tagged, untagged or priority_tagged`},
@@ -129,20 +140,24 @@ func TestInvalidRows(t *testing.T) {
 		{"acl type", "L3", "MATCHES=SRC_IP BIND_POINTS=PORT", `key "L3": want a name that no built-in table type has`},
 		{"acl type", "T", "MATCHES=SRC_IPP,SRC_MAC BIND_POINTS=VLAN",
 			`MATCHES "SRC_IPP": want names of matches; the nearest is SRC_IP; MATCHES "SRC_MAC": want names of matches; the nearest is SRC_IP; BIND_POINTS "VLAN": want PORT or PORTCHANNEL`},
-		{"acl table", "T", "TYPE=L3 SPEED=3", `SPEED "3": want a field of the table; the nearest is TYPE`},
+		{"acl table", "T", "TYPE=L3 SPEED=3", `SPEED "3": want a field of the table: POLICY_DESC, PORTS, SERVICES, STAGE or TYPE`},
+		{"acl table", "T", "TYP=L3", `TYPE is missing: want an ACL table type such as L3 or TAM; TYP "L3": want a field of the table; the nearest is TYPE`},
+		{"acl table", "T", "TYPE=L3 ports=Ethernet0 ports@=Ethernet4", `ports@ "Ethernet4": want the field once; ports says "Ethernet0"`},
+		{"acl table", "T", "type=L3 TYPE=L3 stage=_ STAGE=egress", `stage is empty: want the field once; STAGE says "egress"`},
 		{"acl table", "TAM", "TYPE=TAM STAGE=egress", `STAGE "EGRESS": want INGRESS in a table of type TAM`},
 		{"switch", "global", "switch-id=4294967296 deviceid=3",
-			`switch-id "4294967296": want a number in 1..4294967295; deviceid "3": want a field of the table; the nearest is switch-id`},
+			`switch-id "4294967296": want a number in 1..4294967295; deviceid "3": want a field of the table: enterprise-id or switch-id`},
 		{"switch", "global", "switch-id=0", `switch-id "0": want a number in 1..4294967295`},
 		{"switch", "x", "switch-id=1", `key "x": want global`},
 		{"collector", "c1", "ipaddress=224.0.0.1 port=0 protocol=SCTP",
 			`ipaddress "224.0.0.1": want a unicast IPv4 or IPv6 address; port "0": want a number in 1..65535; protocol "SCTP": want UDP or TCP`},
 		{"collector", "c1", "ipaddress=10.0.0.1 ipaddress-type=ipv6 port=1", `ipaddress-type "ipv6": want ipv4, as the address is`},
+		{"collector", "c1", "ipaddress=255.255.255.255 port=1", `ipaddress "255.255.255.255": want a unicast IPv4 or IPv6 address`},
 		{"collector", "a,b", "ipaddress=10.0.0.1 port=1", `key "a,b": want 1 to 255 visible ASCII characters without | : and ,`},
 		{"feature", "IFA", "status=ACTIVE", `key "IFA": want TAILSTAMPING, ALTMARK, FLYMON or TABLERECORD`},
 		{"feature", "TAILSTAMPING", "status=ON", `status "ON": want ACTIVE or INACTIVE`},
-		{"sampler", "s", "rate=10", `sampling-rate is missing: want one in how many packets, 1..16777216; rate "10": want a field of the table; the nearest is sampling-rate`},
-		{"flow group", "F1", "id=0 table=T", `id "0": want a number in 1..4294967295; table "T": want a field of the table; the nearest is id`},
+		{"sampler", "s", "rate=10", `sampling-rate is missing: want one in how many packets, 1..16777216; rate "10": want a field of the table: sampling-rate`},
+		{"flow group", "F1", "id=0 table=T", `id "0": want a number in 1..4294967295; table "T": want a field of the table: id or table-name`},
 		{"session", "s1", "flow-group=F1", `flowgroup is missing: want the name of a flow group; flow-group "F1": want a field of the table; the nearest is flowgroup`},
 		{"flow", "s1", "acl-table-name=T", `acl-rule-name is missing: want the name of an ACL rule`},
 		{"crm", "Config", "acl_entry_low_threshold=90", `acl_entry_low_threshold "90": want at most the high threshold, 85`},
@@ -158,6 +173,54 @@ func TestInvalidRows(t *testing.T) {
 				t.Errorf("%v is no FieldError that names the row", err)
 			}
 		})
+	}
+}
+
+// Whatever a row holds, what is said about it is short, printable, and said
+// quickly enough not to hold up the rows of others.
+func TestReasonOfHugeRows(t *testing.T) {
+	many := func(word string) string {
+		var b strings.Builder
+		for i := range 20_000 {
+			b.WriteString(word + strconv.Itoa(i) + ",")
+		}
+		return b.String()
+	}
+	huge := map[string]string{"\x00\xff\n\x1b[2J": "\xfe", "lanes": many("1"), "MATCHES": many("M"), "IN_PORTS": many("p"), "PORTS": many("p")}
+	for i := range 20_000 {
+		huge["f"+strconv.Itoa(i)] = strings.Repeat("v", i%100)
+	}
+	for _, f := range []string{"id", "TYPE", "PRIORITY", "SRC_IP", "alias", "switch-id", "mac", "brkout_mode", "BIND_POINTS", "status", "polling_interval"} {
+		huge[f] = strings.Repeat("A", 1<<18)
+	}
+	for kind, parse := range rowTypes {
+		for _, key := range []string{"\x00\xff|\n", strings.Repeat("k", 1<<16), "TAM|r", "Ethernet0"} {
+			_, err := parse(key, huge)
+			if err == nil {
+				continue
+			}
+			for _, text := range []string{Reason(err), err.Error()} {
+				control := strings.ContainsFunc(strings.ReplaceAll(text, "\n", " "), unicode.IsControl)
+				if len(text) > 8192 || control || !utf8.ValidString(text) {
+					t.Errorf("%s: %d bytes: %.200q", kind, len(text), text)
+				}
+			}
+		}
+	}
+}
+
+func TestReasonCountsErrors(t *testing.T) {
+	f := map[string]string{}
+	for i := range 20 {
+		f[fmt.Sprintf("f%02d", i)] = "1"
+	}
+	_, err := ParseSampler("s", f)
+	want := "sampling-rate is missing: want one in how many packets, 1..16777216; "
+	for i := range 11 {
+		want += fmt.Sprintf(`f%02d "1": want a field of the table: sampling-rate; `, i)
+	}
+	if got := Reason(err); got != want+"and 9 more" {
+		t.Error(got)
 	}
 }
 

@@ -110,7 +110,7 @@ func ParseCollector(key string, fields map[string]string) (Collector, error) {
 	addr, _ := r.take("ipaddress")
 	a, err := netip.ParseAddr(addr)
 	c.Addr = a.Unmap()
-	if err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() {
+	if err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() || c.Addr == broadcast() {
 		r.bad("ipaddress", addr, "a unicast IPv4 or IPv6 address")
 		c.Addr = netip.Addr{}
 	}
@@ -126,6 +126,8 @@ func ParseCollector(key string, fields map[string]string) (Collector, error) {
 	r.unknown()
 	return c, r.err()
 }
+
+func broadcast() netip.Addr { return netip.AddrFrom4([4]byte{255, 255, 255, 255}) }
 
 func (c Collector) addrType() string {
 	if c.Addr.Is4() {

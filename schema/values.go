@@ -153,15 +153,9 @@ func VLANNumber(name string) (uint16, bool) {
 	return uint16(n), ok && n >= 1 && n <= 4094
 }
 
-// splitKey splits a key of two parts at the first separator of CONFIG_DB or
-// APPL_DB.
-func splitKey(key string) (string, string, bool) {
-	i := strings.IndexAny(key, "|:")
-	if i < 0 {
-		return key, "", false
-	}
-	return key[:i], key[i+1:], true
-}
+// ConfigKey turns a key of two parts of APPL_DB into that of CONFIG_DB and
+// STATE_DB.
+func ConfigKey(applKey string) string { return strings.Replace(applKey, ":", "|", 1) }
 
 func utoa[T ~uint8 | ~uint16 | ~uint32 | ~uint64](n T) string {
 	return strconv.FormatUint(uint64(n), 10)

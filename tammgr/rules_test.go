@@ -142,7 +142,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "an invalid session", do: []string{"TAM_TAILSTAMPING_TABLE|s1 flowgroup=F1 sample=3", group1, active, capable}, table: "TAM_TAILSTAMPING_TABLE",
-			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `failed: sample "3": want a field of the table; the nearest is flowgroup (tammgrd)`},
+			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `failed: sample "3": want a field of the table: flowgroup (tammgrd)`},
 		},
 		{
 			name: "one id, two flow groups: the smaller name has it", do: []string{"TAM_FLOWGROUP_TABLE|F10 id=5", "step", "TAM_FLOWGROUP_TABLE|F9 id=5", session1},
