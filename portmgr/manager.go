@@ -44,9 +44,9 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 				"lanes", "speed", "alias", "index", "mtu", "admin_status", "fec", "autoneg", "description", "count",
 			}},
 			forward.Table{Appl: schema.AppLAG, State: schema.StateLAG, Fields: []string{"admin_status", "mtu"}},
-			forward.Table{Appl: schema.AppLAGMember, State: schema.StateLAGMember, Fields: []string{"status"}},
+			forward.Table{Appl: schema.AppLAGMember, State: schema.StateLAGMember, Fields: []string{"status", schema.FieldAlias}},
 			forward.Table{Appl: schema.AppVLAN, State: schema.StateVLAN, Fields: []string{"vlanid", "admin_status", "mtu"}},
-			forward.Table{Appl: schema.AppVLANMember, State: schema.StateVLANMember, Fields: []string{"tagging_mode"}},
+			forward.Table{Appl: schema.AppVLANMember, State: schema.StateVLANMember, Fields: []string{"tagging_mode", schema.FieldAlias}},
 			forward.Table{State: schema.StateBreakout},
 		),
 		due:   true,
@@ -188,7 +188,7 @@ func (d *decision) decideLAGMembers(members rows) {
 		m, err := schema.ParsePortChannelMember(key, members[key])
 		port, ok := d.port(m.Port)
 		lag, found := d.lags[m.PortChannel]
-		fields := m.Fields()
+		fields := aliased(m.Fields(), port, m.Port)
 		if !lag.AdminUp {
 			fields["status"] = "disabled"
 		}
@@ -248,8 +248,19 @@ func (d *decision) decideVLANMembers(members rows) {
 			d.refuse(state, "port %q is already untagged in VLAN %q", port, untagged[port])
 			continue
 		}
-		if d.accept(forward.Row{Table: schema.AppVLANMember, Key: m.VLAN + ":" + port}, state, m.Fields, err, missing) && m.Tagging == schema.Untagged {
+		appl := forward.Row{Table: schema.AppVLANMember, Key: m.VLAN + ":" + port}
+		fields := func() map[string]string { return aliased(m.Fields(), port, m.Port) }
+		if d.accept(appl, state, fields, err, missing) && m.Tagging == schema.Untagged {
 			untagged[port] = m.VLAN
 		}
 	}
+}
+
+// aliased adds how the port of a member is written in CONFIG_DB, if that is not
+// its name: orchagent tells about the row by that.
+func aliased(fields map[string]string, port, written string) map[string]string {
+	if port != written {
+		fields[schema.FieldAlias] = written
+	}
+	return fields
 }

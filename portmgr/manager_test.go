@@ -101,7 +101,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "PortChannel members, by name and alias", do: []string{"PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL", "PORTCHANNEL_MEMBER|PortChannel1|Ethernet4 NULL=NULL", port0, port4, lag1},
-			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 status=enabled", "PortChannel1:Ethernet4 status=enabled"},
+			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 alias=Eth1 status=enabled", "PortChannel1:Ethernet4 status=enabled"},
 			status: map[string]string{"LAG_MEMBER_TABLE|PortChannel1|Eth1": forwarded, "LAG_TABLE|PortChannel1": forwarded},
 		},
 		{
@@ -129,7 +129,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "a port in two PortChannels", do: []string{port0, lag2, "PORTCHANNEL_MEMBER|PortChannel2|Ethernet0 NULL=NULL", "step", lag1, "PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL"},
-			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 status=enabled"},
+			table: "LAG_MEMBER_TABLE", want: []string{"PortChannel1:Ethernet0 alias=Eth1 status=enabled"},
 			status: map[string]string{"LAG_MEMBER_TABLE|PortChannel2|Ethernet0": `failed: port "Ethernet0" is already a member of PortChannel "PortChannel1" (tammgrd)`},
 		},
 		{
@@ -139,7 +139,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "VLANs", do: []string{vlan1, "VLAN|Vlan20 vlanid=10", "VLAN_MEMBER|Vlan10|Eth1 tagging_mode=tagged", "VLAN_MEMBER|Vlan20|Ethernet0 tagging_mode=tagged", "VLAN_MEMBER|Vlan10|PortChannel1 tagging_mode=untagged", lag1, port0},
-			table: "VLAN_MEMBER_TABLE", want: []string{"Vlan10:Ethernet0 tagging_mode=tagged", "Vlan10:PortChannel1 tagging_mode=untagged"},
+			table: "VLAN_MEMBER_TABLE", want: []string{"Vlan10:Ethernet0 alias=Eth1 tagging_mode=tagged", "Vlan10:PortChannel1 tagging_mode=untagged"},
 			status: map[string]string{
 				"VLAN_TABLE|Vlan10": forwarded, "VLAN_TABLE|Vlan20": `failed: vlanid "10": want 20 as in the key (tammgrd)`,
 				"VLAN_MEMBER_TABLE|Vlan20|Ethernet0": `pending: VLAN "Vlan20" does not exist (tammgrd)`,

@@ -86,21 +86,27 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	return nil
 }
 
-// configure takes a row of FLEX_COUNTER_TABLE.
-func (c *counters) configure(ctx context.Context, t orch.Task) error {
-	if t.Key != "PORT" {
+// flexRow takes a row of FLEX_COUNTER_TABLE. One that is not valid counts for
+// nothing.
+func (o *Orch) flexRow(ctx context.Context, t orch.Task) error {
+	const group = "PORT"
+	if t.Key != group {
 		return nil
 	}
+	c := &o.counters
 	enabled, interval := true, statInterval
 	if t.Op == orch.Set {
 		row, err := schema.ParseFlexCounter(t.Key, t.Fields)
-		if err != nil {
-			return err
+		if err == nil && row.Given {
+			enabled = row.Enabled
 		}
-		enabled = !row.Given || row.Enabled
-		if row.Interval > 0 {
+		if err == nil && row.Interval > 0 {
 			interval = row.Interval
 		}
+		status, reason := verdict(err)
+		o.daemon.Report(ctx, schema.StateFlexCounter, group, status, reason)
+	} else {
+		o.daemon.Unreport(ctx, schema.StateFlexCounter, group)
 	}
 	if enabled != c.enabled || interval != c.interval {
 		c.enabled, c.interval, c.dirty = enabled, interval, true

@@ -21,7 +21,9 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
   redis.call('HSET', KEYS[1], 'oper_status', ARGV[1])
 end`
 
-// An operWriter keeps oper_status of ports and LAGs in APPL_DB and STATE_DB.
+// An operWriter keeps oper_status of ports and LAGs in APPL_DB and STATE_DB,
+// from the moment on when the view of the ASIC is complete: a LAG whose members
+// are yet to be made is not down.
 type operWriter struct {
 	appl, state *swss.DB
 	ports       *swss.Table // of APPL_DB
@@ -57,26 +59,25 @@ func (o *Orch) operChanged(ctx context.Context, name string) {
 	o.log.Info("port state", "port", name, "up", bool(up))
 }
 
-// flush writes what changed, and PortInitDone once.
+// flush writes what changed, and PortInitDone once. What is not in the ASIC is
+// down, as long as its rows are there.
 func (w *operWriter) flush(ctx context.Context, o *Orch) error {
+	if !o.applied {
+		return nil
+	}
 	for _, name := range slices.SortedFunc(maps.Keys(w.touched), schema.CompareNames) {
-		appl, state, up := schema.AppPort, schema.StatePort, false
-		if p := o.ports[name]; p != nil {
-			up = p.oper == sai.PortOperStatusUp
-		} else if o.lags[name] != nil {
-			appl, state, up = schema.AppLAG, schema.StateLAG, o.lagUp(name)
-		} else {
-			delete(w.touched, name)
-			continue
+		appl, state, word := schema.AppPort, schema.StatePort, "down"
+		if schema.IsPortChannelName(name) {
+			appl, state = schema.AppLAG, schema.StateLAG
 		}
-		word := "down"
-		if up {
+		p, lag := o.ports[name], o.lags[name]
+		if p != nil && p.oper == sai.PortOperStatusUp || lag != nil && o.lagUp(name) {
 			word = "up"
 		}
 		if _, err := w.appl.Run(ctx, w.script, []string{appl + w.appl.Separator() + name}, word); err != nil {
 			return err
 		}
-		if err := swss.NewTable(w.state, state).Set(ctx, name, swss.FieldValues{"oper_status": word}); err != nil {
+		if err := w.writeState(ctx, state, name, word, p != nil || lag != nil); err != nil {
 			return err
 		}
 		delete(w.touched, name)
@@ -88,4 +89,14 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 		w.initDone = true
 	}
 	return nil
+}
+
+// writeState writes the state of what is in the ASIC, and of what is not to a
+// row that tells why.
+func (w *operWriter) writeState(ctx context.Context, table, name, word string, there bool) error {
+	if there {
+		return swss.NewTable(w.state, table).Set(ctx, name, swss.FieldValues{"oper_status": word})
+	}
+	_, err := w.state.Run(ctx, w.script, []string{table + w.state.Separator() + name}, word)
+	return err
 }

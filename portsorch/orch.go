@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -93,7 +92,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	config := cfg.Redis.DB(swss.ConfigDB)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)
-	}, schema.CfgFlexCounter, orch.Each(o.counters.configure), orch.Reporting{None: true})
+	}, schema.CfgFlexCounter, orch.Each(o.flexRow), orch.Reporting{None: true})
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)
 	}, schema.CfgDeviceMetadata, orch.Each(o.setMAC), orch.Reporting{None: true})
@@ -123,12 +122,19 @@ func (o *Orch) handle(ctx context.Context, tasks []orch.Task) []error {
 		case t.Table == schema.AppPort && t.Key == portInitDone:
 			continue
 		case t.Op == orch.Del:
+			o.daemon.Unreport(ctx, stateTables[k.table], o.rows.stateKey(k))
 			delete(o.rows, k)
 			delete(o.said, k)
-			o.daemon.Unreport(ctx, stateTables[k.table], stateKey(k.key))
+			if k.table == schema.AppPort || k.table == schema.AppLAG {
+				o.oper.touch(k.key)
+			}
 		default:
+			was := o.rows.stateKey(k)
 			o.rows[k] = t.Fields
 			delete(o.said, k) // the row's state may be another's words
+			if was != o.rows.stateKey(k) {
+				o.daemon.Unreport(ctx, stateTables[k.table], was)
+			}
 			if k.table == schema.AppPort || k.table == schema.AppLAG {
 				o.oper.touch(k.key)
 			}
@@ -179,7 +185,7 @@ func (o *Orch) report(ctx context.Context) {
 			}
 			status, reason := verdict(err)
 			if said := status + ": " + reason; o.said[k] != said {
-				o.daemon.Report(ctx, stateTables[table], stateKey(key), status, reason)
+				o.daemon.Report(ctx, stateTables[table], o.rows.stateKey(k), status, reason)
 				o.said[k] = said
 			}
 		}
@@ -197,9 +203,6 @@ func verdict(err error) (status, reason string) {
 	}
 	return schema.StatusFailed, schema.Reason(err)
 }
-
-// stateKey is a row's key as STATE_DB has it.
-func stateKey(key string) string { return strings.Replace(key, ":", "|", 1) }
 
 // rolledBack undoes what was done before err, and says so if that failed.
 func rolledBack(ctx context.Context, undo *orch.Undo, err error) error {

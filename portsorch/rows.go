@@ -27,6 +27,17 @@ func (s store) keys(table string) []string {
 	return keys
 }
 
+// stateKey is a row's key as STATE_DB has it: that of CONFIG_DB, where the port
+// of a member may be an alias.
+func (s store) stateKey(k rowKey) string {
+	key := schema.ConfigKey(k.key)
+	alias := s[k][schema.FieldAlias]
+	if group, _, ok := strings.Cut(key, "|"); ok && alias != "" {
+		return group + "|" + alias
+	}
+	return key
+}
+
 func parsePort(key string, fv swss.FieldValues) (portSpec, error) {
 	p, err := schema.ParsePort(key, fv)
 	return portSpec{lanes: p.Lanes, speed: p.Speed, mtu: uint32(p.MTU), up: p.AdminUp}, err

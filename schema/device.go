@@ -190,6 +190,10 @@ func (c PortChannel) Fields() map[string]string {
 	return map[string]string{"admin_status": upDown(c.AdminUp), "mtu": utoa(c.MTU)}
 }
 
+// FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB
+// with the port as the key in CONFIG_DB has it, where that is an alias.
+const FieldAlias = "alias"
+
 // PortChannelMember is a row of PORTCHANNEL_MEMBER and of APPL_DB LAG_MEMBER_TABLE.
 type PortChannelMember struct {
 	PortChannel string

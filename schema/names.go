@@ -55,6 +55,8 @@ const (
 	StateACLTableType = "ACL_TABLE_TYPE_TABLE"
 	StateACLRule      = "ACL_RULE_TABLE"
 	StateACLStageCap  = "ACL_STAGE_CAPABILITY_TABLE"
+	StateFlexCounter  = "FLEX_COUNTER_TABLE"
+	StateCRM          = "CRM"
 	StateTAMSwitch    = "TAM_STATE_SWITCH_TABLE"
 	StateTAMFeature   = "TAM_STATE_FEATURES_TABLE"
 	StateTAMCollector = "TAM_STATE_COLLECTORS_TABLE"
