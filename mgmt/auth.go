@@ -5,8 +5,11 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"slices"
+	"strings"
+	"sync"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"golang.org/x/crypto/bcrypt"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -66,11 +69,11 @@ func (s *Server) authenticate(ctx context.Context) (name string, role Role, err 
 	}
 	i := slices.IndexFunc(s.cfg.Users, func(u User) bool { return u.Name == name })
 	if i < 0 {
-		samePassword("", password) // as long as for a user that exists
+		s.passwords.same(User{Password: s.cfg.Users[0].Password}, password) // as long as for a user that exists
 		return name, "", status.Error(codes.Unauthenticated, "user or password is wrong")
 	}
 	u := s.cfg.Users[i]
-	if !given && proven == u.Name || given && samePassword(u.Password, password) {
+	if !given && proven == u.Name || given && s.passwords.same(u, password) {
 		return u.Name, u.Role, nil
 	}
 	return name, "", status.Error(codes.Unauthenticated, "user or password is wrong")
@@ -84,10 +87,38 @@ func only(md metadata.MD, key string) (string, bool) {
 	return "", false
 }
 
-// samePassword compares in constant time.
-func samePassword(want, got string) bool {
-	a, b := sha256.Sum256([]byte(want)), sha256.Sum256([]byte(got))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+// passwords checks passwords. A bcrypt hash takes long on purpose, and clients
+// send the password with every RPC: what was right once is remembered.
+type passwords struct {
+	mu   sync.Mutex // one hash at a time, so that guessing takes one core at most
+	good map[string][sha256.Size]byte
+}
+
+// hashed says whether a password of the users' file is a bcrypt hash.
+func hashed(password string) bool {
+	return strings.HasPrefix(password, "$2a$") || strings.HasPrefix(password, "$2b$") || strings.HasPrefix(password, "$2y$")
+}
+
+// same says whether got is the user's password.
+func (p *passwords) same(u User, got string) bool {
+	sum := sha256.Sum256([]byte(got))
+	if !hashed(u.Password) {
+		want := sha256.Sum256([]byte(u.Password))
+		return subtle.ConstantTimeCompare(want[:], sum[:]) == 1
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if good, ok := p.good[u.Name]; ok && subtle.ConstantTimeCompare(good[:], sum[:]) == 1 {
+		return true
+	}
+	if bcrypt.CompareHashAndPassword([]byte(u.Password), []byte(got)) != nil || u.Name == "" {
+		return false
+	}
+	if p.good == nil {
+		p.good = map[string][sha256.Size]byte{}
+	}
+	p.good[u.Name] = sum
+	return true
 }
 
 // certificateName is the common name of a client certificate that was

@@ -25,7 +25,7 @@ import (
 var someUsers = []User{{"root", "s3:cret", RoleAdmin}, {"guest", "guest", RoleReadOnly}}
 
 // trust is a client's TLS that knows the generated CA.
-func trust(t *testing.T, dir string) *tls.Config {
+func trust(t testing.TB, dir string) *tls.Config {
 	t.Helper()
 	ca, err := os.ReadFile(filepath.Join(dir, caFile))
 	if err != nil {
@@ -237,6 +237,7 @@ func TestImpossibleSettings(t *testing.T) {
 	}{
 		{Config{Insecure: true, CertFile: "c", KeyFile: "k"}, []string{"Insecure", "CertFile"}},
 		{Config{Insecure: true, ClientCAFile: "c"}, []string{"Insecure", "ClientCAFile"}},
+		{Config{Insecure: true, Users: someUsers}, []string{"Insecure", "Users", "clear"}},
 		{Config{CertFile: "c"}, []string{"CertFile", "KeyFile"}},
 		{Config{KeyFile: "c"}, []string{"CertFile", "KeyFile"}},
 		{Config{Addr: "127.0.0.1:0"}, []string{"Dir", "CertFile"}},
@@ -256,9 +257,34 @@ func TestImpossibleSettings(t *testing.T) {
 	}
 }
 
+// bcryptOfGuest is a bcrypt hash of the password "guest".
+const bcryptOfGuest = "$2a$04$pIIaVUp1/bAFUAV8O1WTAe73Z36pCHs4QxiqwnHCeAnE5mnTzeOqm"
+
+func TestHashedPasswords(t *testing.T) {
+	b := newBed(t, func(c *Config) {
+		c.Users = []User{{"guest", bcryptOfGuest, RoleReadOnly}, {"root", "s3:cret", RoleAdmin}}
+	})
+	for _, c := range []struct{ name, password, code string }{
+		{"guest", "guest", "OK"},
+		{"guest", "guest", "OK"}, // from memory
+		{"guest", "Guest", "Unauthenticated"},
+		{"guest", bcryptOfGuest, "Unauthenticated"},
+		{"guest", "", "Unauthenticated"},
+		{"nobody", "guest", "Unauthenticated"},
+		{"", "guest", "Unauthenticated"},
+		{"root", "s3:cret", "OK"},
+		{"guest", "guest", "OK"},
+	} {
+		_, err := b.client.Capabilities(metadata.AppendToOutgoingContext(b.ctx, "username", c.name, "password", c.password), &gpb.CapabilityRequest{})
+		wantErr(t, err, c.code)
+	}
+}
+
 func TestReadUsers(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"# comment\n\nroot:s3:cret:admin\nguest:guest:read-only\n", ""},
+		{"root:s3:cret:admin\nguest:" + bcryptOfGuest + ":read-only", ""},
+		{"root:$2y$05$tooshort:admin", "line 1: password of root"},
 		{"root:x", "line 1: want NAME"},
 		{"root:x:king", `role "king"`},
 		{"root::admin", "line 1"},

@@ -14,6 +14,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 )
@@ -40,6 +41,10 @@ func newBedOn(t testing.TB, r *swss.Redis, edit func(*Config)) *bed {
 	if edit != nil {
 		edit(&cfg)
 	}
+	verified := len(cfg.Users) > 0 && cfg.Insecure // passwords do not travel in clear
+	if verified {
+		cfg.Insecure, cfg.Dir = false, t.TempDir()
+	}
 	var err error
 	if b.server, err = NewServer(cfg); err != nil {
 		t.Fatal(err)
@@ -52,7 +57,10 @@ func newBedOn(t testing.TB, r *swss.Redis, edit func(*Config)) *bed {
 			t.Error(err)
 		}
 	})
-	if cfg.Insecure {
+	switch {
+	case verified:
+		b.client = b.dial(grpc.WithTransportCredentials(credentials.NewTLS(trust(t, cfg.Dir))))
+	case cfg.Insecure:
 		b.client = b.dial(grpc.WithTransportCredentials(insecure.NewCredentials()))
 	}
 	return b

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"tamtam/swss"
+
+	"golang.org/x/crypto/bcrypt"
 )
 
 // A Config says what a server serves, to whom.
@@ -32,7 +34,7 @@ type Config struct {
 	// ClientCAFile holds the CAs of client certificates, PEM: every client
 	// must then have one.
 	ClientCAFile string
-	// Insecure serves Addr without TLS.
+	// Insecure serves Addr without TLS. It excludes Users.
 	Insecure bool
 	// Users may log in; with none, whoever can connect is admin.
 	Users []User
@@ -55,15 +57,16 @@ const (
 )
 
 // A User may log in by name and password, or by a client certificate whose
-// common name is the name.
+// common name is the name. Password is the password, or its bcrypt hash
+// ("$2y$10$...").
 type User struct {
 	Name, Password string
 	Role           Role
 }
 
-// ReadUsers reads lines NAME:PASSWORD:ROLE, ROLE read-only or admin. Empty
-// lines and lines that begin with # are skipped. The password may contain
-// colons.
+// ReadUsers reads lines NAME:PASSWORD:ROLE, PASSWORD in clear or as a bcrypt
+// hash, ROLE read-only or admin. Empty lines and lines that begin with # are
+// skipped. The password may contain colons.
 func ReadUsers(r io.Reader) ([]User, error) {
 	var users []User
 	s := bufio.NewScanner(r)
@@ -80,6 +83,9 @@ func ReadUsers(r io.Reader) ([]User, error) {
 		u := User{Name: name, Password: rest[:i], Role: Role(rest[i+1:])}
 		if u.Role != RoleReadOnly && u.Role != RoleAdmin {
 			return nil, fmt.Errorf("line %d: role %q is neither %s nor %s", n, u.Role, RoleReadOnly, RoleAdmin)
+		}
+		if _, err := bcrypt.Cost([]byte(u.Password)); hashed(u.Password) && err != nil {
+			return nil, fmt.Errorf("line %d: password of %s: %w", n, name, err)
 		}
 		if slices.ContainsFunc(users, func(o User) bool { return o.Name == name }) {
 			return nil, fmt.Errorf("line %d: user %s is there twice", n, name)
@@ -108,6 +114,7 @@ func (c Config) check() error {
 	}
 	conflict(c.Insecure && c.CertFile != "", "Insecure", "CertFile", "without TLS there is no use for a certificate")
 	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile", "without TLS clients cannot show certificates")
+	conflict(c.Insecure && len(c.Users) > 0, "Insecure", "Users", "passwords would travel in clear")
 	conflict(c.CertFile != "" && c.KeyFile == "", "CertFile", "KeyFile", "a certificate needs its key")
 	conflict(c.CertFile == "" && c.KeyFile != "", "CertFile", "KeyFile", "a key needs its certificate")
 	conflict(c.Addr != "" && !c.Insecure && c.CertFile == "" && c.Dir == "", "Dir", "CertFile", "TLS needs one of them")

@@ -88,6 +88,7 @@
 // given. Credentials are checked for every RPC, reflection included. With users
 // a client needs name and password, or a client certificate whose common name is
 // the user's; without users whoever can connect is admin, which the log says.
+// Passwords need TLS.
 // The unix socket lets in root and the server's own user. Settings that
 // contradict each other are refused at the start, both named.
 package mgmt

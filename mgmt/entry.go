@@ -9,6 +9,7 @@ import (
 
 	"tamtam/swss"
 
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -17,6 +18,7 @@ type entry struct {
 	group *group
 	keys  []string
 	recs  []map[string]string // by row; nil: absent, or not asked for
+	elems []*gpb.PathElem     // of its path, once asked for
 }
 
 func newEntry(g *group, keys []string) *entry {

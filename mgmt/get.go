@@ -87,23 +87,36 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 		wild := len(targets) > 1
 		for _, t := range targets {
 			wild = wild || t.wild()
+			from := len(n.Update)
 			if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update); err != nil {
 				return nil, err
+			}
+			for _, u := range n.Update[from:] {
+				size += updateSize(u)
+			}
+			if size > maxReply {
+				return nil, status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once", maxReply)
 			}
 		}
 		if len(n.Update) == 0 && !wild && targets[0].node != s.model.root {
 			return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].text())
 		}
 		n.Timestamp = s.now().UnixNano()
-		for _, u := range n.Update {
-			size += len(u.GetVal().GetJsonVal()) + len(u.GetVal().GetJsonIetfVal()) + 64
-		}
-		if size > maxReply {
-			return nil, status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once", maxReply)
-		}
 		resp.Notification = append(resp.Notification, n)
 	}
 	return resp, nil
+}
+
+// updateSize is about what an update takes in an answer.
+func updateSize(u *gpb.Update) int {
+	size := 64 + len(u.GetVal().GetJsonVal()) + len(u.GetVal().GetJsonIetfVal()) + len(u.GetVal().GetStringVal())
+	for _, el := range u.GetPath().GetElem() {
+		size += len(el.GetName()) + 4
+		for k, v := range el.GetKey() {
+			size += len(k) + len(v) + 6
+		}
+	}
+	return size
 }
 
 // replyPrefix is the prefix of answers: target and origin as asked, no path.
@@ -158,7 +171,7 @@ func (s *Server) getTarget(ctx context.Context, t target, filter func(*node) boo
 		if enc == gpb.Encoding_JSON_IETF {
 			v.Value = &gpb.TypedValue_JsonIetfVal{JsonIetfVal: raw}
 		}
-		out = append(out, &gpb.Update{Path: toPath(t.node, e.keys), Val: v})
+		out = append(out, &gpb.Update{Path: e.path(t.node), Val: v})
 	}
 	return out, nil
 }
@@ -167,7 +180,7 @@ func (s *Server) getTarget(ctx context.Context, t target, filter func(*node) boo
 func appendLeaves(out []*gpb.Update, e *entry, leaves []*node, enc gpb.Encoding) []*gpb.Update {
 	for _, n := range leaves {
 		if v := e.value(n); len(v) > 0 {
-			out = append(out, &gpb.Update{Path: toPath(n, e.keys), Val: n.typed(v, enc)})
+			out = append(out, &gpb.Update{Path: e.path(n), Val: n.typed(v, enc)})
 		}
 	}
 	return out

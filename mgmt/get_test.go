@@ -71,6 +71,8 @@ func TestGet(t *testing.T) {
 		{"wildcard key", req("/interfaces/interface[name=*]/config/mtu"), "OK", []string{"/interfaces/interface[name=Ethernet0]/config/mtu uint_val:9100", "/interfaces/interface[name=Ethernet4]/config/mtu uint_val:9100"}},
 		{"missing key", req("/interfaces/interface/config/mtu"), "OK", []string{"/interfaces/interface[name=Ethernet0]/config/mtu uint_val:9100", "/interfaces/interface[name=Ethernet4]/config/mtu uint_val:9100"}},
 		{"wildcard name", req("/tam/switch/*/op-switch-id"), "OK", []string{"/tam/switch/state/op-switch-id uint_val:2020"}},
+		{"any depth twice", req("/tam/.../.../op-switch-id"), "OK", []string{"/tam/switch/state/op-switch-id uint_val:2020"}},
+		{"wildcards without end", req(strings.Repeat("/.../*", 40) + "/name"), "InvalidArgument", nil},
 		{"any depth", req("/tam/.../op-switch-id"), "OK", []string{"/tam/switch/state/op-switch-id uint_val:2020"}},
 		{"wildcard without a match", req("/tam/collectors/collector[name=*]"), "OK", nil},
 		{"not there", req("/tam/collectors/collector[name=c]"), "NotFound", nil},

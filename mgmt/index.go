@@ -2,7 +2,6 @@ package mgmt
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"tamtam/swss"
@@ -208,5 +207,3 @@ func (r reader) readKeys(ctx context.Context, g *group, keys [][]string, need []
 	}
 	return nil
 }
-
-func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -18,6 +18,9 @@ const defaultOrigin = "openconfig"
 // maxTargets bounds what one path with wildcards may mean.
 const maxTargets = 1000
 
+// maxSteps bounds the work to find that out: wildcards multiply.
+const maxSteps = 20000
+
 // A target is a node of the YANG tree with the keys of its lists; wildcard
 // stands for all.
 type target struct {
@@ -54,6 +57,7 @@ func (m *model) resolve(prefix, path *gpb.Path, unknown codes.Code) ([]target, e
 		}
 	}
 	elems := append(slices.Clone(prefix.GetElem()), path.GetElem()...)
+	elems = slices.CompactFunc(elems, func(a, b *gpb.PathElem) bool { return a.GetName() == "..." && b.GetName() == "..." })
 	w := resolver{elems: elems, unknown: unknown}
 	if err := w.walk(m.root, nil, 0); err != nil {
 		return nil, err
@@ -61,7 +65,25 @@ func (m *model) resolve(prefix, path *gpb.Path, unknown codes.Code) ([]target, e
 	if len(w.found) == 0 {
 		return nil, status.Errorf(unknown, "%s: nothing in the tree has this path", pathText(&gpb.Path{Elem: elems}))
 	}
-	return w.found, nil
+	return outermost(w.found), nil
+}
+
+// outermost leaves out the targets that are inside of others: "..." finds a
+// node and all below it.
+func outermost(ts []target) []target {
+	if len(ts) < 2 {
+		return ts
+	}
+	var out []target
+	for _, t := range ts {
+		inside := slices.ContainsFunc(ts, func(o target) bool {
+			return o.node != t.node && o.item == "" && t.node.within(o.node) && len(o.keys) <= len(t.keys) && matches(t.keys[:len(o.keys)], o.keys)
+		})
+		if !inside {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 type resolver struct {
@@ -69,9 +91,13 @@ type resolver struct {
 	unknown codes.Code
 	found   []target
 	wild    bool // a name so far was a wildcard
+	steps   int
 }
 
 func (w *resolver) walk(n *node, keys []string, at int) error {
+	if w.steps++; w.steps > maxSteps {
+		return status.Errorf(codes.InvalidArgument, "%s: too many wildcards", pathText(&gpb.Path{Elem: w.elems}))
+	}
 	if at == len(w.elems) {
 		if len(w.found) >= maxTargets {
 			return status.Errorf(codes.InvalidArgument, "%s means too much", pathText(&gpb.Path{Elem: w.elems}))
@@ -171,14 +197,29 @@ func orRoot(path string) string {
 	return path
 }
 
-// toPath is the resolved path of a node.
+// toPath is the resolved path of a node. What it shares with other paths is
+// never written to.
 func toPath(n *node, keys []string) *gpb.Path {
-	var elems []*gpb.PathElem
-	for ; n.parent != nil; n = n.parent {
-		el := &gpb.PathElem{Name: n.name}
+	return &gpb.Path{Elem: appendElems(nil, n, nil, keys)}
+}
+
+// path is the path of a node of the entry's list; all such share the elements
+// that the entry has in common.
+func (e *entry) path(n *node) *gpb.Path {
+	if e.elems == nil {
+		e.elems = appendElems(nil, e.group.node, nil, e.keys)
+	}
+	return &gpb.Path{Elem: appendElems(slices.Clip(e.elems), n, e.group.node, e.keys)}
+}
+
+// appendElems appends the path from a node above n, nil for the root.
+func appendElems(elems []*gpb.PathElem, n, above *node, keys []string) []*gpb.PathElem {
+	from := len(elems)
+	for ; n != above && n.parent != nil; n = n.parent {
+		el := n.elem
 		if n.list {
 			own := n.group.ownKeys()
-			el.Key = make(map[string]string, len(own))
+			el = &gpb.PathElem{Name: n.name, Key: make(map[string]string, len(own))}
 			for i, k := range own {
 				if v := keys[len(n.group.keys)-len(own)+i]; v != wildcard {
 					el.Key[k] = v
@@ -187,11 +228,14 @@ func toPath(n *node, keys []string) *gpb.Path {
 		}
 		elems = append(elems, el)
 	}
-	slices.Reverse(elems)
-	return &gpb.Path{Elem: elems}
+	slices.Reverse(elems[from:])
+	return elems
 }
 
-// pathText is a path as gNMI writes it.
+// maxPathText bounds, in bytes, how much of a path errors repeat.
+const maxPathText = 1000
+
+// pathText is a path as gNMI writes it, for errors.
 func pathText(p *gpb.Path) string {
 	if len(p.GetElem()) == 0 {
 		return "/"
@@ -200,9 +244,15 @@ func pathText(p *gpb.Path) string {
 	for _, el := range p.GetElem() {
 		b.WriteByte('/')
 		b.WriteString(el.GetName())
+		if b.Len() > maxPathText {
+			return b.String()[:maxPathText] + "..."
+		}
 		for _, k := range slices.Sorted(maps.Keys(el.GetKey())) {
 			b.WriteString("[" + k + "=" + strings.NewReplacer(`\`, `\\`, `]`, `\]`).Replace(el.GetKey()[k]) + "]")
 		}
+	}
+	if b.Len() > maxPathText {
+		return b.String()[:maxPathText] + "..."
 	}
 	return b.String()
 }

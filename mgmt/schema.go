@@ -10,6 +10,7 @@ import (
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
 
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/goyang/pkg/yang"
 	"github.com/openconfig/ygot/ygot"
 )
@@ -24,6 +25,7 @@ type node struct {
 	parent       *node
 	kids         []*node // keys of a list first, then by name
 	kid          map[string]*node
+	elem         *gpb.PathElem // of paths; not that of a list
 	list         bool
 	config       bool
 	mandatory    bool
@@ -122,7 +124,7 @@ func (b *builder) walk(n *node, e *yang.Entry, t reflect.Type) {
 		}
 		k := &node{
 			name: name, module: f.Tag.Get("module"), path: n.path + "/" + name,
-			parent: n, group: n.group, kid: map[string]*node{},
+			parent: n, group: n.group, kid: map[string]*node{}, elem: &gpb.PathElem{Name: name},
 			list: ke.IsList(), leafList: ke.IsLeafList(), config: !ke.ReadOnly(), keyIndex: -1,
 			mandatory: ke.Mandatory == yang.TSTrue,
 		}

@@ -48,6 +48,7 @@ type Server struct {
 	setting     sync.Mutex   // one Set at a time
 	indexer     *indexer     // of the Set
 	snapshot    sync.RWMutex // held while a Set is written, and by those who read
+	passwords   passwords
 	reading     chan struct{}
 	subscribers chan struct{}
 
@@ -120,10 +121,7 @@ func (s *Server) listen() error {
 }
 
 func (s *Server) warnOpen() {
-	switch {
-	case s.cfg.Insecure && len(s.cfg.Users) > 0:
-		s.log.Warn("gNMI without TLS: passwords travel in clear", "addr", s.cfg.Addr)
-	case len(s.cfg.Users) == 0 && s.cfg.ClientCAFile == "":
+	if len(s.cfg.Users) == 0 && s.cfg.ClientCAFile == "" {
 		s.log.Warn("gNMI asks for no login: whoever can connect may change the configuration", "addr", s.cfg.Addr)
 	}
 }

@@ -192,6 +192,7 @@ func TestSetRefused(t *testing.T) {
 		{"key that contradicts", up("/tam/samplers/sampler[name=a]", `{"name":"b","config":{"sampling-rate":1}}`), "InvalidArgument", []string{`"b" is not the key "a"`}},
 		{"list where one entry is meant", up("/tam/samplers/sampler[name=a]", `[]`), "InvalidArgument", []string{"no JSON object"}},
 		{"bad JSON", up(c1, `{"config":`), "InvalidArgument", []string{"bad JSON"}},
+		{"no UTF-8", up("/interfaces/interface[name=Ethernet0]/config/description", "\"\xff\""), "InvalidArgument", []string{"not UTF-8"}},
 		{"more than one JSON value", up(c1, `{} {}`), "InvalidArgument", []string{"more than one"}},
 		{"ascii", val(c1+"/config/ip", &gpb.TypedValue{Value: &gpb.TypedValue_AsciiVal{AsciiVal: "x"}}), "Unimplemented", nil},
 		{"ascii for a container", val(c1, &gpb.TypedValue{Value: &gpb.TypedValue_AsciiVal{AsciiVal: "x"}}), "Unimplemented", nil},

@@ -155,7 +155,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) []error {
 		}
 		users := map[string][]string{}
 		for _, ref := range g.refs {
-			err := t.withLeaf(ctx, ref, sortedNames(gone[g]), func(e *entry) {
+			err := t.withLeaf(ctx, ref, sortedKeys(gone[g]), func(e *entry) {
 				for _, v := range e.value(ref) {
 					if gone[g][v] != nil {
 						users[v] = append(users[v], userName(e))
@@ -166,7 +166,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) []error {
 				return []error{err}
 			}
 		}
-		for _, name := range sortedNames(users) {
+		for _, name := range sortedKeys(users) {
 			errs = append(errs, Refused(at(gone[g][name], fmt.Errorf("in use by %s", some(users[name])))))
 		}
 	}
@@ -208,7 +208,7 @@ func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) []error {
 			if len(mine) == 0 {
 				continue
 			}
-			err := t.withLeaf(ctx, n, sortedNames(mine), func(e *entry) {
+			err := t.withLeaf(ctx, n, sortedKeys(mine), func(e *entry) {
 				for _, v := range e.value(n) {
 					other, ok := mine[v]
 					name := strings.Join(e.keys, " ")
