@@ -21,7 +21,7 @@ type Replay struct {
 	Out    string // directory
 }
 
-// An Input is a capture and the port that it enters at.
+// An Input is a capture and the port, by name or alias, that it enters at.
 type Input struct{ Port, Path string }
 
 // Run does the whole run. The files of Out appear when the run has succeeded,
@@ -56,7 +56,11 @@ func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Pa
 	if err != nil {
 		return nil, err
 	}
-	if err := in.bind(s.Chip, ports); err != nil {
+	aliases, err := s.aliases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.bind(s.Chip, ports, aliases); err != nil {
 		return nil, err
 	}
 	out, err := createOutputs(r.Out, s.Chip, ports)
@@ -87,17 +91,17 @@ func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Pa
 	return report, out.commit(report)
 }
 
-// longest is how long a run may be: what the chip's clock can count, and then some.
-const (
-	year    = 365 * 24 * time.Hour
-	longest = 200 * year
-)
+// longest is how long a run may be, well within what cycles and Durations count.
+const longest = 150 * 365 * 24 * time.Hour
+
+// lastTime is a minute before the seconds of a pcap file end, in 2106.
+var lastTime = time.Unix(1<<32-60, 0).UTC()
 
 // receive advances to the packet's time and hands it to the ingress MAC.
 func (s *Sim) receive(ctx context.Context, port saisim.PortID, p capture.Packet, origin time.Time) error {
 	after := p.Time.Sub(origin)
-	if after > longest {
-		return fmt.Errorf("%v is %d years after the first packet, want at most %d", p.Time, after/year, longest/year)
+	if at := s.Chip.TimeOfDay(0).Add(after); after > longest || at.After(lastTime) {
+		return fmt.Errorf("it enters at %v, %d s after the first packet; want a time before %v", at, p.Time.Unix()-origin.Unix(), lastTime)
 	}
 	at := s.Chip.CycleAt(after)
 	if at > s.Chip.Now() {
@@ -151,12 +155,20 @@ func (in *inputs) close() {
 	}
 }
 
-// bind finds the port of every input.
-func (in *inputs) bind(chip *saisim.Chip, names []string) error {
+// bind finds the port of every input, by name or alias.
+func (in *inputs) bind(chip *saisim.Chip, names []string, aliases map[string]string) error {
 	for _, i := range in.list {
-		p, ok := chip.PortByName(i.Port)
+		name := i.Port
+		p, ok := chip.PortByName(name)
+		if !ok {
+			name = aliases[i.Port]
+			p, ok = chip.PortByName(name)
+		}
 		if !ok {
 			return fmt.Errorf("input %s=%s: the configuration has no port %q; it has %s", i.Port, i.Path, i.Port, portList(names))
+		}
+		if slices.Contains(in.ports, p) {
+			return fmt.Errorf("input %s=%s: %s has an input already; merge the captures first", i.Port, i.Path, name)
 		}
 		in.ports = append(in.ports, p)
 	}

@@ -313,7 +313,28 @@ func TestTimesTooFarApart(t *testing.T) {
 	}
 	r := Replay{Inputs: []Input{{"Ethernet0", early}, {"Ethernet1", late}}, Out: t.TempDir()}
 	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
-	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "late.pcapng: packet 1: 2255-") {
+	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "late.pcapng: packet 1: it enters at 2255-") {
+		t.Error(err)
+	}
+}
+
+// An input may name its port by the alias, as everything else may; a port has
+// one input.
+func TestInputByAlias(t *testing.T) {
+	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
+	f := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{}, payload(10))
+	writeCapture(t, in, packet{time.Unix(1, 0), f, len(f)})
+	r := Replay{Inputs: []Input{{"etp1", in}}, Out: out}
+	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	report, err := r.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := report.Ports["Ethernet0"].Received; n != 1 {
+		t.Errorf("received %d", n)
+	}
+	r.Inputs = append(r.Inputs, Input{"Ethernet0", in})
+	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "Ethernet0 has an input already") {
 		t.Error(err)
 	}
 }

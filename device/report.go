@@ -127,6 +127,21 @@ func (s *Sim) portNames(ctx context.Context) ([]string, error) {
 	})), nil
 }
 
+// aliases returns the ports' names by their aliases.
+func (s *Sim) aliases(ctx context.Context) (map[string]string, error) {
+	rows, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppPort).Dump(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, name := range byNumber(SortedKeys(rows)) {
+		if a := rows[name]["alias"]; a != "" && names[a] == "" {
+			names[a] = name
+		}
+	}
+	return names, nil
+}
+
 func (s *Sim) sessions(ctx context.Context, r *Report) error {
 	rows, err := swss.NewTable(s.Redis.DB(swss.ConfigDB), schema.CfgTAMTailStamp).Dump(ctx)
 	if err != nil {

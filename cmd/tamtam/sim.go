@@ -96,8 +96,8 @@ func parseStart(s string) (time.Time, error) {
 	if err != nil {
 		return t, usagef("--start %q: want RFC 3339, as in 2026-01-02T15:04:05.123456789Z", s)
 	}
-	if t.Unix() < 0 {
-		return t, usagef("--start %q: want a time after 1970", s)
+	if t.Unix() < 0 || t.Unix() >= 1<<32-60 {
+		return t, usagef("--start %q: want a time from 1970 to 2106", s)
 	}
 	return t, nil
 }
