@@ -244,9 +244,13 @@ func (m *Manager) checkedRule(key string, row *ruleRow) (rule schema.ACLRule, st
 }
 
 func missingPorts(names []string) string {
-	parts := make([]string, len(names))
-	for i, n := range names {
-		parts[i] = fmt.Sprintf("port %q does not exist", n)
+	const most = 8
+	var parts []string
+	for _, n := range names[:min(len(names), most)] {
+		parts = append(parts, fmt.Sprintf("port %q does not exist", n))
+	}
+	if more := len(names) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("nor do %d more", more))
 	}
 	return strings.Join(parts, "; ")
 }

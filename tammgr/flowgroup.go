@@ -85,6 +85,11 @@ func (m *Manager) settleGroup(key string) {
 	row.valid, row.reason = status == "", reason
 	if status == "" {
 		status, reason = m.groupRule(row.group)
+		// Sessions may come before the rule; they need not wait to hear from
+		// orchagent that a rule which cannot be applied is not there.
+		if rule := m.rules[row.group.Rule().Config()]; rule != nil && !rule.usable {
+			row.valid, row.reason = false, reason
+		}
 	}
 	m.book.Tell(state, status, reason)
 }

@@ -38,12 +38,14 @@ func (p ports) resolve(name string) (string, bool) {
 
 // resolveAll resolves names and lists those that exist not, both sorted.
 func (p ports) resolveAll(names []string) (resolved, missing []string) {
+	seen := set{}
 	for _, n := range names {
 		r, ok := p.resolve(n)
 		if !ok {
 			missing = append(missing, n)
 		}
-		if !slices.Contains(resolved, r) {
+		if _, twice := seen[r]; !twice {
+			seen[r] = struct{}{}
 			resolved = append(resolved, r)
 		}
 	}

@@ -122,6 +122,26 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
+			name: "a session whose rule cannot be applied", do: []string{session1, group1, rule1 + " IN_PORTS=Eth9", active, capable}, table: "TAM_TAILSTAMPING_TABLE",
+			status: map[string]string{
+				"TAM_STATE_TAILSTAMPING_TABLE|s1": `pending: flow group "F1": ACL rule TAM|F1: port "Eth9" does not exist (tammgrd)`,
+			},
+		},
+		{
+			name: "a session whose rule is in order again", do: []string{session1, group1, rule1 + " DSCP=64", active, capable, "step", rule1}, table: "TAM_TAILSTAMPING_TABLE",
+			want: []string{"s1 acl-rule-name=F1 acl-table-name=TAM"},
+		},
+		{
+			name: "a rule's key is divided by | alone", do: []string{"ACL_TABLE|a type=L3", "ACL_RULE|a|b SRC_IP=10.0.0.1 PACKET_ACTION=DROP", "ACL_RULE|a:b SRC_IP=10.0.0.2 PACKET_ACTION=DROP"},
+			table: "ACL_RULE_TABLE", want: []string{"a:b PACKET_ACTION=DROP PRIORITY=0 SRC_IP=10.0.0.1/32"},
+			status: map[string]string{"ACL_RULE_TABLE|a:b": `Inactive: key "a:b": want table|rule, each 1 to 255 visible ASCII characters without | : and , (tammgrd)`},
+		},
+		{
+			name: "a rule with many ports that are not there", do: []string{"ACL_RULE|TAM|F1 IN_PORTS=a,b,c,d,e,f,g,h,i,j"},
+			status: map[string]string{"ACL_RULE_TABLE|TAM|F1": `Pending creation: port "a" does not exist; port "b" does not exist; port "c" does not exist; port "d" does not exist; ` +
+				`port "e" does not exist; port "f" does not exist; port "g" does not exist; port "h" does not exist; nor do 2 more (tammgrd)`},
+		},
+		{
 			name: "a session with nothing", do: []string{session1}, table: "TAM_TAILSTAMPING_TABLE",
 			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `pending: flow group "F1" does not exist; feature TAILSTAMPING is not active (tammgrd)`},
 		},
