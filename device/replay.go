@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tamtam/capture"
 	"tamtam/saisim"
+	"tamtam/schema"
 )
 
 // A Replay sends captures through a simulated switch and writes what comes out.
@@ -61,7 +63,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Pa
 		return nil, err
 	}
 	if err := in.bind(s.Chip, ports, aliases); err != nil {
-		return nil, err
+		return nil, s.explain(ctx, err)
 	}
 	out, err := createOutputs(r.Out, s.Chip, ports)
 	if err != nil {
@@ -165,7 +167,7 @@ func (in *inputs) bind(chip *saisim.Chip, names []string, aliases map[string]str
 			p, ok = chip.PortByName(name)
 		}
 		if !ok {
-			return fmt.Errorf("input %s=%s: the configuration has no port %q; it has %s", i.Port, i.Path, i.Port, portList(names))
+			return fmt.Errorf("input %s=%s: the switch has no port %q; it has %s", i.Port, i.Path, i.Port, portList(names))
 		}
 		if slices.Contains(in.ports, p) {
 			return fmt.Errorf("input %s=%s: %s has an input already; merge the captures first", i.Port, i.Path, name)
@@ -173,6 +175,17 @@ func (in *inputs) bind(chip *saisim.Chip, names []string, aliases map[string]str
 		in.ports = append(in.ports, p)
 	}
 	return nil
+}
+
+// explain adds to an error what is wrong with the configured ports, if anything.
+func (s *Sim) explain(ctx context.Context, err error) error {
+	problems, _ := Problems(ctx, s.Redis)
+	for _, p := range problems {
+		if strings.HasPrefix(p.Object, schema.CfgPort+"|") {
+			err = fmt.Errorf("%w; %v", err, p)
+		}
+	}
+	return err
 }
 
 func portList(names []string) string {

@@ -344,7 +344,12 @@ func TestUnknownInputPort(t *testing.T) {
 	writeCapture(t, in)
 	r := Replay{Inputs: []Input{{"Ethernet9", in}}, Out: t.TempDir()}
 	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
-	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `no port "Ethernet9"; it has [Ethernet0 Ethernet1]`) {
+	if _, err := r.Run(t.Context()); err == nil || !strings.HasSuffix(err.Error(), `no port "Ethernet9"; it has [Ethernet0 Ethernet1]`) {
+		t.Error(err)
+	}
+	r.Config["PORT"]["Ethernet9"] = map[string]string{"lanes": "9", "speed": "10000"}
+	want := `no port "Ethernet9"; it has [Ethernet0 Ethernet1]; PORT|Ethernet9: failed: port Ethernet9: create the port on lanes 9`
+	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Error(err)
 	}
 }
