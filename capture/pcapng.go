@@ -28,8 +28,9 @@ const (
 // maxInterfaces bounds what a section may make us remember.
 const maxInterfaces = 65536
 
-// maxSeconds bounds times to what IEEE 1588's 48 bits of seconds can hold.
-const maxSeconds = 1 << 48
+// maxSeconds bounds times to the years that can be written with four digits. Later ones
+// mean a damaged file.
+const maxSeconds = 253402300800
 
 // pcapng is the block-structured format. Blocks of other types are skipped.
 type pcapng struct {
@@ -272,7 +273,7 @@ func (g *pcapng) packet(r *Reader, b block) (Packet, error) {
 	}
 	when, ok := in.time(uint64(g.order.Uint32(head[4:]))<<32 | uint64(g.order.Uint32(head[8:])))
 	if !ok {
-		return Packet{}, s.fail(b.at+12, "time outside 1970 and %d seconds after", int64(maxSeconds))
+		return Packet{}, s.fail(b.at+12, "time outside the years 1970 to 9999")
 	}
 	captured, length := g.order.Uint32(head[12:]), g.order.Uint32(head[16:])
 	if padded := (int64(captured) + 3) &^ 3; padded > b.rest(s) && captured <= MaxCaptured {

@@ -155,8 +155,8 @@ func TestDamagedPcapng(t *testing.T) {
 		{"captured above original", patched(atPacket+24, 59), "captured length 60 is above the original length 59"},
 		{"option beyond the block", newNg(le).iface(uint16(9), uint16(40), uint32(0)), "option 9 of 40 bytes, want at most the 4 that are left"},
 		{"resolution", newNg(le).iface(option(optResolution, 20)...), "time resolution 0x14, want at most 10^-19 or 2^-63 s"},
-		{"time too far", newNg(le).iface(option(optResolution, 0)...).enhanced(0, math.MaxUint64, 60, 60), "time outside 1970 and"},
-		{"time before 1970", newNg(le).iface(option(optOffset, 0, 0, 0, 0, 0, 0, 0, 0x80)...).enhanced(0, 1, 60, 60), "time outside 1970 and"},
+		{"time too far", newNg(le).iface(option(optResolution, 0)...).enhanced(0, math.MaxUint64, 60, 60), "time outside the years 1970 to 9999"},
+		{"time before 1970", newNg(le).iface(option(optOffset, 0, 0, 0, 0, 0, 0, 0, 0x80)...).enhanced(0, 1, 60, 60), "time outside the years 1970 to 9999"},
 		{"simple packet", newNg(le).iface().block(blockSimple, uint32(4), make([]byte, 4)), "a simple packet block has no time"},
 	}
 	for _, tt := range tests {

@@ -61,6 +61,9 @@ const (
 // headers. It is false for what is not IP or breaks off before the addresses. (gopacket
 // decodes no ports in first fragments, which do carry them.)
 func ParseFlow(frame []byte) (Flow, bool) {
+	if end, ok := tailstamp.DatagramEnd(frame); ok {
+		frame = frame[:end] // padding and records are no ports
+	}
 	for at, tags := 12, 0; len(frame) >= at+2 && tags <= tailstamp.MaxTags; at, tags = at+4, tags+1 {
 		switch binary.BigEndian.Uint16(frame[at:]) {
 		case etherCTag, etherSTag:

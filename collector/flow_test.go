@@ -71,6 +71,7 @@ func TestParseFlow(t *testing.T) {
 		{"IPv6 first fragment", cat(macs, ipv6(44, cat(fragment(1), tcp))), with(v6, 17, true)},
 		{"IPv6 later fragment", cat(macs, ipv6(44, cat(fragment(8), tcp))), later(with(v6, 17, false))},
 		{"IPv6 options that break off", cat(macs, ipv6(43, cat(routing[:8]))), with(v6, 60, false)},
+		{"no ports in what follows the datagram", cat(macs, ipv4(17, 0, nil), tcp), with(v4, 17, false)},
 		{"IPv4 options", cat(macs, []byte{8, 0, 0x46, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2, 1, 1, 1, 1}, tcp[:4]), with(v4, 17, true)},
 		{"ARP", cat(macs, []byte{8, 6}, tcp, tcp), nil},
 		{"802.3", cat(macs, []byte{0, 40}, tcp, tcp), nil},
