@@ -192,11 +192,27 @@ func (o *Orch) removePort(ctx context.Context, name string) error {
 		}
 		p.spec.up = false
 	}
-	if err := o.remove(ctx, sai.ObjectTypePort, p.oid); err != nil {
-		return fmt.Errorf("remove the port: %w", err)
+	if err := o.removeFromASIC(ctx, p.oid); err != nil {
+		return err
 	}
 	delete(o.ports, name)
 	delete(o.byOID, p.oid)
+	return nil
+}
+
+// removeFromASIC removes a port object, and before it the SerDes settings that
+// the ASIC may have brought along: while they are there, the port is in use.
+// What an ASIC without them says to the question is not an error.
+func (o *Orch) removeFromASIC(ctx context.Context, oid sai.OID) error {
+	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(sai.PortAttrPortSerdesID, 0)})
+	if err == nil && got[0].Value != sai.NullOID {
+		if err := o.remove(ctx, sai.ObjectTypePortSerdes, got[0].Value.(sai.OID)); err != nil {
+			return fmt.Errorf("remove the SerDes settings: %w", err)
+		}
+	}
+	if err := o.remove(ctx, sai.ObjectTypePort, oid); err != nil {
+		return fmt.Errorf("remove the port: %w", err)
+	}
 	return nil
 }
 
@@ -214,7 +230,7 @@ func (o *Orch) removeUnused(ctx context.Context, p *plan) {
 		if wanted[lanes] {
 			continue
 		}
-		if err := o.remove(ctx, sai.ObjectTypePort, o.chip.unused[lanes]); err != nil {
+		if err := o.removeFromASIC(ctx, o.chip.unused[lanes]); err != nil {
 			o.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
 			continue
 		}

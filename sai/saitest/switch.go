@@ -122,6 +122,8 @@ func (f *Fake) computed(k sai.Key, id sai.AttrID) sai.Value {
 		return sai.Uint(len(ports))
 	case sai.BridgeAttrPortList:
 		return f.all(sai.ObjectTypeBridgePort)
+	case sai.PortAttrPortSerdesID:
+		return sai.NullOID
 	case sai.PortAttrOperStatus:
 		return sai.PortOperStatusDown
 	case sai.PortAttrSupportedSpeed:
