@@ -325,8 +325,9 @@ func (o *Orch) former(e *entry, id sai.AttrID) sai.Attr {
 	return sai.Attr{ID: id, Value: sai.Field{}}
 }
 
-// maxLabel is the longest label of a counter that SAI carries.
-const maxLabel = 31
+// maxLabel is the longest label of a counter: SAI has room for 31 bytes, but
+// its metadata library takes texts of up to 15.
+const maxLabel = 15
 
 // featureShort has what labels call a TAM feature.
 var featureShort = map[string]string{

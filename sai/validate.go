@@ -197,6 +197,10 @@ func (c *Condition) String() string {
 	return strings.Join(s, " or ")
 }
 
+// maxText is the longest text that the metadata library takes. It holds every
+// text to the length of a host interface's name.
+const maxText = 15
+
 // checkValue checks the type, range and object ids of a value.
 func (v *Validator) checkValue(op string, m *AttrMeta, value Value) error {
 	t := m.ID.ObjectType()
@@ -217,6 +221,10 @@ func (v *Validator) checkValue(op string, m *AttrMeta, value Value) error {
 		}
 	}
 	switch w := plain.(type) {
+	case Text:
+		if len(w) == 0 || len(w) > maxText || strings.ContainsFunc(string(w), func(r rune) bool { return r < ' ' || r > '~' }) {
+			return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("%q: want 1 to %d printable ASCII characters", string(w), maxText))
+		}
 	case Range:
 		if m.Kind != KindTimespec && w.Min > w.Max {
 			return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("the minimum %d is above the maximum %d", w.Min, w.Max))

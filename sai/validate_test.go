@@ -56,6 +56,10 @@ func TestCheckCreate(t *testing.T) {
 		{"disabled field names nothing", ObjectTypeACLEntry, list(ACLEntryAttrTableID, OID(20), ACLEntryAttrFieldInPorts, Field{Data: OIDs{99}}), StatusSuccess},
 		{"key in use", ObjectTypeVLAN, list(VLANAttrVLANID, Uint(10)), StatusInvalidParameter},
 		{"key free", ObjectTypeVLAN, list(VLANAttrVLANID, Uint(11)), StatusSuccess},
+		{"text of 15 bytes", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("123456789012345")), StatusSuccess},
+		{"text of 16 bytes", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("1234567890123456")), StatusInvalidParameter},
+		{"text with a control character", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("a\tb")), StatusInvalidParameter},
+		{"no text", ObjectTypeACLCounter, list(ACLCounterAttrTableID, OID(20), ACLCounterAttrLabel, Text("")), StatusInvalidParameter},
 		{"an entry has no id", ObjectTypeFDBEntry, nil, StatusInvalidParameter},
 		{"second switch", ObjectTypeSwitch, nil, StatusFailure},
 	} {
