@@ -30,7 +30,7 @@ func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.
 	oids, errs := make([]sai.OID, len(objs)), make([]error, len(objs))
 	var items []bulkItem
 	for i, attrs := range objs {
-		value, ok, err := "", true, c.check.CheckCreate(t, attrs)
+		value, ok, err := "", true, c.checkCreate(t, attrs)
 		if err == nil {
 			value, ok, err = bulkValue(attrs)
 		}
@@ -85,12 +85,15 @@ func (c *Client) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	errs := make([]error, len(keys))
 	var items []bulkItem
 	for i, k := range keys {
-		if errs[i] = c.checkRemove(k); errs[i] == nil {
+		if errs[i] = sameType(opBulkRemove, k, keys[0]); errs[i] == nil {
+			errs[i] = c.checkRemove(k)
+		}
+		if errs[i] == nil {
 			items = append(items, bulkItem{index: i, key: k})
 		}
 	}
 	if len(items) > 0 {
-		c.bulk(ctx, opBulkRemove, keyType(items[0].key), items, errs, func(it bulkItem) { c.check.Removed(it.key) })
+		c.bulk(ctx, opBulkRemove, keyType(items[0].key), items, errs, func(it bulkItem) { c.removed(it.key) })
 	}
 	return errs
 }
@@ -104,7 +107,10 @@ func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) 
 	errs := make([]error, len(keys))
 	var items []bulkItem
 	for i, k := range keys {
-		value, ok, err := "", true, c.check.CheckSet(k, attrs[i])
+		value, ok, err := "", true, sameType(opBulkSet, k, keys[0])
+		if err == nil {
+			err = c.check.CheckSet(k, attrs[i])
+		}
 		if err == nil {
 			value, ok, err = bulkValue(attrs[i : i+1])
 		}

@@ -36,12 +36,13 @@ type Client struct {
 	log      *slog.Logger
 	rec      *recorder
 
-	turn   chan struct{} // holds a value while a call is under way; guards what follows
-	check  *sai.Validator
-	broken error         // why the ASIC's state is unknown
-	inView bool          // between InitView and ApplyView
-	held   []heldPoll    // start_poll put off until the view is applied
-	lost   chan struct{} // closed when broken is set
+	turn     chan struct{} // holds a value while a call is under way; guards what follows
+	check    *sai.Validator
+	children map[sai.OID][]sai.Key // by port: what comes and goes with it, as far as known
+	broken   error                 // why the ASIC's state is unknown
+	inView   bool                  // between InitView and ApplyView
+	held     []heldPoll            // start_poll put off until the view is applied
+	lost     chan struct{}         // closed when broken is set
 }
 
 var _ sai.API = (*Client)(nil)
@@ -54,7 +55,7 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	c := &Client{
 		asic: asic, requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
 		timeout: opts.Timeout, log: opts.Logger, rec: newRecorder(opts.Recorder, opts.Now),
-		turn: make(chan struct{}, 1), check: sai.NewValidator(), lost: make(chan struct{}),
+		turn: make(chan struct{}, 1), check: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, lost: make(chan struct{}),
 	}
 	if c.timeout == 0 {
 		c.timeout = 60 * time.Second
@@ -107,7 +108,7 @@ func (c *Client) InitView(ctx context.Context) error {
 		return err
 	}
 	defer c.give()
-	c.check = sai.NewValidator()
+	c.check, c.children = sai.NewValidator(), map[sai.OID][]sai.Key{}
 	if err := c.notify(ctx, initView); err != nil {
 		return err
 	}
@@ -158,7 +159,7 @@ func (c *Client) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 		return 0, err
 	}
 	defer c.give()
-	if err := c.check.CheckCreate(t, attrs); err != nil {
+	if err := c.checkCreate(t, attrs); err != nil {
 		return 0, err
 	}
 	return c.create(ctx, t, attrs)
@@ -237,6 +238,9 @@ func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr)
 		return err
 	}
 	defer c.give()
+	if err := checkEntry(opCreate, e); err != nil {
+		return err
+	}
 	if err := c.check.CheckCreateEntry(e, attrs); err != nil {
 		return err
 	}
@@ -256,20 +260,13 @@ func (c *Client) Remove(ctx context.Context, k sai.Key) error {
 	return c.remove(ctx, k)
 }
 
-func (c *Client) checkRemove(k sai.Key) error {
-	if k.Entry == nil && k.Type == sai.ObjectTypeSwitch {
-		return &sai.CallError{Op: opRemove, Type: k.Type, Status: sai.StatusNotImplemented, Reason: "syncd cannot remove the switch"}
-	}
-	return c.check.CheckRemove(k)
-}
-
 func (c *Client) remove(ctx context.Context, k sai.Key) error {
 	key := sai.FormatKey(k)
 	c.rec.line("r", key)
 	if err := c.change(ctx, message{key: key, op: opRemove}, k.Type); err != nil {
 		return err
 	}
-	c.check.Removed(k)
+	c.removed(k)
 	return nil
 }
 
@@ -308,7 +305,7 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 	if err := c.check.CheckGet(k, want); err != nil {
 		return nil, err
 	}
-	pairs, err := formatAttrs(want)
+	pairs, err := formatAttrs(placeholders(want))
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +324,7 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 	default:
 		return nil, statusError(opGet, k.Type, status)
 	}
-	got, err := c.parseGot(want, fields, parse)
+	got, err := c.parseGot(k, want, fields, parse)
 	if err != nil {
 		return nil, fmt.Errorf("sairedis: answer to get %s: %w", key, err)
 	}
@@ -335,7 +332,7 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 }
 
 // parseGot reads what a get returned, and notes the objects it tells of.
-func (c *Client) parseGot(want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error)) ([]sai.Attr, error) {
+func (c *Client) parseGot(k sai.Key, want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error)) ([]sai.Attr, error) {
 	if len(fields) != len(want) {
 		return nil, fmt.Errorf("%d attributes, want %d", len(fields), len(want))
 	}
@@ -349,11 +346,7 @@ func (c *Client) parseGot(want []sai.Attr, fields []swss.Pair, parse func(sai.At
 			return nil, fmt.Errorf("%s where %s was asked for", a.ID, want[i].ID)
 		}
 		got[i] = a
-		sai.References(a.Value, func(vid sai.OID) {
-			if t, ok := VIDType(vid); ok {
-				c.check.Found(sai.Obj(t, vid))
-			}
-		})
+		sai.References(a.Value, func(vid sai.OID) { c.found(k, vid) })
 	}
 	return got, nil
 }

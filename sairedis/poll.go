@@ -2,7 +2,7 @@ package sairedis
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -57,6 +57,9 @@ func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGro
 	if len(fields) == 0 {
 		return nil // no fields would mean removal
 	}
+	if err := errors.Join(checkGroup(group), g.check()); err != nil {
+		return err
+	}
 	if err := c.take(ctx); err != nil {
 		return err
 	}
@@ -66,6 +69,9 @@ func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGro
 
 // DelCounterGroup removes a flex counter group.
 func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
+	if err := checkGroup(group); err != nil {
+		return err
+	}
 	if err := c.take(ctx); err != nil {
 		return err
 	}
@@ -82,8 +88,8 @@ func (c *Client) StartPoll(ctx context.Context, group, field string, ids []strin
 		return err
 	}
 	defer c.give()
-	if i := slices.IndexFunc(objs, c.unknown); i >= 0 { // would stop a stock syncd
-		return fmt.Errorf("sairedis: %s: object %s does not exist: %w", opStartPoll, objs[i], sai.StatusInvalidParameter)
+	if err := c.checkPolled(group, field, ids, objs); err != nil {
+		return err
 	}
 	fields := []swss.Pair{{Field: field, Value: strings.Join(ids, ",")}}
 	if c.inView {
@@ -96,6 +102,9 @@ func (c *Client) StartPoll(ctx context.Context, group, field string, ids []strin
 // StopPoll ends what StartPoll began. The rows of COUNTERS_DB stay: deleting
 // them is the caller's duty.
 func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) error {
+	if err := checkGroup(group); err != nil {
+		return err
+	}
 	if err := c.take(ctx); err != nil {
 		return err
 	}
@@ -117,6 +126,24 @@ type heldPoll struct {
 	group  string
 	fields []swss.Pair
 	objs   []sai.OID
+}
+
+// checkPolled refuses unknown objects and counters, which would stop a stock
+// syncd.
+func (c *Client) checkPolled(group, field string, ids []string, objs []sai.OID) error {
+	if err := checkGroup(group); err != nil {
+		return err
+	}
+	for _, o := range objs {
+		t, ok := c.check.TypeOf(o)
+		if !ok {
+			return refuse(opStartPoll, 0, sai.StatusInvalidParameter, "object %s does not exist", o)
+		}
+		if err := checkPoll(field, ids, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Client) unknown(o sai.OID) bool {

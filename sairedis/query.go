@@ -95,6 +95,9 @@ func (c *Client) ask(ctx context.Context, op, answer string, t sai.ObjectType, f
 		return nil, err
 	}
 	defer c.give()
+	if c.check.Switch() == sai.NullOID {
+		return nil, refuse(op, t, sai.StatusInvalidParameter, "the switch must be created first")
+	}
 	got, err := c.query(ctx, message{key: SwitchVID.String(), op: op, fields: fields}, answer, t)
 	return swss.ToFieldValues(got), err
 }
@@ -195,6 +198,9 @@ func (c *Client) Availability(ctx context.Context, t sai.ObjectType, attrs []sai
 		}
 	}
 	pairs, err := formatAttrs(attrs)
+	if err == nil {
+		err = c.checkNamed(ctx, opAvailQuery, t, attrs)
+	}
 	if err != nil {
 		return 0, err
 	}

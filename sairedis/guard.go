@@ -1,0 +1,205 @@
+package sairedis
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"tamtam/sai"
+)
+
+// This file refuses what SAI's metadata library lets pass, and what a stock
+// syncd cannot read or does not survive.
+
+func (c *Client) checkCreate(t sai.ObjectType, attrs []sai.Attr) error {
+	if t == sai.ObjectTypeFDBFlush {
+		return refuse(opCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
+	}
+	return c.check.CheckCreate(t, attrs)
+}
+
+func (c *Client) checkRemove(k sai.Key) error {
+	if k.Entry == nil && k.Type == sai.ObjectTypeSwitch {
+		return refuse(opRemove, k.Type, sai.StatusNotImplemented, "syncd cannot remove the switch")
+	}
+	if err := c.check.CheckRemove(k); err != nil {
+		return err
+	}
+	for _, child := range c.children[k.OID] {
+		if n := c.check.References(child.OID); n > 0 {
+			return refuse(opRemove, k.Type, sai.StatusObjectInUse, "%s, which goes with it, is used by %d other objects", child, n)
+		}
+	}
+	return nil
+}
+
+func refuse(op string, t sai.ObjectType, s sai.Status, format string, args ...any) error {
+	return &sai.CallError{Op: op, Type: t, Status: s, Reason: fmt.Sprintf(format, args...)}
+}
+
+// checkNamed refuses attributes that name objects which do not exist.
+func (c *Client) checkNamed(ctx context.Context, op string, t sai.ObjectType, attrs []sai.Attr) error {
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
+	var err error
+	for _, a := range attrs {
+		sai.References(a.Value, func(o sai.OID) {
+			if o != sai.NullOID && c.unknown(o) {
+				err = refuse(op, t, sai.StatusInvalidParameter, "%s: object %s does not exist", a.ID, o)
+			}
+		})
+	}
+	return err
+}
+
+// checkEntry refuses entries whose addresses have no text that syncd reads.
+func checkEntry(op string, e sai.Entry) error {
+	var addr netip.Addr
+	switch e := e.(type) {
+	case sai.NeighborEntry:
+		addr = e.IP
+	case sai.RouteEntry:
+		if !e.Dest.IsValid() {
+			return refuse(op, e.EntryType(), sai.StatusInvalidParameter, "%s is no prefix", e.Dest)
+		}
+		addr = e.Dest.Addr()
+	default:
+		return nil
+	}
+	if !addr.IsValid() || addr.Zone() != "" {
+		return refuse(op, e.EntryType(), sai.StatusInvalidParameter, "%s is no address without a zone", addr)
+	}
+	return nil
+}
+
+// sameType refuses a key that is not of the first one's type: a bulk request
+// has one type.
+func sameType(op string, k, first sai.Key) error {
+	if t, want := keyType(k), keyType(first); t != want {
+		return refuse(op, t, sai.StatusInvalidParameter, "the others in the request are of type %s", want)
+	}
+	return nil
+}
+
+// fieldRoom is the number of items that a get of an ACL match or action with a
+// list has room for, if the caller's placeholder is a disabled one.
+const fieldRoom = 128
+
+// placeholders makes the values of a get such that syncd can fill them: they
+// name no objects, and every list has room.
+func placeholders(want []sai.Attr) []sai.Attr {
+	out := make([]sai.Attr, len(want))
+	for i, a := range want {
+		out[i] = sai.Attr{ID: a.ID, Value: sai.MapOIDs(a.Value, func(sai.OID) sai.OID { return sai.NullOID })}
+		m := sai.Meta(a.ID)
+		if !m.Kind.List() {
+			continue
+		}
+		switch v := a.Value.(type) {
+		case sai.Field:
+			if n, _ := sai.ListLen(v.Data); v.Enabled && n > 0 {
+				continue
+			}
+			data, mask := emptyList(m.Kind)
+			out[i].Value = sai.Match(data, mask)
+		case sai.Action:
+			if n, _ := sai.ListLen(v.Param); v.Enabled && n > 0 {
+				continue
+			}
+			data, _ := emptyList(m.Kind)
+			out[i].Value = sai.Do(data)
+		}
+	}
+	return out
+}
+
+// emptyList returns a list of zeros, with the mask that it has in a match.
+func emptyList(k sai.Kind) (data, mask sai.Value) {
+	if k == sai.KindU8List {
+		return make(sai.Bytes, fieldRoom), make(sai.Bytes, fieldRoom)
+	}
+	return make(sai.OIDs, fieldRoom), nil
+}
+
+// checkGroup refuses names of flex counter groups that cannot be part of a key.
+func checkGroup(group string) error {
+	if group == "" || strings.ContainsAny(group, ":,|{}\" ") {
+		return refuse(opSetGroup, 0, sai.StatusInvalidParameter, "%.80q is no name of a counter group", group)
+	}
+	return nil
+}
+
+func (g CounterGroup) check() error {
+	switch {
+	case g.Interval != 0 && (g.Interval < time.Millisecond || g.Interval > 24*time.Hour):
+		return refuse(opSetGroup, 0, sai.StatusInvalidParameter, "interval %s: want 1ms to 24h", g.Interval)
+	case g.Mode != "" && g.Mode != StatsModeRead && g.Mode != StatsModeReadAndClear:
+		return refuse(opSetGroup, 0, sai.StatusInvalidParameter, "mode %.40q: want %s or %s", g.Mode, StatsModeRead, StatsModeReadAndClear)
+	}
+	return nil
+}
+
+// checkPoll refuses counters that the objects do not have.
+func checkPoll(field string, ids []string, t sai.ObjectType) error {
+	if len(ids) == 0 {
+		return refuse(opStartPoll, t, sai.StatusInvalidParameter, "no counter asked for")
+	}
+	var has func(name string) bool
+	switch {
+	case field == FieldPortCounters && t == sai.ObjectTypePort:
+		has = func(name string) bool {
+			id, ok := sai.LookupStat(name)
+			return ok && id.ObjectType() == t
+		}
+	case field == FieldACLCounters && t == sai.ObjectTypeACLCounter:
+		has = func(name string) bool {
+			id, ok := sai.LookupAttr(name)
+			return ok && id.ObjectType() == t
+		}
+	default:
+		return refuse(opStartPoll, t, sai.StatusInvalidParameter, "field %.80q is not for objects of this type", field)
+	}
+	for _, name := range ids {
+		if !has(name) {
+			return refuse(opStartPoll, t, sai.StatusInvalidParameter, "%.80q is no counter of theirs", name)
+		}
+	}
+	return nil
+}
+
+// withPort reports whether objects of that type come and go with their port.
+func withPort(t sai.ObjectType) bool {
+	switch t.String() {
+	case "SAI_OBJECT_TYPE_QUEUE", "SAI_OBJECT_TYPE_SCHEDULER_GROUP", "SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP":
+		return true
+	}
+	return false
+}
+
+// found notes an object that an answer about k names.
+func (c *Client) found(k sai.Key, vid sai.OID) {
+	t, ok := VIDType(vid)
+	if !ok {
+		return
+	}
+	o := sai.Obj(t, vid)
+	if k.Entry == nil && k.Type == sai.ObjectTypePort && withPort(t) && !c.check.Exists(o) {
+		c.children[k.OID] = append(c.children[k.OID], o)
+	}
+	c.check.Found(o)
+}
+
+// removed notes that an object is gone, and with a port what came with it.
+func (c *Client) removed(k sai.Key) {
+	c.check.Removed(k)
+	if k.Entry == nil && k.Type == sai.ObjectTypePort {
+		for _, child := range c.children[k.OID] {
+			c.check.Removed(child)
+		}
+		delete(c.children, k.OID)
+	}
+}

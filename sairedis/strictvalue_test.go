@@ -1,0 +1,297 @@
+package sairedis
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"tamtam/sai"
+)
+
+// attrs checks attributes; those of a get are placeholders.
+func (s *strict) attrs(t string, pairs [][2]string, get bool) error {
+	seen := map[string]bool{}
+	for _, p := range pairs {
+		id, ok := sai.LookupAttr(p[0])
+		if !ok || id.String() != p[0] || id.ObjectType().String() != t {
+			return fmt.Errorf("%q is no attribute of %s", p[0], t)
+		}
+		if seen[p[0]] && !get {
+			return fmt.Errorf("%s twice", p[0])
+		}
+		seen[p[0]] = true
+		if err := s.value(sai.Meta(id), p[1], get); err != nil {
+			return fmt.Errorf("%s=%.200s: %w", p[0], p[1], err)
+		}
+	}
+	return nil
+}
+
+func (s *strict) value(m *sai.AttrMeta, text string, get bool) error {
+	if m.Form != sai.FormPlain && text == "disabled" {
+		if get && m.Kind.List() {
+			return fmt.Errorf("no room for a list")
+		}
+		return nil
+	}
+	if m.Form == sai.FormField {
+		data, mask, has := strings.Cut(text, "&mask:")
+		if err := s.plain(m, data, get); err != nil {
+			return err
+		}
+		return s.mask(m, data, mask, has)
+	}
+	return s.plain(m, text, get)
+}
+
+// mask checks the mask of an ACL match.
+func (s *strict) mask(m *sai.AttrMeta, data, text string, has bool) error {
+	switch m.Kind {
+	case sai.KindBool, sai.KindOID, sai.KindOIDList:
+		if has {
+			return fmt.Errorf("a mask where there is none")
+		}
+		return nil
+	}
+	if !has {
+		return fmt.Errorf("no mask")
+	}
+	switch m.Kind {
+	case sai.KindMAC, sai.KindIPv4, sai.KindIPv6:
+		return s.plain(m, text, false)
+	case sai.KindU8List:
+		if strings.Count(data, ",") != strings.Count(text, ",") {
+			return fmt.Errorf("mask of another length than the data")
+		}
+		return list(text, false, func(item string) error {
+			n, err := strconv.ParseUint(strings.TrimPrefix(item, "0x"), 16, 8)
+			if err == nil && n <= 255 {
+				err = matches(hexText, item)
+			}
+			return err
+		})
+	}
+	return matches(hexText, text)
+}
+
+// number checks a decimal number.
+func number(text string, min, max string) error {
+	if err := matches(signedText, text); err != nil || text == "-0" {
+		return fmt.Errorf("%q is no decimal number", text)
+	}
+	n, _ := new(big.Int).SetString(text, 10)
+	lo, _ := new(big.Int).SetString(min, 10)
+	hi, _ := new(big.Int).SetString(max, 10)
+	if n.Cmp(lo) < 0 || n.Cmp(hi) > 0 {
+		return fmt.Errorf("%s is not in %s..%s", text, min, max)
+	}
+	return nil
+}
+
+const (
+	mostU8, mostU16, mostU32 = "255", "65535", "4294967295"
+	mostU64                  = "18446744073709551615"
+)
+
+// plain checks a value that is neither a match nor an action.
+func (s *strict) plain(m *sai.AttrMeta, text string, get bool) error {
+	unsigned := func(max string) func(string) error {
+		return func(item string) error { return number(item, "0", max) }
+	}
+	signed := func(item string) error { return number(item, "-2147483648", "2147483647") }
+	pair := func(max string) func(string) error {
+		return func(item string) error {
+			a, b, ok := strings.Cut(item, ",")
+			if !ok || number(a, "0", max) != nil {
+				return fmt.Errorf("%q is no min,max", item)
+			}
+			return number(b, "0", max)
+		}
+	}
+	switch m.Kind {
+	case sai.KindBool:
+		if text != "true" && text != "false" {
+			return fmt.Errorf("neither true nor false")
+		}
+		return nil
+	case sai.KindU8:
+		return unsigned(mostU8)(text)
+	case sai.KindU16:
+		return unsigned(mostU16)(text)
+	case sai.KindU32:
+		return unsigned(mostU32)(text)
+	case sai.KindU64:
+		return unsigned(mostU64)(text)
+	case sai.KindS32:
+		return signed(text)
+	case sai.KindEnum:
+		return enumWord(m.Enum, text)
+	case sai.KindOID:
+		return s.existing(text, true)
+	case sai.KindMAC:
+		return matches(macText, text)
+	case sai.KindIPv4:
+		return ip(text, 4)
+	case sai.KindIPv6:
+		return ip(text, 6)
+	case sai.KindIP:
+		return ip(text, 0)
+	case sai.KindPointer:
+		return matches(hexText, text)
+	case sai.KindChardata:
+		if n := len(charItem.FindAllString(text, -1)); n > 32 {
+			return fmt.Errorf("%d characters", n)
+		}
+		return matches(charText, text)
+	case sai.KindU16Range:
+		return pair(mostU16)(text)
+	case sai.KindU32Range:
+		return pair(mostU32)(text)
+	case sai.KindTimespec:
+		return pair(mostU64)(text)
+	case sai.KindU8List:
+		return list(text, get, unsigned(mostU8))
+	case sai.KindS8List:
+		return list(text, get, func(item string) error { return number(item, "-128", "127") })
+	case sai.KindU16List:
+		return list(text, get, unsigned(mostU16))
+	case sai.KindU32List:
+		return list(text, get, unsigned(mostU32))
+	case sai.KindS32List, sai.KindEnumList:
+		return list(text, get, func(item string) error { return enumWord(m.Enum, item) })
+	case sai.KindOIDList:
+		return list(text, get, func(item string) error { return s.existing(item, true) })
+	case sai.KindJSON:
+		var j map[string]string
+		if err := json.Unmarshal([]byte(text), &j); err != nil || len(j) != 1 {
+			return fmt.Errorf("no JSON object: %v", err)
+		}
+		return list(j["json"], get, func(item string) error { return number(item, "-128", "127") })
+	case sai.KindU64RangeList:
+		return rangeList(text, get, pair(mostU64))
+	case sai.KindACLCapability:
+		flag, rest, _ := strings.Cut(text, ":")
+		if flag != "true" && flag != "false" {
+			return fmt.Errorf("neither true nor false")
+		}
+		return list(rest, get, func(string) error { return nil })
+	case sai.KindACLResources:
+		return resources(text)
+	}
+	return fmt.Errorf("values of kind %s are not known", m.Kind)
+}
+
+// list checks count:item,item; a placeholder has at least one item.
+func list(text string, get bool, item func(string) error) error {
+	count, rest, ok := strings.Cut(text, ":")
+	if !ok || matches(decimalText, count) != nil {
+		return fmt.Errorf("no list")
+	}
+	if count == "0" {
+		if rest != "null" || get {
+			return fmt.Errorf("empty list %q", text)
+		}
+		return nil
+	}
+	items := strings.Split(rest, ",")
+	if fmt.Sprint(len(items)) != count {
+		return fmt.Errorf("%d items, the count is %s", len(items), count)
+	}
+	for _, i := range items {
+		if err := item(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rangeList checks a list whose items have a comma.
+func rangeList(text string, get bool, item func(string) error) error {
+	_, rest, _ := strings.Cut(text, ":")
+	words := strings.Split(rest, ",")
+	for i := 0; rest != "null" && i < len(words); i += 2 {
+		if i+1 == len(words) {
+			return fmt.Errorf("half a range")
+		}
+		if err := item(words[i] + "," + words[i+1]); err != nil {
+			return err
+		}
+	}
+	count, _, _ := strings.Cut(text, ":")
+	n := len(words) / 2
+	if rest == "null" {
+		n = 0
+	}
+	if fmt.Sprint(n) != count || get && n == 0 {
+		return fmt.Errorf("%d ranges, the count is %s", n, count)
+	}
+	return nil
+}
+
+func resources(text string) error {
+	var r struct {
+		Count int                 `json:"count"`
+		List  []map[string]string `json:"list"`
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Count != len(r.List) || r.Count == 0 {
+		return fmt.Errorf("%d resources, the count is %d: %v", len(r.List), r.Count, err)
+	}
+	for _, m := range r.List {
+		if len(m) != 3 || number(m["avail_num"], "0", mostU32) != nil ||
+			!strings.HasPrefix(m["bind_point"], "SAI_ACL_BIND_POINT_TYPE_") || !strings.HasPrefix(m["stage"], "SAI_ACL_STAGE_") {
+			return fmt.Errorf("resource %v", m)
+		}
+	}
+	return nil
+}
+
+// enumWord checks an enum: a name of it, or a number; flags are joined with |.
+func enumWord(e *sai.EnumMeta, text string) error {
+	if signedText.MatchString(text) {
+		return number(text, "-2147483648", "2147483647")
+	}
+	if e == nil {
+		return fmt.Errorf("%q is no number", text)
+	}
+	words := []string{text}
+	if e.Strict {
+		if text == "0x0" {
+			return nil
+		}
+		words = strings.Split(text, "|")
+	}
+	for _, w := range words {
+		if _, ok := e.Value(w); !ok {
+			return fmt.Errorf("%q is no value of %s", w, e.Name)
+		}
+	}
+	return nil
+}
+
+// existing checks the id of an object that exists, or of none.
+func (s *strict) existing(text string, null bool) error {
+	if err := matches(oidText, text); err != nil {
+		return err
+	}
+	if text == "oid:0x0" && null || s.vids[text] {
+		return nil
+	}
+	return fmt.Errorf("object %s does not exist", text)
+}
+
+// ip checks an address of a family, 4, 6 or either.
+func ip(text string, family int) error {
+	a, err := netip.ParseAddr(text)
+	switch {
+	case err != nil:
+		return err
+	case a.Zone() != "":
+		return fmt.Errorf("%s has a zone", text)
+	case family == 4 && !a.Is4(), family == 6 && !a.Is6():
+		return fmt.Errorf("%s is not of IPv%d", text, family)
+	}
+	return nil
+}
