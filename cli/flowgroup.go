@@ -225,8 +225,9 @@ type idPool struct {
 	free uint64
 }
 
-// freeID is the lowest flow group id that is not used. During a script the used
-// ones are asked for once.
+// freeID is the lowest flow group id that is not used. The used ones are asked
+// for once: who takes one meanwhile makes the write fail, and they are asked for
+// again.
 func (s *Shell) freeID(ctx context.Context) (uint64, error) {
 	pool := s.ids
 	if pool == nil {
@@ -240,14 +241,17 @@ func (s *Shell) freeID(ctx context.Context) (uint64, error) {
 				pool.used[n] = true
 			}
 		}
-		if s.scripted {
-			s.ids = pool
-		}
+		s.ids = pool
 	}
 	for pool.used[pool.free] {
 		pool.free++
 	}
 	return pool.free, nil
+}
+
+func (p *idPool) release(id uint64) {
+	delete(p.used, id)
+	p.free = min(p.free, max(id, 1))
 }
 
 // removeFlowGroup deletes a flow group, or only the fields that are named.
@@ -262,11 +266,16 @@ func removeFlowGroup(ctx context.Context, c *call) error {
 		return fmt.Errorf("flow group %s does not exist", name)
 	}
 	changes := removedFields(c)
-	if len(changes) == 0 {
-		c.sh.ids = nil
-		changes = []change{{path: flowGroupPath(name)}}
+	if len(changes) > 0 {
+		return c.sh.client.set(ctx, changes...)
 	}
-	return c.sh.client.set(ctx, changes...)
+	if err := c.sh.client.set(ctx, change{path: flowGroupPath(name)}); err != nil {
+		return err
+	}
+	if id, ok := group.at("config", "id").count(); ok && c.sh.ids != nil {
+		c.sh.ids.release(id)
+	}
+	return nil
 }
 
 // removedFields are the deletions of the fields that a "no flow-group" names.

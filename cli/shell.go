@@ -23,8 +23,7 @@ type Shell struct {
 	mode     mode
 	iface    string  // the interface that modeInterface configures
 	finished bool    // exit was said in exec mode
-	scripted bool    // a script runs
-	ids      *idPool // flow group ids, remembered during a script
+	ids      *idPool // flow group ids; nil: not asked for yet
 }
 
 // New checks the configuration and prepares the connection; the first command
@@ -156,8 +155,6 @@ func (s *Shell) ExecFile(ctx context.Context, name string) error {
 const maxLine = 1 << 20
 
 func (s *Shell) script(ctx context.Context, name string, r io.Reader) error {
-	s.scripted = true
-	defer func() { s.scripted, s.ids = false, nil }()
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	n := 0

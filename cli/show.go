@@ -117,17 +117,28 @@ func (p *page) whyNot(width int, state tree) {
 
 // whyNots writes, below a table, a line for each entry that is not in effect.
 func (p *page) whyNots(entries []tree) {
-	first := true
+	var lines []string
 	for _, e := range entries {
-		state := e.at("state")
-		if !inactive(state) {
-			continue
-		}
-		if first {
-			p.line("")
-			first = false
-		}
-		p.line("%s: %s: %s", e.name(), title(state.word("status")), state.text("reason"))
+		lines = append(lines, whyNotLine(e.name(), e.at("state"))...)
+	}
+	p.after(lines)
+}
+
+// whyNotLine is a line for an object that is not in effect.
+func whyNotLine(name string, state tree) []string {
+	if !inactive(state) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s: %s", name, title(state.word("status")), state.text("reason"))}
+}
+
+// after writes lines below a table.
+func (p *page) after(lines []string) {
+	if len(lines) > 0 {
+		p.line("")
+	}
+	for _, l := range lines {
+		p.line("%s", l)
 	}
 }
 

@@ -160,17 +160,22 @@ func showVLAN(ctx context.Context, c *call) (*view, error) {
 	}
 	text := func(p *page) {
 		var rows [][]string
+		var why []string
 		for _, v := range found[0].sortedBy("vlan-id", "vlan") {
+			name := "Vlan" + v.text("vlan-id")
+			why = append(why, whyNotLine(name, v.at("state"))...)
 			members := v.sortedBy("interface", "members", "member")
 			if len(members) == 0 {
 				rows = append(rows, []string{v.text("vlan-id"), "-", "-"})
 			}
 			for _, m := range members {
 				rows = append(rows, []string{v.text("vlan-id"), m.text("interface"), strings.ToLower(config(m, "tagging-mode"))})
+				why = append(why, whyNotLine(name+" "+m.text("interface"), m.at("state"))...)
 			}
 		}
 		p.line("")
 		p.table([]column{{"VLAN", 6, 2}, {"Member", 14, 2}, {"Tagging", 8, 0}}, rows)
+		p.after(why)
 		p.line("")
 	}
 	return &view{one("tamtam-interfaces", "vlans", found[0]), text}, nil

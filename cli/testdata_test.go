@@ -46,7 +46,8 @@ const switchTree = `{
 "vlans": {"vlan": [
   {"vlan-id": 10, "config": {"vlan-id": 10}, "members": {"member": [
     {"interface": "Ethernet4", "config": {"interface": "Ethernet4", "tagging-mode": "UNTAGGED"}},
-    {"interface": "PortChannel1", "config": {"interface": "PortChannel1", "tagging-mode": "TAGGED"}}]}}]},
+    {"interface": "PortChannel1", "config": {"interface": "PortChannel1", "tagging-mode": "TAGGED"},
+     "state": {"status": "PENDING", "reason": "PortChannel1 has no member"}}]}}]},
 "acl": {"acl-sets": {"acl-set": [
   {"name": "TAM", "type": "ACL_TAM", "config": {"name": "TAM", "type": "ACL_TAM"}, "state": {"status": "Active"},
    "acl-entries": {"acl-entry": [

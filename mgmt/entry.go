@@ -95,8 +95,9 @@ func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 // A reader reads entries from the databases.
 type reader struct{ redis *swss.Redis }
 
-// chunk bounds the entries that are read at once.
-const chunk = 1000
+// chunk bounds the entries that are read at once: each of many subscribers may
+// hold so many.
+const chunk = 200
 
 // read passes the entries of a group whose keys fit the pattern to visit, in
 // order of their keys, a chunk at a time. Only the rows that need names are

@@ -113,7 +113,7 @@ func portsModule() Module {
 				Check: check(schema.ParsePortChannelMember),
 			},
 		}},
-		{Path: "/vlans/vlan", Rows: []Row{
+		{Path: "/vlans/vlan", Finish: finishVLAN, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Check: check(schema.ParseVLAN),
 			},
@@ -130,6 +130,14 @@ func portsModule() Module {
 			},
 		}},
 	}}
+}
+
+// finishVLAN writes the VLAN's number into its row, as SONiC does.
+func finishVLAN(c *Change) error {
+	if row := c.Fields(schema.CfgVLAN); row != nil && row["vlanid"] == "" {
+		row["vlanid"] = c.Keys()[0]
+	}
+	return nil
 }
 
 func tagging() Codec {

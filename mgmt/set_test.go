@@ -101,7 +101,7 @@ func TestSet(t *testing.T) {
 			update("/vlans/vlan[vlan-id=10]/members/member[interface=PortChannel1]/config", `{"tagging-mode":"UNTAGGED"}`),
 		}}, want: map[string]string{
 			"PORTCHANNEL|PortChannel1": "admin_status=up mtu=9100", "PORTCHANNEL_MEMBER|PortChannel1|Ethernet4": "NULL=NULL",
-			"VLAN|Vlan10": "NULL=NULL", "VLAN_MEMBER|Vlan10|PortChannel1": "tagging_mode=untagged",
+			"VLAN|Vlan10": "vlanid=10", "VLAN_MEMBER|Vlan10|PortChannel1": "tagging_mode=untagged",
 		}},
 		{name: "breakout", have: someSwitch(), req: &gpb.SetRequest{Update: []*gpb.Update{
 			update("/interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1]/config", `{"num-breakouts":2,"breakout-speed":"SPEED_50GB"}`),

@@ -62,6 +62,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "tamtam",
 		Short:         "A SONiC-style switch with telemetry, on a simulated ASIC",
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		// Whatever is not a command ends up here.

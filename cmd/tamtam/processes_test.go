@@ -254,6 +254,7 @@ func TestCommands(t *testing.T) {
 		err  string // part of stderr
 	}{
 		{"", 2, "Usage:", "which command?"},
+		{"--version", 0, "tamtam version", ""},
 		{"fly", 2, "", `unknown command "fly"`},
 		{"sim", 2, "", "--config, --in and --out are needed"},
 		{"sim --nonsense", 2, "", "unknown flag"},

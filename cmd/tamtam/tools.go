@@ -140,7 +140,7 @@ func newConfig() *cobra.Command {
 			}
 			text = append(text, '\n')
 			if len(args) == 1 {
-				return os.WriteFile(args[0], text, 0o644)
+				return replaceFile(args[0], text)
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err
@@ -152,6 +152,14 @@ func newConfig() *cobra.Command {
 		c.AddCommand(sub)
 	}
 	return c
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(name string, data []byte) error {
+	if err := os.WriteFile(name+".new", data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
 }
 
 func newHealth() *cobra.Command {
