@@ -2,7 +2,6 @@ package aclorch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -31,6 +31,7 @@ type crm struct {
 	table    *swss.Table
 	switchID sai.OID
 	config   schema.CRM
+	rows     map[string]schema.CRM // the valid ones of CRM
 
 	tables      map[pointKey]int
 	groups      map[pointKey]int
@@ -42,7 +43,7 @@ type crm struct {
 
 func (c *crm) open(ctx context.Context, r *swss.Redis) error {
 	c.table = swss.NewTable(r.DB(swss.CountersDB), schema.CountersCRM)
-	c.config = schema.DefaultCRM()
+	c.config, c.rows = schema.DefaultCRM(), map[string]schema.CRM{}
 	c.tables, c.groups, c.entries = map[pointKey]int{}, map[pointKey]int{}, map[*instance]int{}
 	c.warned, c.unsupported, c.written = map[string]int{}, map[sai.AttrID]bool{}, map[string]bool{}
 	old, err := c.table.Keys(ctx)
@@ -160,9 +161,8 @@ func (c *crm) get(ctx context.Context, k sai.Key, want sai.Attr) (sai.Value, boo
 	}
 	got, err := c.api.Get(ctx, k, []sai.Attr{want})
 	if err != nil {
-		if !retryable(err) && !errors.Is(err, sai.StatusBufferOverflow) {
-			c.unsupported[want.ID] = true
-		}
+		status, _ := sai.StatusOf(err)
+		c.unsupported[want.ID] = orch.Unsupported(status)
 		c.log.Warn("the switch does not tell what is available", "attribute", want.ID.String(), "err", err)
 		return nil, false
 	}

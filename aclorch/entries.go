@@ -158,7 +158,7 @@ func (o *Orch) createEntries(ctx context.Context, w *work) {
 	oids, errs := createMany(ctx, o.api, sai.ObjectTypeACLEntry, objs)
 	for i, e := range ready {
 		if errs[i] != nil {
-			o.refuse(ctx, e, fmt.Errorf("create the entry of ACL rule %s: %w", e.rule.key, errs[i]))
+			o.refuse(ctx, e, fmt.Errorf("create the entry of ACL rule %s: %w", e.rule.key, orch.AtAttr(errs[i], sai.ObjectTypeACLEntry, objs[i])))
 			continue
 		}
 		o.added(ctx, e, oids[i])

@@ -258,3 +258,13 @@ func (b *bench) content() []string {
 	slices.Sort(list)
 	return list
 }
+
+// failing is an API that cannot be read.
+type failing struct {
+	sai.API
+	status sai.Status
+}
+
+func (f failing) Get(_ context.Context, k sai.Key, _ []sai.Attr) ([]sai.Attr, error) {
+	return nil, &sai.CallError{Op: "get", Type: k.Type, Status: f.status}
+}

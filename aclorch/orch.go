@@ -121,10 +121,11 @@ func (o *Orch) register(cfg Config) {
 	consume(schema.AppACLTable, schema.StateACLTable, wordsOf, o.tableRow)
 	consume(schema.AppACLRule, schema.StateACLRule, wordsOf, o.ruleRow)
 
-	subscribe := func(table string, each func(orch.Task) error) {
+	subscribe := func(table string, each func(context.Context, orch.Task)) {
 		source := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, config, table) }
 		cfg.Daemon.Consume(source, table, orch.Each(func(ctx context.Context, t orch.Task) error {
-			return errors.Join(each(t), o.counters.flush(ctx))
+			each(ctx, t)
+			return o.counters.flush(ctx)
 		}), orch.Reporting{None: true})
 	}
 	subscribe(schema.CfgFlexCounter, o.flexRow)
@@ -170,7 +171,7 @@ func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
 		if typ, err = schema.ParseACLTableType(t.Key, t.Fields); err == nil {
 			o.types[t.Key] = typ
 		}
-		o.reportType(ctx, t.Key, err)
+		o.reportConfig(ctx, schema.StateACLTableType, t.Key, err)
 	}
 	for _, tb := range o.tables {
 		if tb.given && tb.row.Type == t.Key {
@@ -223,30 +224,44 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 	o.markRule(r)
 }
 
-func (o *Orch) flexRow(t orch.Task) error {
-	if t.Key != "ACL" {
-		return nil
+// flexRow takes a row of FLEX_COUNTER_TABLE. One that is not valid counts for
+// nothing.
+func (o *Orch) flexRow(ctx context.Context, t orch.Task) {
+	const group = "ACL"
+	if t.Key != group {
+		return
 	}
 	if t.Op == orch.Del {
 		o.counters.configure(nil)
-		return nil
+		o.daemon.Unreport(ctx, schema.StateFlexCounter, group)
+		return
 	}
 	row, err := schema.ParseFlexCounter(t.Key, t.Fields)
-	if err == nil {
+	if err != nil {
+		o.counters.configure(nil)
+	} else {
 		o.counters.configure(&row)
 	}
-	return err
+	o.reportConfig(ctx, schema.StateFlexCounter, group, err)
 }
 
-func (o *Orch) crmRow(t orch.Task) (err error) {
-	config := schema.DefaultCRM()
-	if t.Op == orch.Set {
-		config, err = schema.ParseCRM(t.Key, t.Fields)
+// crmRow takes a row of CRM, whatever its key is, as in SONiC: of several the
+// first valid one counts.
+func (o *Orch) crmRow(ctx context.Context, t orch.Task) {
+	delete(o.crm.rows, t.Key)
+	if t.Op == orch.Del {
+		o.daemon.Unreport(ctx, schema.StateCRM, t.Key)
+	} else {
+		config, err := schema.ParseCRM(t.Key, t.Fields)
+		if err == nil {
+			o.crm.rows[t.Key] = config
+		}
+		o.reportConfig(ctx, schema.StateCRM, t.Key, err)
 	}
-	if err == nil {
-		o.crm.config = config
+	o.crm.config = schema.DefaultCRM()
+	if len(o.crm.rows) > 0 {
+		o.crm.config = o.crm.rows[slices.Min(slices.Collect(maps.Keys(o.crm.rows)))]
 	}
-	return err
 }
 
 // portsChanged looks at everything again that names one of these ports or
@@ -322,8 +337,8 @@ func (o *Orch) readCapability(ctx context.Context, k sai.Key, id sai.AttrID, roo
 	return c, nil
 }
 
-// capabilityRow is a row of ACL_STAGE_CAPABILITY_TABLE.
-func capabilityRow(c sai.ACLCapability) swss.FieldValues {
+// actionList lists the actions of a stage by SONiC's names.
+func actionList(c sai.ACLCapability) string {
 	var actions []string
 	var all schema.ActionSet
 	for a, id := range actionIDs {
@@ -334,9 +349,14 @@ func capabilityRow(c sai.ACLCapability) swss.FieldValues {
 	for _, a := range all.Fields() {
 		actions = append(actions, a.String())
 	}
+	return strings.Join(actions, ",")
+}
+
+// capabilityRow is a row of ACL_STAGE_CAPABILITY_TABLE.
+func capabilityRow(c sai.ACLCapability) swss.FieldValues {
 	return swss.FieldValues{
 		"is_action_list_mandatory": fmt.Sprint(c.ActionListMandatory),
-		"action_list":              strings.Join(actions, ","),
+		"action_list":              actionList(c),
 		"supported_L3V4V6":         "true",
 	}
 }

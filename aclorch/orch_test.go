@@ -98,7 +98,7 @@ func TestBatch(t *testing.T) {
 		"C|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=10|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#2|FIELD_ACL_RANGE_TYPE=1:acl_range#0|ACTION_PACKET_ACTION=DROP",
 		"r|ACL_COUNTER:acl_counter#1")
 	b.wantStatus(schema.StateACLRule, "DATA|R1", "Active")
-	b.wantStatus(schema.StateACLRule, "DATA|R3", "Inactive: create the entry of ACL rule DATA|R3: SAI_STATUS_INVALID_PARAMETER")
+	b.wantStatus(schema.StateACLRule, "DATA|R3", "Inactive: create the entry of ACL rule DATA|R3: the switch refused a value (SAI_STATUS_INVALID_PARAMETER)")
 	b.del(schema.AppACLRule, "DATA:R2")
 	b.step()
 	b.wantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_COUNTER:acl_counter#0") // R1 still uses the range
@@ -327,7 +327,7 @@ func TestTableFull(t *testing.T) {
 	b.rule("T:R1", "PRIORITY", "2", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
 	b.rule("T:R2", "PRIORITY", "1", "SRC_IP", "1.1.1.2", "PACKET_ACTION", "DROP")
 	b.step()
-	b.wantStatus(schema.StateACLRule, "T|R2", "Pending creation: create the entry of ACL rule T|R2: create SAI_OBJECT_TYPE_ACL_ENTRY: SAI_STATUS_TABLE_FULL")
+	b.wantStatus(schema.StateACLRule, "T|R2", "Pending creation: create the entry of ACL rule T|R2: the switch has no room for it (SAI_STATUS_TABLE_FULL")
 	b.del(schema.AppACLRule, "T:R1")
 	b.step()
 	b.wantStatus(schema.StateACLRule, "T|R2", "Active")

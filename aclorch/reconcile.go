@@ -260,6 +260,9 @@ func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 		o.reportTable(ctx, t)
 	}
 	for _, t := range sortedTables(o.tables) {
+		if t.tam() { // came or went with the entries
+			o.reportTable(ctx, t)
+		}
 		if !t.given && len(t.rules) == 0 && len(t.instances) == 0 {
 			delete(o.tables, t.name)
 			delete(o.starved, starving{table: t})

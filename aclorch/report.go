@@ -39,8 +39,12 @@ func (o *Orch) reportRule(ctx context.Context, r *rule) {
 	if err != nil && r.entries[""] != nil && r.spec == nil {
 		status = schema.ACLPendingRemoval
 	}
-	if err == nil && r.table.keptOut {
+	switch {
+	case err != nil:
+	case r.table.keptOut:
 		reason = "kept out of the ASIC: the rules of " + r.table.name + " protect the control plane"
+	case r.table.tam() && len(r.entries) == 0:
+		reason = "not in the ASIC: no TAM session uses it"
 	}
 	if said := status + ": " + reason; r.said != said {
 		o.daemon.Report(ctx, schema.StateACLRule, r.key.Config(), status, reason)
@@ -63,6 +67,8 @@ func (o *Orch) reportTable(ctx context.Context, t *table) {
 	case err != nil:
 	case t.keptOut:
 		reason = "kept out of the ASIC: it protects the control plane"
+	case t.tam() && len(t.instances) == 0:
+		reason = "not in the ASIC: no TAM session uses its rules"
 	default:
 		reason = o.unbound(t)
 	}
@@ -76,7 +82,12 @@ func (o *Orch) reportTable(ctx context.Context, t *table) {
 func (o *Orch) unbound(t *table) string {
 	var parts []string
 	if names := o.absent(t); len(names) > 0 {
-		parts = append(parts, "to be bound when they exist: "+strings.Join(names, ","))
+		const most = 8
+		text := "to be bound when they exist: " + strings.Join(names[:min(len(names), most)], ",")
+		if more := len(names) - most; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, text)
 	}
 	for _, in := range t.sortedInstances() {
 		for _, name := range slices.SortedFunc(maps.Keys(in.refused), schema.CompareNames) {
@@ -86,10 +97,11 @@ func (o *Orch) unbound(t *table) string {
 	return strings.Join(parts, "; ")
 }
 
-func (o *Orch) reportType(ctx context.Context, name string, err error) {
+// reportConfig writes the status of a row that is valid or not.
+func (o *Orch) reportConfig(ctx context.Context, table, key string, err error) {
 	status, reason := schema.StatusActive, ""
 	if err != nil {
 		status, reason = schema.StatusFailed, words(err)
 	}
-	o.daemon.Report(ctx, schema.StateACLTableType, name, status, reason)
+	o.daemon.Report(ctx, table, key, status, reason)
 }

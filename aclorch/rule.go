@@ -77,7 +77,7 @@ func (o *Orch) examine(r *rule) {
 	default:
 		r.parse(t.typ)
 		if r.err = r.parseErr; r.err == nil {
-			r.spec, r.err = o.resolve(r.parsed)
+			r.spec, r.err = o.resolve(r.parsed, t.row.Stage)
 		}
 	}
 	if r.err != nil {
@@ -109,12 +109,15 @@ func (r *rule) parse(t schema.ACLTableType) {
 
 // resolve turns a rule into SAI's terms. Ports that a rule names must be there;
 // a PortChannel among IN_PORTS or OUT_PORTS stands for its members.
-func (o *Orch) resolve(r schema.ACLRule) (*spec, error) {
+func (o *Orch) resolve(r schema.ACLRule, stage string) (*spec, error) {
 	s := &spec{priority: r.Priority}
 	if lo, hi := o.priorities.Min, o.priorities.Max; uint64(r.Priority) < lo || uint64(r.Priority) > hi {
+		want := fmt.Sprintf("%d..%d, the priorities of this switch", lo, hi)
+		if r.Priority == 0 {
+			want += " (a rule that gives none has 0)"
+		}
 		return nil, &schema.FieldError{
-			Object: schema.CfgACLRule + "|" + r.Key.Config(), Field: "PRIORITY", Value: fmt.Sprint(r.Priority),
-			Want: fmt.Sprintf("%d..%d, the priorities of this switch", lo, hi),
+			Object: schema.CfgACLRule + "|" + r.Key.Config(), Field: "PRIORITY", Value: fmt.Sprint(r.Priority), Want: want,
 		}
 	}
 	for _, m := range r.Matches {
@@ -133,6 +136,9 @@ func (o *Orch) resolve(r schema.ACLRule) (*spec, error) {
 	var actions []sai.Attr
 	for _, a := range r.Actions {
 		v, err := o.action(a)
+		if err == nil {
+			err = o.capable(a.Field, stage)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -224,6 +230,17 @@ func (o *Orch) action(a schema.ACLAction) (sai.Value, error) {
 	return nil, fmt.Errorf("%s: DTel is not supported, use TAM", a.Field)
 }
 
+// capable says whether the switch has an action at a stage. One that does not
+// tell its actions is asked when the entry is made.
+func (o *Orch) capable(a schema.ActionField, stage string) error {
+	has := o.capability[stage].Actions
+	e, ok := actionType(actionIDs[a])
+	if !ok || len(has) == 0 || slices.Contains(has, e) {
+		return nil
+	}
+	return fmt.Errorf("%s: the switch does not have this action at %s; it has %s", a, strings.ToLower(stage), actionList(o.capability[stage]))
+}
+
 // names says whether the row names a port or LAG in a match or an action.
 func (r *rule) names(name string) bool {
 	for _, m := range r.parsed.Matches {
@@ -306,5 +323,5 @@ func words(err error) string {
 	if errors.As(err, &field) {
 		return schema.Reason(err)
 	}
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
+	return orch.Explain(err)
 }

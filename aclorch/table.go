@@ -176,9 +176,10 @@ func sortAttrs(attrs []sai.Attr) {
 func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*instance, error) {
 	var undo orch.Undo
 	def := o.definition(t, feature)
-	oid, err := o.api.Create(ctx, sai.ObjectTypeACLTable, def.attrs())
+	attrs := def.attrs()
+	oid, err := o.api.Create(ctx, sai.ObjectTypeACLTable, attrs)
 	if err != nil {
-		return nil, fmt.Errorf("create ACL table %s: %w", t.name, err)
+		return nil, fmt.Errorf("create ACL table %s: %w", t.name, orch.AtAttr(err, sai.ObjectTypeACLTable, attrs))
 	}
 	undo.Push("ACL table "+t.name, func(ctx context.Context) error {
 		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, oid))

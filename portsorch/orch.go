@@ -199,7 +199,10 @@ func verdict(err error) (status, reason string) {
 	case err == nil:
 		return schema.StatusActive, ""
 	case errors.As(err, &wait), orch.Classify(err) == orch.Retry:
-		return schema.StatusPending, err.Error()
+		return schema.StatusPending, orch.Explain(err)
+	}
+	if _, sai := sai.StatusOf(err); sai {
+		return schema.StatusFailed, orch.Explain(err)
 	}
 	return schema.StatusFailed, schema.Reason(err)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"strings"
 	"time"
 
 	"tamtam/orch"
@@ -279,7 +278,7 @@ func verdict(err error) (status, reason string) {
 	case errors.As(err, &field):
 		return schema.StatusFailed, schema.Reason(err)
 	}
-	reason = strings.ReplaceAll(err.Error(), "\n", "; ")
+	reason = orch.Explain(err)
 	if retryable(err) {
 		return schema.StatusPending, reason + "; tried again when something is removed from the switch"
 	}
@@ -297,7 +296,7 @@ func (o *Orch) reportFeature(ctx context.Context) {
 	} else if refused, first := o.refused(); refused > 0 {
 		status = schema.FeatureInsufficient
 		reason = fmt.Sprintf("%d of %d sessions do not fit into the switch, the first is %s: %s",
-			refused, len(o.sessions), first.name, strings.ReplaceAll(first.err.Error(), "\n", "; "))
+			refused, len(o.sessions), first.name, orch.Explain(first.err))
 	}
 	if said := status + ": " + reason; said != o.said {
 		o.daemon.Report(ctx, schema.StateTAMFeature, feature, status, reason)

@@ -1,0 +1,88 @@
+package orch
+
+import (
+	"errors"
+	"strings"
+
+	"tamtam/sai"
+)
+
+// Explain puts an error into one line for an operator: what SAI answered is
+// said in words, followed by the status and the attribute at fault.
+func Explain(err error) string {
+	text := err.Error()
+	if status, ok := sai.StatusOf(err); ok {
+		said, original := status.String(), status.Error()
+		var call *sai.CallError
+		if errors.As(err, &call) {
+			original = call.Error()
+			if call.Attr != 0 {
+				said += " " + call.Attr.String()
+			}
+			if call.Reason != "" && call.Reason != answered {
+				said += ": " + call.Reason
+			}
+		}
+		text = strings.Replace(text, original, meaning(status)+" ("+said+")", 1)
+	}
+	return strings.ReplaceAll(text, "\n", "; ")
+}
+
+// answered is the reason that an answer of syncd has, which tells an operator
+// nothing.
+const answered = "answered by syncd"
+
+// Unsupported says whether a status is that of something the switch cannot do.
+func Unsupported(s sai.Status) bool {
+	return s == sai.StatusNotSupported || s == sai.StatusNotImplemented ||
+		between(s, sai.StatusAttrNotImplemented0, sai.StatusAttrNotImplementedMax) ||
+		between(s, sai.StatusAttrNotSupported0, sai.StatusAttrNotSupportedMax) ||
+		between(s, sai.StatusUnknownAttribute0, sai.StatusUnknownAttributeMax)
+}
+
+// between says whether s is one of the statuses first..last, which count down.
+func between(s, first, last sai.Status) bool { return last <= s && s <= first }
+
+func meaning(s sai.Status) string {
+	switch s {
+	case sai.StatusTableFull, sai.StatusInsufficientResources, sai.StatusNoMemory:
+		return "the switch has no room for it"
+	case sai.StatusObjectInUse:
+		return "the switch still uses it"
+	case sai.StatusItemAlreadyExists:
+		return "the switch has it already"
+	case sai.StatusItemNotFound:
+		return "the switch does not have it"
+	}
+	switch {
+	case Unsupported(s):
+		return "the switch does not support it"
+	case s == sai.StatusInvalidParameter,
+		between(s, sai.StatusInvalidAttribute0, sai.StatusInvalidAttributeMax),
+		between(s, sai.StatusInvalidAttrValue0, sai.StatusInvalidAttrValueMax):
+		return "the switch refused a value"
+	}
+	return "the switch failed"
+}
+
+// AtAttr names the attribute at fault in the error of creating an object with
+// these attributes, where SAI's status numbers it.
+func AtAttr(err error, t sai.ObjectType, attrs []sai.Attr) error {
+	status, ok := sai.StatusOf(err)
+	call := &sai.CallError{Op: "create", Type: t, Status: status}
+	errors.As(err, &call)
+	if !ok || call.Attr != 0 {
+		return err
+	}
+	for _, first := range []sai.Status{
+		sai.StatusInvalidAttribute0, sai.StatusInvalidAttrValue0, sai.StatusAttrNotImplemented0,
+		sai.StatusUnknownAttribute0, sai.StatusAttrNotSupported0,
+	} {
+		if n := int(first - call.Status); n >= 0 && n < len(attrs) {
+			at := *call
+			at.Attr = attrs[n].ID
+			return &at
+		}
+	}
+	return err
+}
