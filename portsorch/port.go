@@ -84,7 +84,13 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 			return fmt.Errorf("create the port on lanes %s: %w", lanes, err)
 		}
 		have.oid, have.spec.speed = oid, want.speed
-		undo.Push("port "+name, func(ctx context.Context) error { return o.remove(ctx, sai.ObjectTypePort, oid) })
+		undo.Push("port "+name, func(ctx context.Context) error {
+			err := o.removeFromASIC(ctx, oid)
+			if err != nil {
+				o.chip.unused[lanes] = oid // taken by the next who wants these lanes
+			}
+			return err
+		})
 	}
 	hostif, err := o.api.Create(ctx, sai.ObjectTypeHostif, []sai.Attr{
 		{ID: sai.HostifAttrType, Value: sai.HostifTypeNetdev},
@@ -142,8 +148,15 @@ func (o *Orch) update(ctx context.Context, have *port, want portSpec) error {
 	return nil
 }
 
+// readOper reads the oper status. Not every ASIC tells it of a port that it has
+// just created: it is unknown then, until a notification tells it.
 func (o *Orch) readOper(ctx context.Context, p *port) error {
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypePort, p.oid), []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0)})
+	if status, answered := sai.StatusOf(err); err != nil && answered {
+		o.log.Warn("oper status unknown", "port", p.oid.String(), "status", status.String())
+		p.oper = sai.PortOperStatusUnknown
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("read the oper status: %w", err)
 	}
