@@ -107,12 +107,23 @@ func (r reader) read(ctx context.Context, g *group, pattern []string, need []boo
 	if err != nil {
 		return err
 	}
-	for c := range slices.Chunk(found, chunk) {
-		if err := r.fetch(ctx, g, c, need); err != nil {
+	return r.readKeys(ctx, g, found, need, func(es []*entry) error {
+		return visit(slices.DeleteFunc(es, func(e *entry) bool { return !e.derive() || !matches(e.keys, pattern) }))
+	})
+}
+
+// readKeys passes those of the entries that exist to visit, a chunk at a time.
+// It keeps none of them.
+func (r reader) readKeys(ctx context.Context, g *group, keys [][]string, need []bool, visit func([]*entry) error) error {
+	for c := range slices.Chunk(keys, chunk) {
+		es := make([]*entry, len(c))
+		for i, k := range c {
+			es[i] = newEntry(g, k)
+		}
+		if err := r.fetch(ctx, g, es, need); err != nil {
 			return err
 		}
-		c = slices.DeleteFunc(c, func(e *entry) bool { return !e.exists() || !e.derive() || !matches(e.keys, pattern) })
-		if err := visit(c); err != nil {
+		if err := visit(slices.DeleteFunc(es, func(e *entry) bool { return !e.exists() })); err != nil {
 			return err
 		}
 	}
@@ -120,9 +131,9 @@ func (r reader) read(ctx context.Context, g *group, pattern []string, need []boo
 }
 
 // candidates finds the keys of the entries that may exist.
-func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([]*entry, error) {
+func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][]string, error) {
 	if g.parent == nil {
-		return []*entry{newEntry(g, nil)}, nil
+		return [][]string{nil}, nil
 	}
 	var found [][]string
 	for _, row := range g.rows {
@@ -146,12 +157,7 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([]*
 		}
 	}
 	slices.SortFunc(found, compareKeys)
-	found = slices.CompactFunc(found, slices.Equal)
-	out := make([]*entry, len(found))
-	for i, k := range found {
-		out[i] = newEntry(g, k)
-	}
-	return out, nil
+	return slices.CompactFunc(found, slices.Equal), nil
 }
 
 // glob is Redis' pattern for the keys that fit.

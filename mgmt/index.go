@@ -190,20 +190,3 @@ func (t *tx) withLeaf(ctx context.Context, leaf *node, values []string, visit fu
 	}
 	return nil
 }
-
-// readKeys passes those of the entries that exist to visit, a chunk at a time.
-func (r reader) readKeys(ctx context.Context, g *group, keys [][]string, need []bool, visit func([]*entry) error) error {
-	for c := range slices.Chunk(keys, chunk) {
-		es := make([]*entry, len(c))
-		for i, k := range c {
-			es[i] = newEntry(g, slices.Clone(k))
-		}
-		if err := r.fetch(ctx, g, es, need); err != nil {
-			return err
-		}
-		if err := visit(slices.DeleteFunc(es, func(e *entry) bool { return !e.exists() })); err != nil {
-			return err
-		}
-	}
-	return nil
-}
