@@ -55,17 +55,12 @@ func BenchmarkReader(b *testing.B) {
 	})
 }
 
-// Two inputs of that many packets each: ns/packet is the cost of one of each.
-func BenchmarkMergeTwo(b *testing.B) {
+func BenchmarkSorted(b *testing.B) {
 	benchmarkNext(b, func(content []byte) func() (Packet, error) {
-		var readers []*Reader
-		for range 2 {
-			r, err := NewReader(bytes.NewReader(content), "bench")
-			if err != nil {
-				b.Fatal(err)
-			}
-			readers = append(readers, r)
+		r, err := NewReader(bytes.NewReader(content), "bench")
+		if err != nil {
+			b.Fatal(err)
 		}
-		return NewMerge(readers...).Next
+		return NewSorted(r).Next
 	})
 }

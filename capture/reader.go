@@ -15,12 +15,10 @@ const MaxCaptured = 262144
 
 // Packet is one frame of a capture, without its frame check sequence.
 type Packet struct {
-	Time  time.Time // UTC, exact to the nanosecond (finer ones are rounded down)
-	Data  []byte    // what was captured, from the destination MAC on; valid until the next call of Next
-	Len   int       // length of the frame on the wire; above len(Data) when the snap length cut it
-	Input int       // which input of a Merge it came from, counted from 0
-	// Number is the packet's place in its file, from 1.
-	Number int64
+	Time   time.Time // UTC, exact to the nanosecond (finer ones are rounded down)
+	Data   []byte    // what was captured, from the destination MAC on; valid until the next call of Next
+	Len    int       // length of the frame on the wire; above len(Data) when the snap length cut it
+	Number int64     // its place in the file, from 1
 }
 
 // Cut reports whether the capture holds only the frame's beginning.

@@ -118,13 +118,15 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 			stampedOut++
 		}
 	})
-	port, _ := s.Chip.PortByName("Ethernet0")
-	for range packets {
-		p, err := inputs.next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.receive(t.Context(), port, p, time.Unix(1000, 0)); err != nil {
+	origin, err := inputs.first()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inputs.bind(s.Chip, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := inputs.next(s.Chip, origin); i != nil; i = inputs.next(s.Chip, origin) {
+		if err := s.receive(t.Context(), i, origin); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"tamtam/capture"
 	"tamtam/saisim"
-	"tamtam/schema"
 )
 
 // A Replay sends captures through a simulated switch and writes what comes out.
@@ -23,9 +20,6 @@ type Replay struct {
 	Out    string // directory
 }
 
-// An Input is a capture and the port, by name or alias, that it enters at.
-type Input struct{ Port, Path string }
-
 // Run does the whole run. The files of Out appear when the run has succeeded,
 // and not before: a damaged capture leaves none behind.
 func (r Replay) Run(ctx context.Context) (*Report, error) {
@@ -34,12 +28,12 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer in.close()
-	first, end := in.next()
-	if end != nil && !errors.Is(end, io.EOF) {
-		return nil, end
+	origin, err := in.first()
+	if err != nil {
+		return nil, err
 	}
 	if r.Start.IsZero() {
-		r.Start = first.Time
+		r.Start = origin
 	}
 	r.Start = r.Start.UTC()
 	s, err := NewSim(ctx, r.SimConfig)
@@ -50,10 +44,10 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 	if err := s.Settle(ctx); err != nil {
 		return nil, err
 	}
-	return r.replay(ctx, s, in, first, end)
+	return r.replay(ctx, s, in, origin)
 }
 
-func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Packet, end error) (*Report, error) {
+func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time) (*Report, error) {
 	ports, err := s.portNames(ctx)
 	if err != nil {
 		return nil, err
@@ -71,17 +65,13 @@ func (r Replay) replay(ctx context.Context, s *Sim, in *inputs, first capture.Pa
 	}
 	defer out.discard()
 	s.Chip.SetOutput(out.take)
-	origin := first.Time
-	for p := first; end == nil; p, end = in.next() {
-		if err := s.receive(ctx, in.ports[p.Input], p, origin); err != nil {
-			return nil, fmt.Errorf("%s: packet %d: %w", in.list[p.Input].Path, p.Number, err)
+	for i := in.next(s.Chip, origin); i != nil; i = in.next(s.Chip, origin) {
+		if err := s.receive(ctx, i, origin); err != nil {
+			return nil, err
 		}
 		if out.err != nil {
 			return nil, out.err
 		}
-	}
-	if !errors.Is(end, io.EOF) {
-		return nil, end
 	}
 	if err := s.drain(ctx); err != nil {
 		return nil, err
@@ -99,19 +89,24 @@ const longest = 150 * 365 * 24 * time.Hour
 // lastTime is a minute before the seconds of a pcap file end, in 2106.
 var lastTime = time.Unix(1<<32-60, 0).UTC()
 
-// receive advances to the packet's time and hands it to the ingress MAC.
-func (s *Sim) receive(ctx context.Context, port saisim.PortID, p capture.Packet, origin time.Time) error {
+// receive advances to when the input's packet enters and hands it to the
+// ingress MAC.
+func (s *Sim) receive(ctx context.Context, i *input, origin time.Time) error {
+	p := i.head
 	after := p.Time.Sub(origin)
 	if at := s.Chip.TimeOfDay(0).Add(after); after > longest || at.After(lastTime) {
-		return fmt.Errorf("it enters at %v, %d s after the first packet; want a time before %v", at, p.Time.Unix()-origin.Unix(), lastTime)
+		return fmt.Errorf("%s: packet %d: it enters at %v, %d s after the first packet; want a time before %v",
+			i.Path, p.Number, at, p.Time.Unix()-origin.Unix(), lastTime)
 	}
-	at := s.Chip.CycleAt(after)
-	if at > s.Chip.Now() {
+	if at := i.enters(s.Chip, origin); at > s.Chip.Now() {
 		if err := s.Advance(ctx, at); err != nil {
 			return err
 		}
 	}
-	return s.Chip.Receive(port, max(at, s.Chip.Now()), saisim.Frame{Data: p.Data, Len: p.Len})
+	if err := s.Chip.Receive(i.port, s.Chip.Now(), saisim.Frame{Data: p.Data, Len: p.Len}); err != nil {
+		return fmt.Errorf("%s: packet %d: %w", i.Path, p.Number, err)
+	}
+	return i.read()
 }
 
 // drain lets the chip send what it holds, then polls all counters.
@@ -125,78 +120,6 @@ func (s *Sim) drain(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// inputs are the captures, merged in time.
-type inputs struct {
-	list    []Input
-	readers []*capture.Reader
-	merge   *capture.Merge
-	ports   []saisim.PortID
-}
-
-func openInputs(list []Input) (*inputs, error) {
-	in := &inputs{list: list}
-	for _, i := range list {
-		r, err := capture.Open(i.Path)
-		if err != nil {
-			in.close()
-			return nil, err
-		}
-		in.readers = append(in.readers, r)
-	}
-	in.merge = capture.NewMerge(in.readers...)
-	return in, nil
-}
-
-func (in *inputs) next() (capture.Packet, error) { return in.merge.Next() }
-
-func (in *inputs) close() {
-	for _, r := range in.readers {
-		r.Close()
-	}
-}
-
-// bind finds the port of every input, by name or alias.
-func (in *inputs) bind(chip *saisim.Chip, names []string, aliases map[string]string) error {
-	for _, i := range in.list {
-		name := i.Port
-		p, ok := chip.PortByName(name)
-		if !ok {
-			name = aliases[i.Port]
-			p, ok = chip.PortByName(name)
-		}
-		if !ok {
-			return fmt.Errorf("input %s=%s: the switch has no port %q; it has %s", i.Port, i.Path, i.Port, portList(names))
-		}
-		if slices.Contains(in.ports, p) {
-			return fmt.Errorf("input %s=%s: %s has an input already; merge the captures first", i.Port, i.Path, name)
-		}
-		in.ports = append(in.ports, p)
-	}
-	return nil
-}
-
-// explain adds to an error what is wrong with the configured ports, if anything.
-func (s *Sim) explain(ctx context.Context, err error) error {
-	problems, _ := Problems(ctx, s.Redis)
-	for _, p := range problems {
-		if strings.HasPrefix(p.Object, schema.CfgPort+"|") {
-			err = fmt.Errorf("%w; %v", err, p)
-		}
-	}
-	return err
-}
-
-func portList(names []string) string {
-	const show = 8
-	if len(names) == 0 {
-		return "no ports"
-	}
-	if len(names) > show {
-		return fmt.Sprintf("%v and %d more", names[:show], len(names)-show)
-	}
-	return fmt.Sprint(names)
 }
 
 // outputs are the captures of what each port, and the CPU, was sent. They are
@@ -232,7 +155,11 @@ func createOutputs(dir string, chip *saisim.Chip, ports []string) (*outputs, err
 		id, _ := chip.PortByName(name)
 		errs = append(errs, create(name, id))
 	}
-	return o, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		o.discard()
+		return nil, err
+	}
+	return o, nil
 }
 
 func (o *outputs) take(out saisim.Out) {

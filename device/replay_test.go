@@ -318,6 +318,61 @@ func TestTimesTooFarApart(t *testing.T) {
 	}
 }
 
+// A capture without times, or faster than its port, waits in its file until the
+// port can take the frames, and delays no other port.
+func TestInputFasterThanItsPort(t *testing.T) {
+	dir := t.TempDir()
+	fast, other := filepath.Join(dir, "fast.pcap"), filepath.Join(dir, "other.pcap")
+	f := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{}, payload(1000))
+	start := time.Unix(1000, 0)
+	var burst, calm []packet
+	for i := range 2000 {
+		burst = append(burst, packet{start, f, len(f)})
+		calm = append(calm, packet{start.Add(time.Duration(i) * time.Microsecond), f, len(f)})
+	}
+	writeCapture(t, fast, burst...)
+	writeCapture(t, other, calm...)
+	c := twoPorts()
+	c["ACL_RULE"]["TAM|all"]["IN_PORTS"] = "Ethernet1"
+	s := testSim(t, SimConfig{Config: c, Start: start})
+	settle(t, s)
+	in, err := openInputs([]Input{{"Ethernet0", fast}, {"Ethernet1", other}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.close()
+	if err := in.bind(s.Chip, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	origin, err := in.first()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	s.Chip.SetOutput(func(o saisim.Out) {
+		if records, _ := tailstamp.Decode(o.Data); len(records) == 1 {
+			if got, want := records[0].Ingress.Time(), calm[n].at; !got.Equal(want) {
+				t.Errorf("frame %d arrived at %v, want %v", n, got, want)
+			}
+			n++
+		}
+	})
+	for i := in.next(s.Chip, origin); i != nil; i = in.next(s.Chip, origin) {
+		if err := s.receive(t.Context(), i, origin); err != nil {
+			t.Fatal(err)
+		}
+		if b := s.Chip.Books(); b.InFlight > 100 {
+			t.Fatalf("%d frames in the chip", b.InFlight)
+		}
+	}
+	if err := s.drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n != len(calm) {
+		t.Errorf("%d frames stamped, want %d", n, len(calm))
+	}
+}
+
 // An input may name its port by the alias, as everything else may; a port has
 // one input.
 func TestInputByAlias(t *testing.T) {
@@ -334,7 +389,7 @@ func TestInputByAlias(t *testing.T) {
 		t.Errorf("received %d", n)
 	}
 	r.Inputs = append(r.Inputs, Input{"Ethernet0", in})
-	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "Ethernet0 has an input already") {
+	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the port has an input already") {
 		t.Error(err)
 	}
 }

@@ -150,6 +150,17 @@ func (c *Chip) Receive(id PortID, at Cycle, f Frame) error {
 	return nil
 }
 
+// IngressFree returns the first cycle, rounded down, at which a frame given to
+// Receive need not wait for those before it. It is 0 for a port that is not there.
+func (c *Chip) IngressFree(id PortID) Cycle {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.port(id); p != nil {
+		return p.rxFree.cycle
+	}
+	return 0
+}
+
 // Inject queues a frame at a port's egress, as the CPU does: it goes past the
 // ingress pipe, at the current cycle.
 func (c *Chip) Inject(id PortID, f Frame) error {
@@ -270,7 +281,7 @@ func (c *Chip) newPacket(f Frame) *packet {
 		pk = c.spare[n-1]
 		c.spare = c.spare[:n-1]
 	} else {
-		pk = &packet{data: make([]byte, 0, 2048)}
+		pk = &packet{data: make([]byte, 0, (len(f.Data)+63)&^63)} // a full buffer of small frames is many
 	}
 	*pk = packet{data: append(pk.data[:0], f.Data...), length: f.Len}
 	return pk

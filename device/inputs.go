@@ -1,0 +1,135 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tamtam/capture"
+	"tamtam/saisim"
+	"tamtam/schema"
+)
+
+// An Input is a capture and the port, by name or alias, that it enters at.
+type Input struct{ Port, Path string }
+
+// inputs are the captures of a run, each at its own port.
+type inputs []*input
+
+// An input is a capture with its next packet read.
+type input struct {
+	Input
+	reader *capture.Reader
+	sorted *capture.Sorted
+	port   saisim.PortID
+	head   capture.Packet
+	ended  bool // there is no head
+}
+
+func openInputs(list []Input) (inputs, error) {
+	var in inputs
+	for _, i := range list {
+		r, err := capture.Open(i.Path)
+		if err != nil {
+			in.close()
+			return nil, err
+		}
+		in = append(in, &input{Input: i, reader: r, sorted: capture.NewSorted(r)})
+	}
+	return in, nil
+}
+
+func (in inputs) close() {
+	for _, i := range in {
+		i.reader.Close()
+	}
+}
+
+// first reads the first packet of every input and returns the time of the
+// earliest; the zero time if there are no packets.
+func (in inputs) first() (origin time.Time, err error) {
+	for _, i := range in {
+		if err := i.read(); err != nil {
+			return origin, err
+		}
+		if !i.ended && (origin.IsZero() || i.head.Time.Before(origin)) {
+			origin = i.head.Time
+		}
+	}
+	return origin, nil
+}
+
+func (i *input) read() (err error) {
+	i.head, err = i.sorted.Next()
+	if errors.Is(err, io.EOF) {
+		i.ended = true
+		return nil
+	}
+	return err
+}
+
+// enters is when the head can be on the wire of its port: at its time, or when
+// the frame before it has passed.
+func (i *input) enters(chip *saisim.Chip, origin time.Time) saisim.Cycle {
+	return max(chip.CycleAt(i.head.Time.Sub(origin)), chip.IngressFree(i.port))
+}
+
+// next returns the input whose head enters first, nil after the last. The chip
+// is handed frames when it can take them and not before, so that a capture in
+// which all frames have one time waits in its file.
+func (in inputs) next(chip *saisim.Chip, origin time.Time) (first *input) {
+	var at saisim.Cycle
+	for _, i := range in {
+		if i.ended {
+			continue
+		}
+		if e := i.enters(chip, origin); first == nil || e < at {
+			first, at = i, e
+		}
+	}
+	return first
+}
+
+// bind finds the port of every input, by name or alias.
+func (in inputs) bind(chip *saisim.Chip, names []string, aliases map[string]string) error {
+	seen := map[saisim.PortID]bool{}
+	for _, i := range in {
+		p, ok := chip.PortByName(i.Port)
+		if !ok {
+			p, ok = chip.PortByName(aliases[i.Port])
+		}
+		if !ok {
+			return fmt.Errorf("input %s=%s: the switch has no port %q; it has %s", i.Port, i.Path, i.Port, portList(names))
+		}
+		if seen[p] {
+			return fmt.Errorf("input %s=%s: the port has an input already; merge the captures first", i.Port, i.Path)
+		}
+		i.port, seen[p] = p, true
+	}
+	return nil
+}
+
+// explain adds to an error what is wrong with the configured ports, if anything.
+func (s *Sim) explain(ctx context.Context, err error) error {
+	problems, _ := Problems(ctx, s.Redis)
+	for _, p := range problems {
+		if strings.HasPrefix(p.Object, schema.CfgPort+"|") {
+			err = fmt.Errorf("%w; %v", err, p)
+		}
+	}
+	return err
+}
+
+func portList(names []string) string {
+	const show = 8
+	if len(names) == 0 {
+		return "no ports"
+	}
+	if len(names) > show {
+		return fmt.Sprintf("%v and %d more", names[:show], len(names)-show)
+	}
+	return fmt.Sprint(names)
+}
