@@ -74,7 +74,7 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 		return struct{}{}, err
 	})
 	if err != nil {
-		c.Close()
+		go c.Close() // Redis may keep this waiting
 		return nil, fmt.Errorf("sairedis: %w", err)
 	}
 	return c, nil
@@ -83,19 +83,18 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 // Close ends the client's connection. Syncd and the ASIC stay as they are.
 func (c *Client) Close() error { return c.answers.Close() }
 
-// take waits for the caller's turn.
+// take waits for the caller's turn. It fails once the client is lost.
 func (c *Client) take(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case c.turn <- struct{}{}:
-		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("sairedis: %w", ctx.Err())
 	}
+	if c.broken != nil {
+		c.give()
+		return c.broken
+	}
+	return nil
 }
 
 // give ends the caller's turn.
@@ -185,14 +184,9 @@ func (c *Client) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 
 // newVIDs takes n new virtual ids.
 func (c *Client) newVIDs(ctx context.Context, t sai.ObjectType, n int64) ([]sai.OID, error) {
-	last, err := interruptible(ctx, func() (int64, error) {
-		if n == 1 {
-			return c.asic.Client().Incr(ctx, vidCounter).Result()
-		}
-		return c.asic.Client().IncrBy(ctx, vidCounter, n).Result()
-	})
+	last, err := interruptible(ctx, func() (int64, error) { return c.asic.Add(ctx, vidCounter, n) })
 	if err != nil {
-		return nil, fmt.Errorf("sairedis: %s: %w", vidCounter, err)
+		return nil, fmt.Errorf("sairedis: %w", err)
 	}
 	vids := make([]sai.OID, n)
 	for i := range vids {

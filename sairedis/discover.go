@@ -31,7 +31,7 @@ func (s *Server) adopt(ctx context.Context, res *result, fresh []sai.Key) error 
 	if len(fresh) == 0 {
 		return nil
 	}
-	last, err := s.asic.Client().IncrBy(ctx, vidCounter, int64(len(fresh))).Result()
+	last, err := s.asic.Add(ctx, vidCounter, int64(len(fresh)))
 	if err != nil {
 		return err
 	}

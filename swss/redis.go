@@ -155,6 +155,16 @@ func (d *DB) Redis() *Redis { return d.redis }
 // Ping checks that the server answers.
 func (d *DB) Ping(ctx context.Context) error { return d.wrap(d.client.Ping(ctx).Err(), "ping") }
 
+// Add adds n to a counter and returns the sum.
+func (d *DB) Add(ctx context.Context, counter string, n int64) (sum int64, err error) {
+	if n == 1 { // as SONiC's library does
+		sum, err = d.client.Incr(ctx, counter).Result()
+	} else {
+		sum, err = d.client.IncrBy(ctx, counter, n).Result()
+	}
+	return sum, d.wrap(err, "add to", counter)
+}
+
 // channel names the channel of a table's consumers.
 func (d *DB) channel(table string) string { return fmt.Sprintf("%s_CHANNEL@%d", table, d.id) }
 

@@ -142,6 +142,14 @@ func (s *Server) Kill() {
 	s.cmd = nil
 }
 
+// Signal sends a signal to the server: SIGSTOP makes it hang, until SIGCONT.
+func (s *Server) Signal(sig os.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func freeAddr(t testing.TB) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,0 +1,257 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// soon is how long a call may take after its context has ended.
+const soon = time.Second
+
+var aTable = attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress)
+
+// unknownState checks that an error says that nobody knows what the ASIC did.
+func unknownState(t *testing.T, what string, err error) {
+	t.Helper()
+	if _, ok := sai.StatusOf(err); ok || !errors.Is(err, ErrUnknown) {
+		t.Errorf("%s: %v; want an error without status that says the state is unknown", what, err)
+	}
+}
+
+// lostBy checks that Lost returns now and tells why, and that nothing more is
+// asked of syncd.
+func lostBy(t *testing.T, c *Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), soon)
+	defer cancel()
+	unknownState(t, "Lost", c.Lost(ctx))
+	_, err := c.Create(ctx, sai.ObjectTypeACLTable, aTable)
+	unknownState(t, "the next call", err)
+	for _, err := range c.BulkRemove(ctx, make([]sai.Key, 0)) {
+		unknownState(t, "the next bulk call", err)
+	}
+}
+
+// within runs f and checks that it returns in time.
+func within(t *testing.T, d time.Duration, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(d):
+		t.Fatalf("%s hangs", what)
+	}
+}
+
+// Syncd dies in the middle of a call: the call ends with its time, or with its
+// context, and the client is lost.
+func TestSyncdDies(t *testing.T) {
+	redises(t, func(t *testing.T, r *swss.Redis) {
+		for _, how := range []string{"time-out", "cancelled", "deadline"} {
+			t.Run(how, func(t *testing.T) {
+				g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+				opts := ClientOptions{}
+				if how == "time-out" {
+					opts.Timeout = 50 * time.Millisecond
+				}
+				c, err := NewClient(context.Background(), r, opts)
+				g.must("client", err)
+				g.client = c
+				g.must("INIT_VIEW", c.InitView(context.Background()))
+				g.createSwitch()
+				g.stop()
+				ctx, cancel := context.WithCancel(context.Background())
+				if how == "deadline" {
+					ctx, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
+				}
+				defer cancel()
+				lost := make(chan error, 1)
+				go func() { lost <- c.Lost(context.Background()) }()
+				if how == "cancelled" {
+					go func() {
+						for q := swss.NewQueue(r.DB(swss.ASICDB), asicState); ; { // until it has been sent
+							if n, _ := q.Len(context.Background()); n > 0 {
+								break
+							}
+						}
+						cancel()
+					}()
+				}
+				within(t, soon, "create", func() { _, err = c.Create(ctx, sai.ObjectTypeACLTable, aTable) })
+				unknownState(t, "create", err)
+				within(t, soon, "Lost", func() { unknownState(t, "Lost", <-lost) })
+				lostBy(t, c)
+				g.fake = newFake()
+				g.restartServer(ServerOptions{TempView: true}) // answers what was asked; the next client does not mind
+				g.restartClient()
+				g.must("INIT_VIEW", g.client.InitView(context.Background()))
+				g.createSwitch()
+				g.must("APPLY_VIEW", g.client.ApplyView(context.Background()))
+				if err := r.DB(swss.ASICDB).Client().FlushDB(context.Background()).Err(); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	})
+}
+
+// slowly is a syncd that never answers: it only takes requests, and tells.
+func slowly(ctx context.Context, r *swss.Redis) <-chan swss.Entry {
+	out := make(chan swss.Entry)
+	go func() {
+		defer close(out)
+		for q := swss.NewQueue(r.DB(swss.ASICDB), asicState); ctx.Err() == nil; {
+			entries, _ := q.Pop(ctx)
+			for _, e := range entries {
+				out <- e
+			}
+		}
+	}()
+	return out
+}
+
+// Redis dies in the middle of a call, with its data or without: the call ends
+// at once, and the client is lost.
+func TestRedisDies(t *testing.T) {
+	for _, how := range []string{"killed", "stopped"} {
+		t.Run(how, func(t *testing.T) {
+			redis := swsstest.StartServer(t)
+			r := redis.Open()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			c, err := NewClient(ctx, r, ClientOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			requests := slowly(ctx, r)
+			failed := make(chan error, 1)
+			go func() { failed <- c.InitView(context.Background()) }()
+			<-requests
+			cancel()
+			for range requests {
+			}
+			if how == "killed" {
+				redis.Kill()
+			} else {
+				redis.Stop()
+			}
+			within(t, soon, "INIT_VIEW", func() { unknownState(t, "INIT_VIEW", <-failed) })
+			lostBy(t, c)
+		})
+	}
+}
+
+// While Redis is away nothing is sent: the state of the ASIC is known, the
+// client is not lost, and works again when Redis is back. Scripts that Redis
+// has forgotten cost no request and double none.
+func TestRedisComesBack(t *testing.T) {
+	ctx := context.Background()
+	redis := swsstest.StartServer(t)
+	r := redis.Open()
+	g := newRig(t, r, newFake(), ServerOptions{})
+	g.createSwitch()
+	for i := range 3 {
+		redis.Stop()
+		_, err := g.client.Create(ctx, sai.ObjectTypeACLTable, aTable)
+		if _, ok := sai.StatusOf(err); ok || err == nil || errors.Is(err, ErrUnknown) || !errors.Is(err, swss.ErrUnavailable) {
+			t.Fatalf("create without Redis: %v", err)
+		}
+		redis.Start()
+		g.create(sai.ObjectTypeACLTable, aTable)
+		if n := len(g.fake.Created()); n != i+1 {
+			t.Fatalf("%d objects in the backend, want %d", n, i+1)
+		}
+	}
+}
+
+// Scripts are forgotten all the time: each request is made once and answered
+// once.
+func TestScriptsForgotten(t *testing.T) {
+	redis := swsstest.StartServer(t)
+	r := redis.Open()
+	g := newRig(t, r, newFake(), ServerOptions{})
+	g.createSwitch()
+	ctx, cancel := context.WithCancel(context.Background())
+	flushed := make(chan int)
+	go func() {
+		n := 0
+		for ; ctx.Err() == nil; n++ {
+			r.DB(swss.ASICDB).Client().ScriptFlush(ctx)
+		}
+		flushed <- n
+	}()
+	for i := range 100 {
+		table := g.create(sai.ObjectTypeACLTable, aTable)
+		if n := len(g.fake.Created()); n != 1 {
+			t.Fatalf("round %d: %d objects in the backend, want 1", i, n)
+		}
+		g.must("remove", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, table)))
+	}
+	cancel()
+	if n := <-flushed; n < 100 {
+		t.Errorf("only %d times forgotten", n)
+	}
+	for _, list := range []string{requestList, responseList} {
+		if n := r.DB(swss.ASICDB).Client().LLen(context.Background(), list).Val(); n != 0 {
+			t.Errorf("%d elements are left in %s", n, list)
+		}
+	}
+}
+
+// A Redis that hangs holds up nobody whose context has ended, nor those who
+// wait for their turn.
+func TestRedisHangs(t *testing.T) {
+	redis := swsstest.StartServer(t)
+	r := redis.Open()
+	g := newRig(t, r, newFake(), ServerOptions{})
+	g.createSwitch()
+	g.stop()
+	g.stop = func() {}
+	redis.Signal(syscall.SIGSTOP)
+	defer redis.Signal(syscall.SIGCONT)
+	ctx, cancel := context.WithCancel(context.Background())
+	calls := map[string]func(context.Context) error{
+		"create": func(ctx context.Context) error {
+			_, err := g.client.Create(ctx, sai.ObjectTypeACLTable, aTable)
+			return err
+		},
+		"set": func(ctx context.Context) error {
+			return g.client.Set(ctx, sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.Attr{ID: sai.SwitchAttrSrcMACAddress, Value: sai.MAC{2}})
+		},
+		"bulk": func(ctx context.Context) error {
+			_, errs := g.client.BulkCreate(ctx, sai.ObjectTypeACLTable, [][]sai.Attr{aTable})
+			return errs[0]
+		},
+		"apply view": func(ctx context.Context) error { return g.client.ApplyView(ctx) },
+		"new client": func(ctx context.Context) error {
+			_, err := NewClient(ctx, r, ClientOptions{})
+			return err
+		},
+	}
+	ended := make(chan string, len(calls))
+	for name, call := range calls {
+		go func() {
+			if err := call(ctx); err == nil {
+				name += " (which succeeded)"
+			}
+			ended <- name
+		}()
+	}
+	time.AfterFunc(50*time.Millisecond, cancel) // by then they wait for Redis
+	within(t, 50*time.Millisecond+soon, fmt.Sprint("one of ", len(calls), " calls"), func() {
+		for range calls {
+			if name := <-ended; calls[name] == nil {
+				t.Error(name)
+			}
+		}
+	})
+}
