@@ -87,9 +87,6 @@ func (c *Chip) classify(p *port, pk *packet) (DropReason, bool) {
 	pvid, noTagged, noUntagged := p.pvid, p.dropTagged, p.dropUntagged
 	pk.pushPriority = p.priority
 	if l := p.lag; l != nil {
-		if !p.lagIngress {
-			return DropNoLAGMember, false
-		}
 		pvid, noTagged, noUntagged = l.pvid, l.dropTagged, l.dropUntagged
 		pk.pushPriority = l.priority
 	}
@@ -104,6 +101,8 @@ func (c *Chip) classify(p *port, pk *packet) (DropReason, bool) {
 		return DropTagFilter, false
 	}
 	switch {
+	case p.lag != nil && !p.lagIngress:
+		return DropNoLAGMember, false
 	case pk.vid > 4094 || c.vlans[pk.vid] == nil || pk.source == nil || !pk.source.admin:
 		return DropNoVLAN, false
 	case !pk.source.member(pk.vid):
