@@ -97,7 +97,7 @@ type reader struct{ redis *swss.Redis }
 
 // chunk bounds the entries that are read at once: each of many subscribers may
 // hold so many.
-const chunk = 200
+const chunk = 500
 
 // read passes the entries of a group whose keys fit the pattern to visit, in
 // order of their keys, a chunk at a time. Only the rows that need names are
