@@ -62,11 +62,13 @@ type outcome struct{ status, reason, by string }
 // New returns a book of the tables, which are written in their order and
 // emptied in the opposite one.
 func New(d *orch.Daemon, r *swss.Redis, tables ...Table) *Book {
-	return &Book{
+	b := &Book{
 		d: d, r: r, tables: tables,
 		appl: map[Row]*applRow{}, state: map[Row]*stateRow{},
 		dirtyA: map[Row]struct{}{}, dirtyS: map[Row]struct{}{},
 	}
+	d.OnFlush(func() { b.loaded = false })
+	return b
 }
 
 func (b *Book) applRow(r Row) *applRow {
@@ -142,7 +144,8 @@ func (b *Book) Have(appl Row) swss.FieldValues {
 }
 
 // Load reads what is in the tables, if that is not known: at the start, after
-// a failure, and when Redis is not the process it was.
+// a failure, when a database was emptied, and when Redis is not the process it
+// was.
 func (b *Book) Load(ctx context.Context) error {
 	server, err := b.runID(ctx)
 	if err != nil {

@@ -27,17 +27,21 @@ func Consume(d *orch.Daemon, db *swss.DB, table string, words orch.Reporting, f 
 }
 
 // Settle calls f when all rows that came in were handed out, if due says that
-// there is something to do. It is registered after the tables. When f fails it
-// is called again, once Redis answers.
+// there is something to do, and after a database was emptied. It is registered
+// after the tables. When f fails it is called again, once Redis answers.
 func Settle(d *orch.Daemon, name string, due func() bool, f func(ctx context.Context) error) {
-	src := func(*swss.Listener) swss.Source { return settler{name, due} }
+	emptied := false
+	d.OnFlush(func() { emptied = true })
+	s := settler{name, func() bool { return emptied || due() }}
+	src := func(*swss.Listener) swss.Source { return s }
 	d.Consume(src, name, orch.Each(func(ctx context.Context, _ orch.Task) error {
-		if !due() {
+		if !s.due() {
 			return nil
 		}
 		if err := f(ctx); err != nil {
 			return fmt.Errorf("%w: %w", swss.ErrUnavailable, err)
 		}
+		emptied = false
 		return nil
 	}), orch.Reporting{None: true})
 }

@@ -43,6 +43,9 @@ type Daemon struct {
 	reports  map[string]Reporting
 	state    map[stateKey]stateRow // outcomes not yet written
 	held     bool                  // outcomes are not to be written yet
+
+	flushCount string // how often databases were emptied; "" before the first look
+	onFlush    []func()
 }
 
 // NewDaemon returns a daemon without tables. name is what it is called in logs
@@ -62,6 +65,7 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.log = d.log.With("daemon", name)
+	d.Every(d.flushPeriod, d.watchFlush)
 	d.turn <- struct{}{}
 	return d
 }
@@ -84,6 +88,9 @@ func (d *Daemon) Now() time.Time { return d.now }
 // that exist at the start are delivered as Set.
 func (d *Daemon) Consume(src func(*swss.Listener) swss.Source, table string, h Handler, rep Reporting) {
 	source := src(d.listener)
+	if s, ok := source.(*swss.Subscriber); ok {
+		source = newRows(s)
+	}
 	rep.By = cmp.Or(rep.By, d.name)
 	if rep.Key == nil {
 		sep := ":"

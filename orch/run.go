@@ -19,6 +19,8 @@ const (
 // away it waits for it to come back.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.Close()
+	// Taken before the first rows are read; where Redis is away, it is later.
+	d.flushCount, _ = d.flushes(ctx)
 	backoff := minBackoff
 	lost := false
 	for {

@@ -1,0 +1,143 @@
+package orch
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"tamtam/swss"
+)
+
+// rows is a Subscriber that can be told to look for rows that are gone: Redis
+// tells nobody what FLUSHDB, FLUSHALL and SWAPDB delete.
+type rows struct {
+	*swss.Subscriber
+	table *swss.Table
+	known map[string]struct{} // rows that were delivered and not deleted
+	look  bool
+}
+
+func newRows(s *swss.Subscriber) *rows {
+	return &rows{Subscriber: s, table: swss.NewTable(s.DB(), s.Name()), known: map[string]struct{}{}}
+}
+
+// Pops implements [swss.Source].
+func (r *rows) Pops(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
+	items, err := r.Subscriber.Pops(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range items {
+		if i.Op == swss.OpDel {
+			delete(r.known, i.Key)
+		} else {
+			r.known[i.Key] = struct{}{}
+		}
+	}
+	if !r.look {
+		return items, nil
+	}
+	gone, err := r.gone(ctx)
+	r.look = err != nil
+	// What failed is looked for again; what came in must be handed out.
+	return append(gone, items...), nil
+}
+
+// gone returns a delete for each row that is not there any more.
+func (r *rows) gone(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
+	keys, err := r.table.Keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := make(map[string]struct{}, len(keys))
+	for _, k := range keys {
+		left[k] = struct{}{}
+	}
+	var out []swss.KeyOpFieldsValues
+	for k := range r.known {
+		if _, ok := left[k]; !ok {
+			delete(r.known, k)
+			out = append(out, swss.KeyOpFieldsValues{Key: k, Op: swss.OpDel})
+		}
+	}
+	return out, nil
+}
+
+// flushPeriod is how often a daemon that runs on wall time asks whether a
+// database was emptied.
+const flushPeriod = time.Second
+
+func (d *Daemon) flushPeriod() time.Duration {
+	if !d.live {
+		return 0
+	}
+	return flushPeriod
+}
+
+// OnFlush calls f when a database may have been emptied under the daemon.
+func (d *Daemon) OnFlush(f func()) { d.onFlush = append(d.onFlush, f) }
+
+// watchFlush looks whether a database was emptied since it was last called.
+func (d *Daemon) watchFlush(ctx context.Context, _ time.Time) error {
+	count, err := d.flushes(ctx)
+	if err != nil {
+		return err
+	}
+	emptied := d.flushCount != "" && count != d.flushCount
+	d.flushCount = count
+	if !emptied {
+		if emptied, err = d.lacksRows(ctx); err != nil || !emptied {
+			return err
+		}
+	}
+	d.log.Warn("a database was emptied: everything is looked at again")
+	for _, in := range d.inputs {
+		if r, ok := in.source.(*rows); ok {
+			r.look = true
+		}
+	}
+	for _, f := range d.onFlush {
+		f()
+	}
+	return nil
+}
+
+// flushCommand finds the counts of commands that empty databases.
+var flushCommand = regexp.MustCompile(`cmdstat_(?:flushdb|flushall|swapdb):calls=\d+`)
+
+// flushes returns how often databases were emptied, as text that changes with
+// it.
+func (d *Daemon) flushes(ctx context.Context) (string, error) {
+	db := d.redis.DB(swss.ConfigDB)
+	info, err := db.Client().Info(ctx, "commandstats").Result()
+	if err != nil { // the embedded server knows no such section
+		if err := db.Ping(ctx); err != nil {
+			return "", err
+		}
+		return "unknown", nil
+	}
+	return "commands: " + strings.Join(flushCommand.FindAllString(info, -1), " "), nil
+}
+
+// lacksRows says whether a database holds fewer keys than the daemon knows rows
+// of it.
+func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
+	known := map[*swss.DB]int64{}
+	for _, in := range d.inputs {
+		if r, ok := in.source.(*rows); ok && !r.look {
+			known[r.DB()] += int64(len(r.known))
+		}
+	}
+	for db, n := range known {
+		size, err := db.Client().DBSize(ctx).Result()
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", db.Name(), err)
+		}
+		if size < n {
+			return true, nil
+		}
+	}
+	return false, nil
+}
