@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/redis/go-redis/v9"
 
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -229,4 +230,21 @@ func TestListenerCloses(t *testing.T) {
 	if err := l.Sync(t.Context()); err == nil {
 		t.Error("a closed listener is in sync")
 	}
+}
+
+// TestRedisClosed: a listener whose Redis is closed ends.
+func TestRedisClosed(t *testing.T) {
+	eachServer(t, func(t *testing.T, r *swss.Redis) {
+		l := swss.NewListener(r)
+		if err := l.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		for {
+			if err := l.Sync(t.Context()); errors.Is(err, redis.ErrClosed) {
+				break
+			}
+		}
+		l.Close()
+	})
 }

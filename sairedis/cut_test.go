@@ -1,0 +1,140 @@
+package sairedis
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// A scissors is a connection to Redis that, when told to, is cut after Redis
+// has carried out a command and before it is known that it has.
+type scissors struct {
+	redis string
+	word  atomic.Pointer[string] // the next command with it is the last
+}
+
+// start returns where to connect to.
+func (s *scissors) start(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", s.redis)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			go s.forward(in, out)
+		}
+	}()
+	return l.Addr().String()
+}
+
+func (s *scissors) forward(in, out net.Conn) {
+	defer in.Close()
+	defer out.Close()
+	var last atomic.Bool
+	go func() {
+		defer in.Close()
+		b := make([]byte, 1<<16)
+		for {
+			n, err := out.Read(b)
+			if err != nil || last.Load() {
+				return // what Redis has replied is lost
+			}
+			if _, err := in.Write(b[:n]); err != nil {
+				return
+			}
+		}
+	}()
+	b := make([]byte, 1<<16)
+	for {
+		n, err := in.Read(b)
+		if err != nil {
+			return
+		}
+		if w := s.word.Load(); w != nil && bytes.Contains(b[:n], []byte(*w)) && s.word.CompareAndSwap(w, nil) {
+			last.Store(true)
+		}
+		if _, err := io.Copy(out, bytes.NewReader(b[:n])); err != nil {
+			return
+		}
+	}
+}
+
+func (s *scissors) cutAfter(word string) { s.word.Store(&word) }
+
+// The server does not learn whether its answer went out: it does not send it
+// again, so that the client never takes an old answer for a new one.
+func TestAnswerIsNotDoubled(t *testing.T) {
+	ctx := context.Background()
+	redis := swsstest.StartServer(t)
+	cut := &scissors{redis: redis.Addr}
+	theirs, err := swss.Open(ctx, cut.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	g := newRig(t, theirs, newFake(), ServerOptions{})
+	g.redis = redis.Open()
+	g.restartClient()
+	g.createSwitch()
+	sw := sai.Obj(sai.ObjectTypeSwitch, SwitchVID)
+	for range 3 {
+		cut.cutAfter("exec")
+		table := g.create(sai.ObjectTypeACLTable, aTable)
+		// An answer too many would make this succeed.
+		bad := sai.Attr{ID: sai.SwitchAttrDefaultVLANID, Value: table}
+		if _, err := g.client.Get(ctx, sw, []sai.Attr{sai.Want(sai.SwitchAttrPortList, 1), bad}); err == nil {
+			t.Fatal("a get without room succeeds")
+		}
+		g.ports()
+		g.must("remove", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, table)))
+		if cut.word.Load() != nil {
+			t.Fatal("nothing was cut")
+		}
+	}
+	if n := g.redis.DB(swss.ASICDB).Client().LLen(ctx, responseList).Val(); n != 0 || len(g.fake.Created()) != 0 {
+		t.Errorf("%d elements of answers and %v are left", n, g.fake.Created())
+	}
+}
+
+// The client does not learn whether its request went out: it does not send it
+// again, and is lost.
+func TestRequestIsNotDoubled(t *testing.T) {
+	ctx := context.Background()
+	redis := swsstest.StartServer(t)
+	cut := &scissors{redis: redis.Addr}
+	ours, err := swss.Open(ctx, cut.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	g := newRig(t, redis.Open(), newFake(), ServerOptions{})
+	g.redis = ours
+	g.restartClient()
+	g.createSwitch()
+	cut.cutAfter("Screate")
+	_, err = g.client.Create(ctx, sai.ObjectTypeACLTable, aTable)
+	unknownState(t, "create", err)
+	lostBy(t, g.client)
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx)) // answered after what was asked before
+	if n := len(g.fake.Created()); n != 1 {
+		t.Errorf("%d objects in the backend, want 1", n)
+	}
+}
