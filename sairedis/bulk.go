@@ -153,9 +153,13 @@ func (c *Client) bulkOne(ctx context.Context, op string, t sai.ObjectType, items
 		fields[i] = swss.Pair{Field: id, Value: it.value}
 	}
 	c.rec.bulk(op, t, fields)
-	_, answers, err := c.do(ctx, message{key: fmt.Sprintf("%s:%d", t, len(items)), op: op, fields: fields}, opResponse)
-	if err == nil && len(answers) != len(items) {
-		err = fmt.Errorf("sairedis: answer to %s of %s has %d statuses, want %d", op, t, len(answers), len(items))
+	status, answers, err := c.do(ctx, message{key: fmt.Sprintf("%s:%d", t, len(items)), op: op, fields: fields}, opResponse)
+	switch {
+	case err != nil:
+	case len(answers) == 0 && status != sai.StatusSuccess: // refused as a whole
+		err = statusError(op, t, status)
+	case len(answers) != len(items):
+		err = c.lose(fmt.Errorf("sairedis: answer to %s of %s has %d statuses, want %d", op, t, len(answers), len(items)))
 	}
 	for i, it := range items {
 		if err != nil {

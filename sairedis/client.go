@@ -325,10 +325,12 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 	return got, statusError(opGet, k.Type, status)
 }
 
-// parseGot reads what a get returned, and notes the objects it tells of.
+// parseGot reads what a get returned, and notes the objects it tells of. An
+// answer that does not fit may be that to another request: from then on nobody
+// knows which is whose.
 func (c *Client) parseGot(k sai.Key, want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error)) ([]sai.Attr, error) {
 	if len(fields) != len(want) {
-		return nil, fmt.Errorf("%d attributes, want %d", len(fields), len(want))
+		return nil, c.lose(fmt.Errorf("%d attributes, want %d", len(fields), len(want)))
 	}
 	got := make([]sai.Attr, len(want))
 	for i, f := range fields {
@@ -337,7 +339,7 @@ func (c *Client) parseGot(k sai.Key, want []sai.Attr, fields []swss.Pair, parse 
 			return nil, noStatus{err}
 		}
 		if a.ID != want[i].ID {
-			return nil, fmt.Errorf("%s where %s was asked for", a.ID, want[i].ID)
+			return nil, c.lose(fmt.Errorf("%s where %s was asked for", a.ID, want[i].ID))
 		}
 		got[i] = a
 		sai.References(a.Value, func(vid sai.OID) { c.found(k, vid) })

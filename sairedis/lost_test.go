@@ -255,3 +255,64 @@ func TestRedisHangs(t *testing.T) {
 		}
 	})
 }
+
+// An answer that does not fit its request may belong to another: the client is
+// lost. A bulk request that is refused as a whole is not such a case.
+func TestMisfits(t *testing.T) {
+	ctx := context.Background()
+	sw := sai.Obj(sai.ObjectTypeSwitch, SwitchVID)
+	for _, tt := range []struct {
+		name   string
+		answer [3]string
+		call   func(c *Client) error
+		status sai.Status // success: lost
+	}{
+		{"get: too many", [3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH_ATTR_PORT_LIST","0:null","SAI_SWITCH_ATTR_PORT_LIST","0:null"]`, "Sgetresponse"}, getPorts, 0},
+		{"get: another attribute", [3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH_ATTR_CPU_PORT","oid:0x0"]`, "Sgetresponse"}, getPorts, 0},
+		{"get: no JSON", [3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH`, "Sgetresponse"}, getPorts, 0},
+		{"get: no status", [3]string{"SAI_STATUS_ODD", `[]`, "Sgetresponse"}, getPorts, 0},
+		{"get: refused", [3]string{"SAI_STATUS_NOT_IMPLEMENTED", `[]`, "Sgetresponse"}, getPorts, sai.StatusNotImplemented},
+		{"stats", [3]string{"SAI_STATUS_SUCCESS", `[]`, "Sgetresponse"}, func(c *Client) error {
+			_, err := c.Stats(ctx, sw, sai.ObjectMeta(sai.ObjectTypeSwitch).Stats[:1])
+			return err
+		}, 0},
+		{"bulk: too few", [3]string{"SAI_STATUS_FAILURE", `["SAI_STATUS_SUCCESS",""]`, "Sgetresponse"}, bulkTables, 0},
+		{"bulk: refused", [3]string{"SAI_STATUS_NOT_SUPPORTED", `[]`, "Sgetresponse"}, bulkTables, sai.StatusNotSupported},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := swsstest.Start(t)
+			g := newRig(t, r, newFake(), ServerOptions{})
+			g.createSwitch()
+			g.stop()
+			g.stop = func() {}
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			requests := slowly(ctx, r)
+			go func() {
+				<-requests
+				swss.NewQueue(r.DB(swss.ASICDB), getResponse).Push(ctx, entry(tt.answer[:]))
+				cancel()
+				for range requests {
+				}
+			}()
+			err := tt.call(g.client)
+			if s, ok := sai.StatusOf(err); tt.status != 0 && (!ok || s != tt.status) {
+				t.Errorf("%v, want %s", err, tt.status)
+			}
+			if tt.status == 0 {
+				unknownState(t, tt.name, err)
+				lostBy(t, g.client)
+			}
+		})
+	}
+}
+
+func getPorts(c *Client) error {
+	_, err := c.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, SwitchVID), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 8)})
+	return err
+}
+
+func bulkTables(c *Client) error {
+	_, errs := c.BulkCreate(context.Background(), sai.ObjectTypeACLTable, [][]sai.Attr{aTable, aTable})
+	return errs[1]
+}

@@ -21,7 +21,7 @@ func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint
 		return nil, err
 	}
 	if len(fields) != len(ids) {
-		return nil, fmt.Errorf("sairedis: answer to %s %s: %d values, want %d", opGetStats, k, len(fields), len(ids))
+		return nil, c.lose(fmt.Errorf("sairedis: answer to %s %s: %d values, want %d", opGetStats, k, len(fields), len(ids)))
 	}
 	values := make([]uint64, len(ids))
 	for i, f := range fields {
