@@ -97,43 +97,36 @@ func (c *chip) readPorts(ctx context.Context, api sai.API) error {
 	return nil
 }
 
+// removeDefaults removes the members of the default VLAN and their bridge
+// ports. These are not read from the bridge: SONiC's virtual switch stops when
+// its port list is asked for while a LAG is on it, as after a restart. Nothing is
+// removed in bulk: SONiC's syncd forgets bulk removals while a view is made.
 func (c *chip) removeDefaults(ctx context.Context, api sai.API) error {
 	members, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeVLAN, c.vlan), sai.VLANAttrMemberList)
 	if err != nil {
 		return fmt.Errorf("read the default VLAN's members: %w", err)
 	}
-	if err := removeAll(ctx, api, sai.ObjectTypeVLANMember, members); err != nil {
-		return fmt.Errorf("remove the default VLAN's members: %w", err)
-	}
-	bridgePorts, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeBridge, c.bridge), sai.BridgeAttrPortList)
-	if err != nil {
-		return fmt.Errorf("read the default bridge's ports: %w", err)
-	}
-	var plain []sai.OID
-	for _, bp := range bridgePorts {
-		got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeBridgePort, bp), []sai.Attr{sai.Want(sai.BridgePortAttrType, 0)})
+	var bridgePorts []sai.OID
+	for _, m := range members {
+		got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeVLANMember, m), []sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)})
 		if err != nil {
-			return fmt.Errorf("read a bridge port's type: %w", err)
+			return fmt.Errorf("read the bridge port of a member of the default VLAN: %w", err)
 		}
-		if got[0].Value == sai.BridgePortTypePort {
-			plain = append(plain, bp)
+		if bp, _ := got[0].Value.(sai.OID); bp != sai.NullOID && !slices.Contains(bridgePorts, bp) {
+			bridgePorts = append(bridgePorts, bp)
 		}
 	}
-	if err := removeAll(ctx, api, sai.ObjectTypeBridgePort, plain); err != nil {
-		return fmt.Errorf("remove the default bridge ports: %w", err)
+	for _, m := range members {
+		if err := api.Remove(ctx, sai.Obj(sai.ObjectTypeVLANMember, m)); err != nil {
+			return fmt.Errorf("remove a member of the default VLAN: %w", err)
+		}
+	}
+	for _, bp := range bridgePorts {
+		if err := api.Remove(ctx, sai.Obj(sai.ObjectTypeBridgePort, bp)); err != nil {
+			return fmt.Errorf("remove a default bridge port: %w", err)
+		}
 	}
 	return nil
-}
-
-func removeAll(ctx context.Context, api sai.API, t sai.ObjectType, oids []sai.OID) error {
-	if len(oids) == 0 {
-		return nil
-	}
-	keys := make([]sai.Key, len(oids))
-	for i, oid := range oids {
-		keys[i] = sai.Obj(t, oid)
-	}
-	return errors.Join(api.BulkRemove(ctx, keys)...)
 }
 
 // getOIDs reads an object list of any length.

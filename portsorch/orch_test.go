@@ -185,8 +185,8 @@ func TestStart(t *testing.T) {
 	b := newBench(t)
 	b.wantCalls(
 		"c|SWITCH:#0|INIT_SWITCH=true|SRC_MAC_ADDRESS=02:00:00:00:00:01|FDB_EVENT_NOTIFY=0x1|PORT_STATE_CHANGE_NOTIFY=0x1|SWITCH_SHUTDOWN_REQUEST_NOTIFY=0x1",
-		"R|VLAN_MEMBER:#0", "R|VLAN_MEMBER:#1", "R|VLAN_MEMBER:#2", "R|VLAN_MEMBER:#3",
-		"R|BRIDGE_PORT:#0", "R|BRIDGE_PORT:#1", "R|BRIDGE_PORT:#2", "R|BRIDGE_PORT:#3")
+		"r|VLAN_MEMBER:#0", "r|VLAN_MEMBER:#1", "r|VLAN_MEMBER:#2", "r|VLAN_MEMBER:#3",
+		"r|BRIDGE_PORT:#0", "r|BRIDGE_PORT:#1", "r|BRIDGE_PORT:#2", "r|BRIDGE_PORT:#3")
 	b.port("Ethernet4", "5,6,7,8")
 	b.step()
 	b.wantCalls()

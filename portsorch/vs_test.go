@@ -13,7 +13,7 @@ import (
 
 // A virtualSwitch answers as that of SONiC does: every port has SerDes settings,
 // and is in use as long as they are there; the oper status of a port that was
-// created is not told.
+// created is not told. It stops at the wrong question.
 type virtualSwitch struct {
 	sai.API
 	serdes  map[sai.OID]sai.OID // by port
@@ -36,12 +36,18 @@ func (a *virtualSwitch) giveSerdes(port sai.OID) {
 
 func (a *virtualSwitch) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 	switch {
+	case want[0].ID == sai.BridgeAttrPortList:
+		panic("the virtual switch stops if a LAG is on the bridge")
 	case want[0].ID == sai.PortAttrPortSerdesID:
 		return []sai.Attr{{ID: want[0].ID, Value: a.serdes[k.OID]}}, nil
 	case want[0].ID == sai.PortAttrOperStatus && a.created[k.OID]:
 		return nil, sai.StatusNotImplemented
 	}
 	return a.API.Get(ctx, k, want)
+}
+
+func (a *virtualSwitch) BulkRemove(_ context.Context, keys []sai.Key) []error {
+	panic("syncd forgets bulk removals while a view is made")
 }
 
 func (a *virtualSwitch) Remove(ctx context.Context, k sai.Key) error {
