@@ -29,6 +29,13 @@
 //	         free  = sfd + (len+12) B
 //	         the scheduler is free again at floor(free) - EgressStages*StageCycles - Deparser
 //
+// A port in an order is its first lane. What the ingress MAC drops (a port that
+// is down, runts, what exceeds the MTU) takes its time on the wire and no place
+// in the pipe; what the egress pipe drops takes none of the port's time. Copies
+// for the CPU leave at queue. From queue to deq a copy takes its length as it
+// came in, without FCS, of the buffer that all ports share; in one cycle what
+// leaves makes room before what comes asks for it.
+//
 // Here len counts the FCS, and for the egress the trailer too when the frame is
 // stamped; it is at least 64. The ingress timestamp is that of ceil(ingress
 // sfd), the egress timestamp that of ceil(egress sfd).

@@ -72,6 +72,68 @@ func TestRatesThatDoNotDivide(t *testing.T) {
 	}
 }
 
+// The formulas of the package comment, by hand: the default profile, 1 GHz and
+// 100 Gb/s, so a byte takes 0.08 cycles. From the pipe's entry to the queue
+// 20 + 12*12 + 40 = 204 cycles, from the scheduler to the egress MAC 12*12 + 20 =
+// 164. All frames come at cycle T; every want counts from there.
+func TestTimingByHand(t *testing.T) {
+	type in struct {
+		port  saisim.PortID
+		frame []byte
+	}
+	toA, toB := func(from byte, n int) []byte { return udpFrame(from, 91, n) }, func(from byte, n int) []byte { return udpFrame(from, 92, n) }
+	lldp := pad(eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc)), 60)
+	const A, B, CPU = 5, 9, saisim.CPUPort // where hosts 91 and 92 are
+	type out struct {
+		port saisim.PortID
+		at   saisim.Cycle
+	}
+	for _, tt := range []struct {
+		name string
+		in   []in
+		want []out
+	}{
+		// Whole at 64*0.08 = 5.12, seen at 6; queue 210; MAC 374; SFD 374.64, seen at 375.
+		{"one frame", []in{{1, toA(1, 60)}}, []out{{A, 375}}},
+		// The second: SFD 84*0.08 = 6.72, whole at 11.84 -> 12; queue 216. The first leaves the
+		// MAC free at 374.64 + 76*0.08 = 380.72, its scheduler at 380 - 164 = 216. MAC
+		// max(216 + 164, 380.72); SFD 381.36.
+		{"two in a row", []in{{1, toA(1, 60)}, {1, toA(1, 60)}}, []out{{A, 375}, {A, 382}}},
+		// Both whole at 6; the lower port enters at 6, the other at 7.
+		{"two ports at once", []in{{17, toB(2, 60)}, {13, toA(1, 60)}}, []out{{A, 375}, {B, 376}}},
+		{"with a runt, which takes no place", []in{{17, toB(2, 60)}, {13, toA(1, 60)[:13]}}, []out{{B, 375}}},
+		// After 9996 bytes and FCS: SFD 10020*0.08 = 801.6, whole 806.72 -> 807.
+		{"behind what exceeds the MTU", []in{{1, toA(1, 9996)}, {1, toB(1, 60)}}, []out{{B, 807 + 204 + 164 + 1}}},
+		// The first is too long for port 21; it would have kept the MAC to 449.64 + 81.28 = 530.92.
+		// The second: SFD 1024*0.08 = 81.92, whole 161.92 -> 162; queue 366; MAC 530; SFD 530.64.
+		{"behind what the egress drops", []in{{1, udpFrame(1, 93, 1000)}, {1, udpFrame(1, 93, 996)}}, []out{{21, 531}}},
+		// The CPU has no MAC: queue is 210.
+		{"to the CPU", []in{{1, lldp}}, []out{{CPU, 210}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, saisim.DefaultProfile())
+			for host, port := range map[byte]saisim.PortID{91: A, 92: B, 93: 21} {
+				r.send(port, udpFrame(host, 90, 60))
+			}
+			r.set(sai.ObjectTypePort, r.oid(21), sai.PortAttrMTU, sai.Uint(1000))
+			at := r.Now() + 1000
+			for _, in := range tt.in {
+				if err := r.Receive(in.port, at, saisim.Frame{Data: in.frame}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []out
+			for _, o := range r.drain() {
+				got = append(got, out{o.port, o.at - at})
+			}
+			t.Log("left by port, at:", got)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("want %v", tt.want)
+			}
+		})
+	}
+}
+
 // Line rate in is line rate out, for a long time, without drift.
 func TestNoDrift(t *testing.T) {
 	p := saisim.SmallProfile()
