@@ -96,6 +96,9 @@ func TestPortState(t *testing.T) {
 	if !slices.Equal(r.notes, want) {
 		t.Errorf("told %v, want %v", r.notes, want)
 	}
+	if s := r.get(sai.ObjectTypePort, o, sai.PortAttrPortSerdesID); s != sai.NullOID {
+		t.Errorf("SerDes settings %v", s)
+	}
 	if s := r.get(sai.ObjectTypePort, o, sai.PortAttrOperStatus); s != sai.PortOperStatusUp {
 		t.Errorf("state %v", s)
 	}

@@ -19,7 +19,7 @@ func (c *Chip) portKind() *kind {
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
 			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
 			sai.PortAttrSupportedAutoNegMode, sai.PortAttrSupportedBreakoutModeType, sai.PortAttrNumberOfIngressPriorityGroups,
-			sai.PortAttrQoSNumberOfSchedulerGroups,
+			sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrPortSerdesID,
 		},
 		create: c.createPort,
 		set:    c.setPort,
@@ -252,6 +252,8 @@ func (c *Chip) getPort(o *object, id sai.AttrID) sai.Value {
 		return sai.Enums{}
 	case sai.PortAttrSupportedAutoNegMode:
 		return sai.Bool(false)
+	case sai.PortAttrPortSerdesID:
+		return sai.NullOID // the chip's SerDes have no settings
 	}
 	return nil
 }
