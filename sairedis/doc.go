@@ -21,7 +21,7 @@ const (
 	getResponse   = "GETRESPONSE"
 
 	vidCounter = "VIDCOUNTER"
-	vidToRID   = "VIDTORID"
+	vidToRID   = KeyVIDToRID
 	ridToVID   = "RIDTOVID"
 	hidden     = "HIDDEN"
 	lanes      = "LANES"
@@ -30,6 +30,10 @@ const (
 	notifications = "NOTIFICATIONS"
 	restartQuery  = "RESTARTQUERY"
 )
+
+// KeyVIDToRID is the hash of ASIC_DB with the real id of each object. It is
+// there as long as syncd has a switch.
+const KeyVIDToRID = "VIDTORID"
 
 // Operations, without their letter.
 const (

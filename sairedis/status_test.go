@@ -191,18 +191,26 @@ func TestClientTimeout(t *testing.T) {
 	}
 }
 
-// An answer of another kind is skipped.
+// Answers of another kind are skipped, and those that come with the right one.
 func TestClientSkipsForeignAnswers(t *testing.T) {
-	ctx := context.Background()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	r := swsstest.Start(t)
 	c, err := NewClient(ctx, r, ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := r.DB(swss.ASICDB).Client()
-	db.LPush(ctx, responseList, "SAI_STATUS_FAILURE", "[]", "Sflushresponse")
-	db.LPush(ctx, responseList, "SAI_STATUS_SUCCESS", "[]", "Snotify")
-	db.Publish(ctx, "GETRESPONSE_CHANNEL@1", "G")
+	defer c.Close()
+	answers := swss.NewQueue(r.DB(swss.ASICDB), getResponse)
+	push := func(status, op string) { answers.Push(ctx, swss.Entry{Key: status, Body: "[]", Op: op}) }
+	requests := slowly(ctx, r)
+	go func() {
+		for range requests {
+			push("SAI_STATUS_FAILURE", "Sflushresponse")
+			push("SAI_STATUS_SUCCESS", "Snotify")
+			push("SAI_STATUS_FAILURE", "Snotify")
+		}
+	}()
 	if err := c.InitView(ctx); err != nil {
 		t.Error(err)
 	}
