@@ -93,6 +93,25 @@ func (c *chip) readPorts(ctx context.Context, api sai.API) error {
 			lanes[i] = uint32(l)
 		}
 		c.unused[laneKey(lanes)] = oid
+		if err := readParts(ctx, api, oid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts are the attributes of a port that name what came with it.
+var parts = []sai.AttrID{sai.PortAttrQoSQueueList, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList, sai.PortAttrPortSerdesID}
+
+// readParts reads the names of what came with a port. Nothing is made of them:
+// of a port that was created in a former life, SONiC's syncd takes away whatever
+// nobody has asked for while the new view was made.
+func readParts(ctx context.Context, api sai.API, port sai.OID) error {
+	for _, id := range parts {
+		_, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, port), id, 32)
+		if _, answered := sai.StatusOf(err); !answered {
+			return fmt.Errorf("read what came with a port: %w", err)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package portsorch
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"tamtam/orch"
@@ -18,7 +19,8 @@ type virtualSwitch struct {
 	sai.API
 	serdes  map[sai.OID]sai.OID // by port
 	created map[sai.OID]bool
-	stuck   bool // SerDes settings cannot be removed
+	asked   map[sai.OID]map[sai.AttrID]bool // what came with a port
+	stuck   bool                            // SerDes settings cannot be removed
 }
 
 func (a *virtualSwitch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
@@ -35,6 +37,12 @@ func (a *virtualSwitch) giveSerdes(port sai.OID) {
 }
 
 func (a *virtualSwitch) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	if slices.Contains(parts, want[0].ID) {
+		if a.asked[k.OID] == nil {
+			a.asked[k.OID] = map[sai.AttrID]bool{}
+		}
+		a.asked[k.OID][want[0].ID] = true
+	}
 	switch {
 	case want[0].ID == sai.BridgeAttrPortList:
 		panic("the virtual switch stops if a LAG is on the bridge")
@@ -80,7 +88,8 @@ func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	asic := &virtualSwitch{API: saitest.New(saitest.Options{Ports: 4}), serdes: map[sai.OID]sai.OID{}, created: map[sai.OID]bool{}}
+	asic := &virtualSwitch{API: saitest.New(saitest.Options{Ports: 4}), serdes: map[sai.OID]sai.OID{},
+		created: map[sai.OID]bool{}, asked: map[sai.OID]map[sai.AttrID]bool{}}
 	b := &bench{t: t, ctx: t.Context(), redis: r, rec: saitest.NewRecorder(asic), poller: &poller{polled: map[sai.OID]bool{}}}
 	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
 	t.Cleanup(func() { b.daemon.Close() })
@@ -89,6 +98,9 @@ func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
 	}
 	for _, port := range b.orch.chip.unused {
 		asic.giveSerdes(port)
+		if len(asic.asked[port]) != len(parts) {
+			t.Errorf("of %s %v was asked: syncd takes away the rest", port, asic.asked[port])
+		}
 	}
 	b.port("Ethernet0", "1,2,3,4")
 	b.set(schema.AppPort, schema.PortConfigDone, "count", "1")

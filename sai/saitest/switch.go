@@ -124,6 +124,8 @@ func (f *Fake) computed(k sai.Key, id sai.AttrID) sai.Value {
 		return f.all(sai.ObjectTypeBridgePort)
 	case sai.PortAttrPortSerdesID:
 		return sai.NullOID
+	case sai.PortAttrQoSQueueList, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
+		return sai.OIDs{}
 	case sai.PortAttrOperStatus:
 		return sai.PortOperStatusDown
 	case sai.PortAttrSupportedSpeed:
