@@ -30,6 +30,7 @@ type ClientOptions struct {
 // to start anew with a new Client.
 type Client struct {
 	asic     *swss.DB
+	polled   *swss.Table // what syncd polls, in FLEX_COUNTER_DB
 	requests *swss.Queue
 	answers  *swss.Inbox
 	timeout  time.Duration
@@ -53,7 +54,7 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	asic := r.DB(swss.ASICDB)
 	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
 	c := &Client{
-		asic: asic, requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
+		asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable), requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
 		timeout: opts.Timeout, log: opts.Logger, rec: newRecorder(opts.Recorder, opts.Now),
 		turn: make(chan struct{}, 1), check: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, lost: make(chan struct{}),
 	}
@@ -101,7 +102,7 @@ func (c *Client) take(ctx context.Context) error {
 func (c *Client) give() { <-c.turn }
 
 // InitView tells syncd that a new view of the ASIC's state begins. Objects
-// known from before are forgotten.
+// known from before are forgotten, and no longer polled.
 func (c *Client) InitView(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (c *Client) InitView(ctx context.Context) error {
 		return err
 	}
 	c.inView, c.held = true, nil
-	return nil
+	return c.stopFormer(ctx)
 }
 
 // ApplyView makes syncd bring the ASIC to the view made since InitView.

@@ -191,3 +191,22 @@ func TestCountersOverRestartAndView(t *testing.T) {
 		t.Errorf("the old virtual id is still read: %q", got)
 	}
 }
+
+// What a former life had polled is stopped when a view begins: a stock syncd
+// would go on reading objects that are gone.
+func TestViewStopsFormerPolls(t *testing.T) {
+	ctx := context.Background()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.createSwitch()
+	port := g.ports()[0]
+	g.must("group", g.client.SetCounterGroup(ctx, "PORT_STAT_COUNTER", CounterGroup{Interval: time.Second, Enabled: enable(true)}))
+	g.must("start", g.client.StartPoll(ctx, "PORT_STAT_COUNTER", FieldPortCounters, []string{"SAI_PORT_STAT_IF_IN_OCTETS"}, port))
+	if got := g.row(swss.FlexCounterDB, "FLEX_COUNTER_TABLE:PORT_STAT_COUNTER:"+port.String()); got == "" {
+		t.Fatal("the port is not polled")
+	}
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	if got := g.row(swss.FlexCounterDB, "FLEX_COUNTER_TABLE:PORT_STAT_COUNTER:"+port.String()); got != "" {
+		t.Errorf("still polled: %s", got)
+	}
+}

@@ -3,6 +3,8 @@ package sairedis
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +120,29 @@ func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) er
 		return nil
 	}
 	return c.poll(ctx, opStopPoll, group, nil, objs)
+}
+
+// stopFormer ends the polls that a former life left. Their objects may be gone
+// in the new view, or have other virtual ids: a stock syncd would try to read
+// them for ever.
+func (c *Client) stopFormer(ctx context.Context) error {
+	keys, err := interruptible(ctx, func() ([]string, error) { return c.polled.Keys(ctx) })
+	if err != nil {
+		return fmt.Errorf("sairedis: %s: %w", flexTable, err)
+	}
+	groups := map[string][]sai.OID{}
+	for _, key := range keys {
+		group, id, _ := strings.Cut(key, ":")
+		if o, err := sai.ParseOID(id); err == nil && checkGroup(group) == nil {
+			groups[group] = append(groups[group], o)
+		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		if err := c.poll(ctx, opStopPoll, group, nil, groups[group]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A heldPoll is a start_poll that waits for ApplyView. Objects that are gone by
