@@ -2,6 +2,7 @@ package collector
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +22,9 @@ type DecodeOptions struct {
 }
 
 // DecodeTailStamp reads the capture at path and prints what the tail-stamp records in it say. A
-// capture that is damaged is reported up to the damage; the error says where that is.
-func DecodeTailStamp(out io.Writer, path string, opts DecodeOptions) error {
+// capture that is damaged is reported up to the damage; the error says where that is. The end of
+// ctx ends the reading, with nothing reported.
+func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts DecodeOptions) error {
 	in, err := capture.Open(path)
 	if err != nil {
 		return err
@@ -33,7 +35,7 @@ func DecodeTailStamp(out io.Writer, path string, opts DecodeOptions) error {
 	packets := packetPrinter(bw, opts)
 	var number int64
 	var readErr error
-	for {
+	for ctx.Err() == nil {
 		p, err := in.Next()
 		if err == io.EOF {
 			break
@@ -47,6 +49,9 @@ func DecodeTailStamp(out io.Writer, path string, opts DecodeOptions) error {
 		if err := packets(number, p, records); err != nil {
 			return fmt.Errorf("decode tailstamp: %w", err)
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	report := c.Report()
 	report.File = path

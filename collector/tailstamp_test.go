@@ -3,7 +3,9 @@ package collector
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand"
 	"os"
@@ -200,7 +202,7 @@ func TestDecodeTailStamp(t *testing.T) {
 	}
 	decode := func(opts DecodeOptions) (string, error) {
 		var b strings.Builder
-		err := DecodeTailStamp(&b, path, opts)
+		err := DecodeTailStamp(t.Context(), &b, path, opts)
 		return b.String(), err
 	}
 
@@ -232,8 +234,14 @@ func TestDecodeTailStamp(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), damage) || !strings.Contains(text, "1 frame: 1 stamped") || !strings.Contains(text, damage) {
 		t.Errorf("error %v, text:\n%s", err, text)
 	}
-	if err := DecodeTailStamp(&strings.Builder{}, path+".none", DecodeOptions{}); err == nil {
+	if err := DecodeTailStamp(t.Context(), &strings.Builder{}, path+".none", DecodeOptions{}); err == nil {
 		t.Error("no error for a file that is not there")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	var b strings.Builder
+	if err := DecodeTailStamp(ended, &b, path, DecodeOptions{}); !errors.Is(err, context.Canceled) || b.Len() > 0 {
+		t.Errorf("after the end of its context: %v, %q", err, b.String())
 	}
 }
 

@@ -69,8 +69,8 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 		if err := s.receive(ctx, i, origin); err != nil {
 			return nil, err
 		}
-		if out.err != nil {
-			return nil, out.err
+		if err := errors.Join(ctx.Err(), out.err); err != nil {
+			return nil, err
 		}
 	}
 	if err := s.drain(ctx); err != nil {

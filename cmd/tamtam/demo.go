@@ -89,7 +89,7 @@ func demo(cmd *cobra.Command, out string) error {
 	}
 	last := filepath.Join(out, "spine1", "Ethernet4.pcap")
 	fmt.Fprintf(w, "\n== Latency per flow and hop, decoded from the stamps that reached the server\n\n")
-	if err := collector.DecodeTailStamp(w, last, collector.DecodeOptions{}); err != nil {
+	if err := collector.DecodeTailStamp(cmd.Context(), w, last, collector.DecodeOptions{}); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\nThe stamped frames are in %s; look at them with\n  go run ./cmd/tamtam decode tailstamp --packets %s\n", last, last)

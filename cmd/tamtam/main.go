@@ -52,6 +52,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	case errors.As(err, &usage):
 		fmt.Fprintf(errOut, "tamtam: %v\n", err)
 		return exitUsage
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		fmt.Fprintln(errOut, "tamtam: interrupted")
+		return exitFailed
 	default:
 		fmt.Fprintf(errOut, "tamtam: %v\n", err)
 		return exitFailed

@@ -100,7 +100,7 @@ func newDecode() *cobra.Command {
 			if format != "text" && format != "json" {
 				return usagef("--format %q: want text or json", format)
 			}
-			return collector.DecodeTailStamp(cmd.OutOrStdout(), args[0], collector.DecodeOptions{JSON: format == "json", Packets: packets})
+			return collector.DecodeTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], collector.DecodeOptions{JSON: format == "json", Packets: packets})
 		},
 	}
 	ts.Flags().StringVar(&format, "format", "text", "text or json")
@@ -182,7 +182,7 @@ func newHealth() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	c.Flags().StringVar(&gnmi, "gnmi", "127.0.0.1:8080", "address of mgmtd")
+	c.Flags().StringVar(&gnmi, "gnmi", "", "HOST:PORT of mgmtd's gNMI server: TLS must be spoken there too")
 	c.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long to wait for an answer")
 	return c
 }
