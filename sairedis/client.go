@@ -142,7 +142,10 @@ func (c *Client) notify(ctx context.Context, what string) error {
 		return err
 	}
 	c.rec.line("A", status.String())
-	return statusError(opNotify, 0, status)
+	if status != sai.StatusSuccess {
+		return fmt.Errorf("sairedis: %s: %w, answered by syncd", what, status)
+	}
+	return nil
 }
 
 // statusError returns what syncd answered as an error.
