@@ -33,6 +33,9 @@ type Frame struct {
 	// Len is the frame's length before a capture cut it; at least len(Data), at
 	// most 262144, or 0 for len(Data).
 	Len int
+	// ID is the sender's name for the frame. It is in no byte on the wire: it comes
+	// out with every copy, so that a test or the truth oracle knows what became of it.
+	ID uint64
 }
 
 // maxFrame is the longest frame that Receive takes (longer than any MTU, so
@@ -49,6 +52,7 @@ type Out struct {
 	Data    []byte // valid during the call only
 	Len     int    // before a capture cut it
 	Stamped bool   // a record was appended here
+	ID      uint64 // of the frame that it is a copy of
 }
 
 // A Chip is one simulated ASIC. It implements [sai.API].
@@ -283,7 +287,7 @@ func (c *Chip) newPacket(f Frame) *packet {
 	} else {
 		pk = &packet{data: make([]byte, 0, (len(f.Data)+63)&^63)} // a full buffer of small frames is many
 	}
-	*pk = packet{data: append(pk.data[:0], f.Data...), length: f.Len}
+	*pk = packet{data: append(pk.data[:0], f.Data...), length: f.Len, id: f.ID}
 	return pk
 }
 

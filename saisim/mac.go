@@ -203,7 +203,7 @@ func (c *Chip) sent(p *port) {
 	p.totals.SentBytes += uint64(length + fcsLen)
 	p.stats.out.count(data, length+fcsLen)
 	c.books.Sent++
-	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped})
+	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
 	c.release(pk)
 }
 
@@ -254,6 +254,6 @@ func (c *Chip) punt(pk *packet) {
 		}
 	}
 	c.books.ToCPU++
-	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped})
+	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
 	c.release(pk)
 }

@@ -237,7 +237,8 @@ type packet struct {
 	data   []byte // as received, maybe cut
 	length int    // before it was cut
 	refs   int32
-	rx     Cycle // ingress timestamp point
+	id     uint64 // the sender's name for it
+	rx     Cycle  // ingress timestamp point
 	in     PortID
 	inN    uint16 // number of the ingress port in records
 	vid    uint16 // VLAN that the frame is in

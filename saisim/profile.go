@@ -26,15 +26,48 @@ type Profile struct {
 	StageCycles                 uint32
 	TrafficManager              uint32
 
+	// Stage is what each stage of a pipe has for programs; PHVBits is the width of
+	// the packet header vector.
+	Stage   StageResources
+	PHVBits uint32
+
 	BufferBytes uint64 // shared by all queues
-	MTU         uint32 // largest frame a port can be set to, with headers and FCS
+	// Buffer is the memory shared by all queues; Queues is their number per port.
+	Buffer BufferProfile
+	Queues uint32 // 1 .. 16
+	MTU    uint32 // largest frame a port can be set to, with headers and FCS
 
 	ACL ACLProfile
 	FDB uint32 // entries
 	// Numbers of objects.
 	VLANs, LAGs, LAGMembers uint32
 	TAMInts                 uint32
+	// Routing and mirroring.
+	RouterInterfaces, Neighbors uint32
+	NextHops, NextHopGroups     uint32
+	NextHopMembers              uint32 // all groups together
+	IPv4Routes, IPv6Routes      uint32
+	MirrorSessions              uint32
+	Schedulers, WREDs, QoSMaps  uint32
+	BufferPools, BufferProfiles uint32
 }
+
+// StageResources are those of one match-action stage, as programs use them.
+type StageResources struct {
+	HashUnits    uint32 // hash distribution units, of HashBits output bits each
+	HashBits     uint32
+	StatefulALUs uint32 // one read-modify-write per packet each
+	SRAMBlocks   uint32 // of SRAMBits bits each
+	SRAMBits     uint32
+	TCAMBlocks   uint32 // of TCAMEntries entries, TCAMBits wide
+	TCAMEntries  uint32
+	TCAMBits     uint32
+	VLIWSlots    uint32 // operations in all actions of the stage together
+	Tables       uint32 // logical tables
+}
+
+// BufferProfile is packet memory: a packet takes whole cells.
+type BufferProfile struct{ CellBytes, Cells uint32 }
 
 // DefaultPorts says that there are Count ports of Lanes lanes each, one after
 // the other from the lane First on, at one speed.
@@ -64,12 +97,21 @@ func DefaultProfile() Profile {
 			100_000, 200_000, 400_000, 800_000},
 		Default: DefaultPorts{First: 1, Count: 32, Lanes: 4, Mbps: 100_000},
 		Parser:  20, Deparser: 20, IngressStages: 12, EgressStages: 12, StageCycles: 12, TrafficManager: 40,
+		Stage: StageResources{
+			HashUnits: 6, HashBits: 32, StatefulALUs: 4, SRAMBlocks: 80, SRAMBits: 128 << 10, TCAMBlocks: 24,
+			TCAMEntries: 512, TCAMBits: 44, VLIWSlots: 32, Tables: 16,
+		},
+		PHVBits:     4096,
 		BufferBytes: 32 << 20, MTU: 9416,
+		Buffer: BufferProfile{CellBytes: 208, Cells: 32 << 20 / 208}, Queues: 8,
 		ACL: ACLProfile{
 			Tables: 64, Groups: 1024, Entries: 32768, TableEntries: 16384, Counters: 65536, Ranges: 64,
 			MinPriority: 1, MaxPriority: 16000,
 		},
 		FDB: 65536, VLANs: 4094, LAGs: 256, LAGMembers: 4096, TAMInts: 256,
+		RouterInterfaces: 1024, Neighbors: 32768, NextHops: 32768, NextHopGroups: 512, NextHopMembers: 16384,
+		IPv4Routes: 131072, IPv6Routes: 65536, MirrorSessions: 16,
+		Schedulers: 256, WREDs: 128, QoSMaps: 64, BufferPools: 4, BufferProfiles: 128,
 	}
 }
 
@@ -84,12 +126,21 @@ func SmallProfile() Profile {
 		SpeedsMbps: []uint32{1_000, 10_000, 25_000, 40_000, 50_000, 100_000},
 		Default:    DefaultPorts{First: 0, Count: 8, Lanes: 1, Mbps: 10_000},
 		Parser:     4, Deparser: 3, IngressStages: 4, EgressStages: 4, StageCycles: 2, TrafficManager: 5,
+		Stage: StageResources{
+			HashUnits: 2, HashBits: 16, StatefulALUs: 2, SRAMBlocks: 8, SRAMBits: 16 << 10, TCAMBlocks: 4,
+			TCAMEntries: 64, TCAMBits: 44, VLIWSlots: 16, Tables: 4,
+		},
+		PHVBits:     2048,
 		BufferBytes: 64 << 10, MTU: 9416,
+		Buffer: BufferProfile{CellBytes: 64, Cells: 1024}, Queues: 4,
 		ACL: ACLProfile{
 			Tables: 4, Groups: 16, Entries: 64, TableEntries: 32, Counters: 64, Ranges: 4,
 			MinPriority: 1, MaxPriority: 1024,
 		},
 		FDB: 16, VLANs: 16, LAGs: 4, LAGMembers: 8, TAMInts: 4,
+		RouterInterfaces: 8, Neighbors: 16, NextHops: 16, NextHopGroups: 4, NextHopMembers: 16,
+		IPv4Routes: 32, IPv6Routes: 16, MirrorSessions: 4,
+		Schedulers: 8, WREDs: 8, QoSMaps: 4, BufferPools: 2, BufferProfiles: 8,
 	}
 }
 
