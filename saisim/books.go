@@ -104,8 +104,16 @@ func (c *Chip) PortCounters(id PortID) (PortCounters, bool) {
 	return p.totals, true
 }
 
-// drop ends one use of a packet, counted at port p (nil: only in the books).
-func (c *Chip) drop(p *port, pk *packet, why DropReason) {
+// drop ends a packet of which there are no copies, counted at port p (nil: only
+// in the books).
+func (c *Chip) drop(p *port, pk *packet, why DropReason) { c.dropCopy(p, copyOf{pk: pk}, why) }
+
+// dropCopy ends one copy of a packet.
+func (c *Chip) dropCopy(p *port, cp copyOf, why DropReason) {
+	pk := cp.pk
+	if c.observer != nil {
+		c.sawDrop(p, pk, cp.number, why)
+	}
 	c.books.Dropped[why]++
 	if p != nil {
 		p.totals.Dropped[why]++

@@ -76,6 +76,8 @@ type Chip struct {
 	notes    []sai.Notification
 	buffered uint64
 	books    Books
+	frames   uint64 // received and injected
+	observer func(Moment)
 }
 
 // A timed packet is due at a cycle.
@@ -181,11 +183,17 @@ func (c *Chip) Inject(id PortID, f Frame) error {
 		return fmt.Errorf("inject on port %d: frame of %d bytes with length %d, want %d to %d", id, len(f.Data), f.Len, ethernetHeader, maxFrame)
 	}
 	pk := c.newPacket(f)
-	pk.in, pk.inN, pk.rx = CPUPort, tailstamp.NoPort, c.now
+	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
 	pk.h.parse(pk.data, pk.length)
 	c.books.Injected++
-	pk.refs = 1
-	c.enqueue(p, copyOf{pk: pk})
+	if c.observer != nil {
+		c.saw(MomentInjected, pk, 0, p.id)
+	}
+	c.enqueue(p, pk.copy(tagAction{}))
+	if c.observer != nil {
+		c.sawReplicated(pk)
+	}
+	c.release(pk)
 	return nil
 }
 
@@ -280,6 +288,7 @@ func (c *Chip) notify(n sai.Notification) { c.notes = append(c.notes, n) }
 
 // newPacket takes a packet from the pool.
 func (c *Chip) newPacket(f Frame) *packet {
+	c.frames++
 	var pk *packet
 	if n := len(c.spare); n > 0 {
 		pk = c.spare[n-1]
@@ -287,7 +296,7 @@ func (c *Chip) newPacket(f Frame) *packet {
 	} else {
 		pk = &packet{data: make([]byte, 0, (len(f.Data)+63)&^63)} // a full buffer of small frames is many
 	}
-	*pk = packet{data: append(pk.data[:0], f.Data...), length: f.Len, id: f.ID}
+	*pk = packet{data: append(pk.data[:0], f.Data...), length: f.Len, id: f.ID, number: c.frames}
 	return pk
 }
 

@@ -34,6 +34,9 @@ func (c *Chip) ingress(pk *packet) {
 	if c.stale {
 		c.compile()
 	}
+	if c.observer != nil {
+		c.saw(MomentEntered, pk, 0, pk.in)
+	}
 	p := c.byID[pk.in]
 	if p == nil {
 		c.drop(nil, pk, DropPortRemoved)
@@ -175,13 +178,11 @@ func (c *Chip) replicate(pk *packet) {
 		n, why = c.toBridgePort(pk, v.to)
 	case toPort:
 		n = 1
-		pk.refs++
-		c.enqueue(v.port, copyOf{pk, v.port.bridgePort.tagging(pk)})
+		c.enqueue(v.port, pk.copy(v.port.bridgePort.tagging(pk)))
 	case toLAG:
 		if p := v.lag.choose(&pk.h); p != nil {
 			n = 1
-			pk.refs++
-			c.enqueue(p, copyOf{pk, v.lag.bridgePort.tagging(pk)})
+			c.enqueue(p, pk.copy(v.lag.bridgePort.tagging(pk)))
 		} else {
 			why = DropNoLAGMember
 		}
@@ -195,14 +196,16 @@ func (c *Chip) replicate(pk *packet) {
 	}
 	if v.cpu {
 		n++
-		pk.refs++
-		c.punt(pk)
+		c.punt(pk.copy(tagAction{}))
 	}
 	if n == 0 {
 		c.drop(c.byID[pk.in], pk, why)
 		return
 	}
 	c.books.Copies += uint64(n - 1)
+	if c.observer != nil {
+		c.sawReplicated(pk)
+	}
 	c.release(pk)
 }
 
@@ -218,8 +221,7 @@ func (c *Chip) toBridgePort(pk *packet, bp *bridgePort) (int, DropReason) {
 	if p == nil {
 		return 0, DropNoDestination // the bridge port was removed meanwhile
 	}
-	pk.refs++
-	c.enqueue(p, copyOf{pk, bp.tagging(pk)})
+	c.enqueue(p, pk.copy(bp.tagging(pk)))
 	return 1, 0
 }
 
@@ -260,7 +262,7 @@ func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) 
 	pk := cp.pk
 	length = cp.taggedLen()
 	if uint32(length)+fcsLen > p.mtu {
-		c.drop(p, pk, DropEgressMTU)
+		c.dropCopy(p, cp, DropEgressMTU)
 		return t, 0, false
 	}
 	t.session = pk.stamp
@@ -268,7 +270,7 @@ func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) 
 		var hit hits
 		c.lookupEgress(p, cp, &hit)
 		if hit.act&actDrop != 0 {
-			c.drop(p, pk, DropEgressACL)
+			c.dropCopy(p, cp, DropEgressACL)
 			return t, 0, false
 		}
 		if hit.stamp.entry != nil {

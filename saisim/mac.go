@@ -48,8 +48,16 @@ func (p *port) up() bool { return p.admin && p.link }
 
 // A copyOf is one copy of a packet on its way to one port.
 type copyOf struct {
-	pk  *packet
-	tag tagAction
+	pk     *packet
+	tag    tagAction
+	number uint16 // 1 for the first copy made
+}
+
+// copy makes one more copy of a packet.
+func (pk *packet) copy(tag tagAction) copyOf {
+	pk.refs++
+	pk.copies++
+	return copyOf{pk, tag, pk.copies}
 }
 
 // A tagAction says what the egress does to a copy's VLAN tag.
@@ -70,7 +78,7 @@ const (
 // A transmission is a copy on its way through the egress pipe.
 type transmission struct {
 	copyOf
-	at      Cycle        // timestamp point
+	sfd     instant      // timestamp point
 	session *stampAction // nil: none
 	result  stampResult  // what the session did
 }
@@ -86,6 +94,9 @@ func (c *Chip) receive(p *port, at Cycle, f Frame) {
 	end := p.rate.after(sfd, wireLen(f.Len))
 	p.rxFree = p.rate.after(end, gap+preambleSFD)
 	pk.in, pk.rx, pk.refs = p.id, sfd.ceil(), 1
+	if c.observer != nil {
+		c.sawOnWire(c.moment(MomentReceived, pk, 0, p.id), sfd, p.rate)
+	}
 	p.rx.push(timed{end.ceil(), pk})
 	if p.rx.n == 1 {
 		c.heap.push(event{end.ceil(), eventKey(classReceived, p.id)})
@@ -131,15 +142,18 @@ func (c *Chip) enqueue(p *port, cp copyOf) {
 	n := uint64(cp.pk.length)
 	switch {
 	case !p.up():
-		c.drop(p, cp.pk, DropEgressDown)
+		c.dropCopy(p, cp, DropEgressDown)
 		return
 	case c.buffered+n > c.prof.BufferBytes:
-		c.drop(p, cp.pk, DropBuffer)
+		c.dropCopy(p, cp, DropBuffer)
 		return
 	}
 	c.buffered += n
 	p.queued += n
 	p.queue.push(cp)
+	if c.observer != nil {
+		c.saw(MomentQueued, cp.pk, cp.number, p.id)
+	}
 	if !p.paced {
 		c.dequeue(p)
 	}
@@ -160,6 +174,9 @@ func (c *Chip) dequeue(p *port) {
 		p.queue.pop()
 		c.buffered -= uint64(cp.pk.length)
 		p.queued -= uint64(cp.pk.length)
+		if c.observer != nil {
+			c.saw(MomentDequeued, cp.pk, cp.number, p.id)
+		}
 		t, length, ok := c.egress(p, cp)
 		if !ok {
 			continue
@@ -170,10 +187,10 @@ func (c *Chip) dequeue(p *port) {
 		}
 		sfd := p.rate.after(pre, preambleSFD)
 		p.txFree = p.rate.after(sfd, wireLen(length)+gap)
-		t.at = sfd.ceil()
+		t.sfd = sfd
 		p.tx.push(t)
 		if p.tx.n == 1 {
-			c.heap.push(event{t.at, eventKey(classSent, p.id)})
+			c.heap.push(event{sfd.ceil(), eventKey(classSent, p.id)})
 		}
 	}
 }
@@ -183,11 +200,11 @@ func (c *Chip) sent(p *port) {
 	t := *p.tx.first()
 	p.tx.pop()
 	if p.tx.n > 0 {
-		c.heap.push(event{p.tx.first().at, eventKey(classSent, p.id)})
+		c.heap.push(event{p.tx.first().sfd.ceil(), eventKey(classSent, p.id)})
 	}
 	pk := t.pk
 	if !p.up() {
-		c.drop(p, pk, DropEgressDown)
+		c.dropCopy(p, t.copyOf, DropEgressDown)
 		return
 	}
 	stamped := t.session != nil && t.result == stampDone
@@ -203,6 +220,11 @@ func (c *Chip) sent(p *port) {
 	p.totals.SentBytes += uint64(length + fcsLen)
 	p.stats.out.count(data, length+fcsLen)
 	c.books.Sent++
+	if c.observer != nil {
+		m := c.moment(MomentSent, pk, t.number, p.id)
+		m.Data, m.Len = data, length
+		c.sawOnWire(m, t.sfd, p.rate)
+	}
 	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
 	c.release(pk)
 }
@@ -243,7 +265,8 @@ func (cp copyOf) taggedLen() int {
 
 // punt hands a copy to the CPU. If a session matched it, it carries the ingress
 // stamp.
-func (c *Chip) punt(pk *packet) {
+func (c *Chip) punt(cp copyOf) {
+	pk := cp.pk
 	data, length, stamped := pk.data, pk.length, false
 	if s := pk.stamp; s != nil {
 		result := stampable(pk, pk.length, 0)
@@ -254,6 +277,11 @@ func (c *Chip) punt(pk *packet) {
 		}
 	}
 	c.books.ToCPU++
+	if c.observer != nil {
+		m := c.moment(MomentPunted, pk, cp.number, CPUPort)
+		m.Data, m.Len = data, length
+		c.observer(m)
+	}
 	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
 	c.release(pk)
 }

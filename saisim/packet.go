@@ -238,6 +238,8 @@ type packet struct {
 	length int    // before it was cut
 	refs   int32
 	id     uint64 // the sender's name for it
+	number uint64 // the chip's own
+	copies uint16 // made so far
 	rx     Cycle  // ingress timestamp point
 	in     PortID
 	inN    uint16 // number of the ingress port in records

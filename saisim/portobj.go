@@ -202,13 +202,13 @@ func (c *Chip) purge(p *port) {
 		p.rx.pop()
 	}
 	for p.queue.n > 0 {
-		pk := p.queue.first().pk
-		c.buffered -= uint64(pk.length)
-		c.drop(p, pk, DropPortRemoved)
+		cp := *p.queue.first()
+		c.buffered -= uint64(cp.pk.length)
+		c.dropCopy(p, cp, DropPortRemoved)
 		p.queue.pop()
 	}
 	for p.tx.n > 0 {
-		c.drop(p, p.tx.first().pk, DropPortRemoved)
+		c.dropCopy(p, p.tx.first().copyOf, DropPortRemoved)
 		p.tx.pop()
 	}
 	for _, class := range []int{classSent, classDequeue, classReceived} {

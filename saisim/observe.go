@@ -1,0 +1,124 @@
+package saisim
+
+import "fmt"
+
+// What happened to a frame, or to one copy of it, in a [Moment].
+type What uint8
+
+// The history of a frame begins with MomentReceived or MomentInjected. The frame
+// itself is copy 0; it ends in MomentDropped, or in MomentReplicated, which says
+// that every copy for which the ingress pipe had a place has begun. The copies
+// are numbered from 1 in the order in which they are made; each ends in one
+// MomentSent, MomentPunted or MomentDropped.
+const (
+	// MomentReceived: the timestamp point of the ingress MAC. It is told when the
+	// frame is given to [Chip.Receive], so At may be ahead of what follows.
+	MomentReceived   What = iota
+	MomentInjected        // given to [Chip.Inject]
+	MomentEntered         // enters the ingress pipe
+	MomentReplicated      // leaves the ingress pipe, as Copies copies
+	MomentMirrored        // a copy for a mirror session begins
+	MomentQueued          // in a queue of Port
+	MomentDequeued        // leaves the queue and enters the egress pipe
+	MomentSent            // the timestamp point of the egress MAC
+	MomentPunted          // handed to the CPU
+	MomentDropped         // goes no further, because of Why
+)
+
+var whatNames = [...]string{
+	"received", "injected", "entered", "replicated", "mirrored", "queued", "dequeued", "sent", "punted", "dropped",
+}
+
+// String returns the word that traces use.
+func (w What) String() string {
+	if int(w) < len(whatNames) {
+		return whatNames[w]
+	}
+	return "unknown"
+}
+
+// A Moment is one step in the history of a frame.
+type Moment struct {
+	What What
+	// At is the cycle at which the chip sees it. What happens on a wire need not
+	// be at a cycle: the exact time is At - Early/Byte.Den cycles.
+	At    Cycle
+	Early uint64
+
+	ID     uint64 // the sender's name of the frame
+	Number uint64 // the chip's own: 1 for the first frame received or injected, and so on
+	Copy   uint32 // 0: the frame itself
+	Copies uint32 // with MomentReplicated: how many
+
+	In   PortID // where the frame came from; CPUPort: injected
+	Port PortID // where it is, or was to go; CPUPort: the CPU
+	// Queue of Port, for MomentQueued and MomentDequeued.
+	Queue uint8
+	Why   DropReason
+	// Byte is the exact time of a byte on the wire of Port, for MomentReceived and
+	// MomentSent: the frame's last byte is over (length with FCS) of it later.
+	Byte ByteTime
+	// Data is the frame as it is here, valid during the call only; Len is its
+	// length before a capture cut it. The FCS is in neither.
+	Data []byte
+	Len  int
+}
+
+// A ByteTime is the time of one byte on a wire: Num/Den cycles.
+type ByteTime struct{ Num, Den uint64 }
+
+// Exact returns the exact time in cycles: "1234" or "1234+3/5".
+func (m *Moment) Exact() string {
+	if m.Early == 0 {
+		return fmt.Sprint(uint64(m.At))
+	}
+	return fmt.Sprintf("%d+%d/%d", m.At-1, m.Byte.Den-m.Early, m.Byte.Den)
+}
+
+// SetObserver sets the function that is told every moment in the history of
+// every frame from now on; nil ends that. Like the function of
+// [Chip.SetOutput] it is called with the chip locked and must not call it.
+// Moments of one copy come in the order of time.
+func (c *Chip) SetObserver(f func(Moment)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.observer = f
+}
+
+// The functions below are called where there is an observer only, so that the
+// packet path pays one comparison without.
+
+func (c *Chip) saw(what What, pk *packet, copy uint16, port PortID) {
+	c.observer(c.moment(what, pk, copy, port))
+}
+
+func (c *Chip) moment(what What, pk *packet, copy uint16, port PortID) Moment {
+	return Moment{
+		What: what, At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(copy), In: pk.in, Port: port,
+		Data: pk.data, Len: pk.length,
+	}
+}
+
+// sawOnWire tells what a MAC does at an exact time.
+func (c *Chip) sawOnWire(m Moment, t instant, r lineRate) {
+	m.At, m.Byte = t.ceil(), ByteTime{r.num, r.den}
+	if t.frac > 0 {
+		m.Early = r.den - t.frac
+	}
+	c.observer(m)
+}
+
+func (c *Chip) sawDrop(p *port, pk *packet, copy uint16, why DropReason) {
+	m := c.moment(MomentDropped, pk, copy, pk.in)
+	if p != nil {
+		m.Port = p.id
+	}
+	m.Why = why
+	c.observer(m)
+}
+
+func (c *Chip) sawReplicated(pk *packet) {
+	m := c.moment(MomentReplicated, pk, 0, pk.in)
+	m.Copies = uint32(pk.copies)
+	c.observer(m)
+}

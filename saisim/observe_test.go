@@ -1,0 +1,163 @@
+package saisim_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"tamtam/saisim"
+)
+
+// The history of one frame that is flooded to two ports of other speeds, as
+// told: times agree with the arithmetic of the package comment.
+func TestMoments(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.clearVLAN1()
+	vlan := r.vlan(10)
+	for _, p := range []saisim.PortID{0, 1, 2} {
+		r.member(vlan, r.bridgePort(r.oid(p)), 0)
+	}
+	var got []string
+	r.SetObserver(func(m saisim.Moment) {
+		got = append(got, fmt.Sprintf("%s at %s copy %d port %d len %d", m.What, m.Exact(), m.Copy, m.Port, m.Len))
+	})
+	frame := eth(host(2), host(1), tag(0x8100, 10), ip4(1, 2, 17, 0, udp(1, 2, 54)))
+	r.sendAt(0, 100, saisim.Frame{Data: frame, ID: 7})
+	// 100 bytes, 104 with FCS; a byte takes one cycle. Whole at 204; the pipe is
+	// 4 + 4*2 + 5 = 17 cycles to the queue; 4*2 + 3 = 11 to the MAC, preamble 8.
+	// The tag goes as the copies leave.
+	want := []string{
+		"received at 100 copy 0 port 0 len 100",
+		"entered at 204 copy 0 port 0 len 100",
+		"queued at 221 copy 1 port 1 len 100",
+		"dequeued at 221 copy 1 port 1 len 100",
+		"queued at 221 copy 2 port 2 len 100",
+		"dequeued at 221 copy 2 port 2 len 100",
+		"replicated at 221 copy 0 port 0 len 100",
+		"sent at 240 copy 1 port 1 len 96",
+		"sent at 240 copy 2 port 2 len 96",
+	}
+	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
+		t.Errorf("got:\n%s\nwant:\n%s", g, w)
+	}
+}
+
+// A history is what is known of one frame; its rules are those of What.
+type history struct {
+	id     uint64
+	at     []saisim.Cycle // of the last moment of each copy
+	ended  []bool
+	queued []bool
+}
+
+func (h *history) see(m saisim.Moment) error {
+	c := int(m.Copy)
+	if c == len(h.at) && m.What != saisim.MomentReplicated { // a copy begins
+		begins := map[saisim.What]bool{
+			saisim.MomentReceived: c == 0, saisim.MomentInjected: c == 0, saisim.MomentMirrored: c > 0,
+			saisim.MomentQueued: c > 0, saisim.MomentPunted: c > 0, saisim.MomentDropped: c > 0,
+		}
+		if !begins[m.What] {
+			return fmt.Errorf("copy %d begins with %v", c, m.What)
+		}
+		h.at, h.ended, h.queued = append(h.at, m.At), append(h.ended, false), append(h.queued, false)
+	}
+	switch {
+	case c >= len(h.at):
+		return fmt.Errorf("%v of copy %d, there are %d", m.What, c, len(h.at))
+	case h.ended[c]:
+		return fmt.Errorf("%v of copy %d, which has ended", m.What, c)
+	case m.At < h.at[c]:
+		return fmt.Errorf("%v of copy %d at %d, before %d", m.What, c, m.At, h.at[c])
+	case m.ID != h.id:
+		return fmt.Errorf("%v has ID %d, the frame has %d", m.What, m.ID, h.id)
+	case m.What == saisim.MomentReplicated && int(m.Copies) != len(h.at)-1:
+		return fmt.Errorf("replicated as %d copies, seen %d", m.Copies, len(h.at)-1)
+	case m.What == saisim.MomentDequeued && !h.queued[c], m.What == saisim.MomentQueued && h.queued[c]:
+		return fmt.Errorf("%v with queued %v", m.What, h.queued[c])
+	}
+	h.at[c] = m.At
+	switch m.What {
+	case saisim.MomentQueued, saisim.MomentDequeued:
+		h.queued[c] = m.What == saisim.MomentQueued
+	case saisim.MomentReplicated, saisim.MomentSent, saisim.MomentPunted, saisim.MomentDropped:
+		h.ended[c] = true
+	}
+	return nil
+}
+
+// Every frame and every copy has a whole history, under overload, floods,
+// punts, drops at every place, injected frames and a port that goes away; and
+// the histories add up to the books.
+func TestMomentsAreWhole(t *testing.T) {
+	const seed = 3
+	t.Log("seed", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	r := newRig(t, saisim.SmallProfile())
+	frames := map[uint64]*history{}
+	var books saisim.Books
+	r.SetObserver(func(m saisim.Moment) {
+		h := frames[m.Number]
+		if h == nil {
+			h = &history{id: m.ID}
+			frames[m.Number] = h
+		}
+		if err := h.see(m); err != nil {
+			t.Errorf("frame %d: %v", m.Number, err)
+		}
+		switch m.What {
+		case saisim.MomentReceived:
+			books.Received++
+		case saisim.MomentInjected:
+			books.Injected++
+		case saisim.MomentReplicated:
+			books.Copies += uint64(m.Copies) - 1
+		case saisim.MomentSent:
+			books.Sent++
+		case saisim.MomentPunted:
+			books.ToCPU++
+		case saisim.MomentDropped:
+			books.Dropped[m.Why]++
+		}
+	})
+	for i := range 2000 {
+		from, to := byte(rnd.IntN(7)), byte(rnd.IntN(3))
+		f := udpFrame(from+1, to+1, 60+rnd.IntN(1400))
+		switch rnd.IntN(12) {
+		case 0:
+			f = f[:rnd.IntN(18)] // a runt
+		case 1:
+			f[0] = 3 // flood
+		case 2:
+			copy(f, []byte{1, 0x80, 0xc2, 0, 0, 0xe}) // trapped
+		}
+		if err := r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: uint64(i) * 3}); err != nil {
+			t.Fatal(err)
+		}
+		if rnd.IntN(9) == 0 {
+			if err := r.Inject(saisim.PortID(to), saisim.Frame{Data: udpFrame(9, 8, 60), ID: uint64(i)*3 + 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Advance(r.Now() + saisim.Cycle(rnd.IntN(300)))
+		if i == 1000 {
+			r.SetLink(6, false)
+		}
+		r.SetLink(5, i%50 != 0)
+	}
+	r.drain()
+	for n, h := range frames {
+		for c, ended := range h.ended {
+			if !ended {
+				t.Errorf("frame %d: copy %d has no end", n, c)
+			}
+		}
+	}
+	if got := r.Books(); got != books {
+		t.Errorf("books %+v\nmoments %+v", got, books)
+	}
+	if books.Dropped[saisim.DropBuffer] == 0 || books.Dropped[saisim.DropRunt] == 0 || books.ToCPU == 0 {
+		t.Errorf("too tame: %+v", books)
+	}
+}
