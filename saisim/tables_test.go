@@ -1,0 +1,59 @@
+package saisim_test
+
+import (
+	"reflect"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// Tables says what the objects say, in an order that does not depend on maps.
+func TestTables(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBAgingTime, sai.Uint(300))
+	lag := r.create(sai.ObjectTypeLAG, sai.LAGAttrPortVLANID, sai.Uint(7))
+	r.clearVLAN1()
+	for _, id := range []saisim.PortID{5, 3} {
+		r.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, r.oid(id))
+	}
+	bp, on := r.bridgePort(lag), r.bridgePort(r.oid(1))
+	vlan := r.vlan(7)
+	r.member(vlan, bp, sai.VLANTaggingModeUntagged)
+	r.member(vlan, on, sai.VLANTaggingModeTagged)
+	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress,
+		sai.ACLTableAttrFieldL4DstPort, sai.Bool(true))
+	entry := func(priority, port uint64) sai.OID {
+		return r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(priority),
+			sai.ACLEntryAttrFieldL4DstPort, sai.Match(sai.Uint(port), sai.Uint(0xffff)),
+			sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionDrop))
+	}
+	low, high := entry(1, 80), entry(9, 443)
+	r.set(sai.ObjectTypePort, r.oid(2), sai.PortAttrIngressACL, table)
+	r.send(5, eth(host(2), host(1), pad(nil, 50)))
+
+	got := r.Tables()
+	if again := r.Tables(); !reflect.DeepEqual(got, again) {
+		t.Errorf("two calls differ:\n%+v\n%+v", got, again)
+	}
+	if got.Switch.AgingSeconds != 300 || got.Switch.MAC != (sai.MAC{2, 0, 0, 0, 0, 0xaa}) {
+		t.Errorf("switch %+v", got.Switch)
+	}
+	if p := got.Ports[2]; p.ID != 2 || !p.Admin || !p.Link || p.MTU != 9122 || p.Mbps != 10_000 || p.Number != 2 || p.IngressACL != table {
+		t.Errorf("port %+v", p)
+	}
+	wantLAG := saisim.LAGRow{OID: lag, PVID: 7, Members: []saisim.LAGMemberRow{{Port: 3}, {Port: 5}}}
+	if !reflect.DeepEqual(got.LAGs, []saisim.LAGRow{wantLAG}) {
+		t.Errorf("LAGs %+v, want %+v", got.LAGs, wantLAG)
+	}
+	if v := got.VLANs[1]; v.ID != 7 || !reflect.DeepEqual(v.Members, []saisim.VLANMemberRow{
+		{BridgePort: bp, Mode: sai.VLANTaggingModeUntagged}, {BridgePort: on, Mode: sai.VLANTaggingModeTagged}}) {
+		t.Errorf("VLAN %+v", v)
+	}
+	if f := got.FDB; len(f) != 1 || f[0].VLAN != 7 || f[0].MAC != (sai.MAC{2, 0, 0, 0, 0, 1}) || f[0].BridgePort != bp || f[0].Static {
+		t.Errorf("FDB %+v", f)
+	}
+	if e := got.ACLTables[0].Entries; len(e) != 2 || e[0].OID != high || e[1].OID != low || len(e[0].Fields) != 1 || len(e[0].Actions) != 1 {
+		t.Errorf("entries %+v, want %s then %s", e, high, low)
+	}
+}
