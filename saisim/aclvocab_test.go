@@ -320,7 +320,7 @@ type vocabulary struct {
 
 func newVocabulary(t *testing.T) *vocabulary {
 	p := saisim.DefaultProfile()
-	p.Default.Count, p.Default.Lanes, p.Default.First = 4, 1, 0
+	p.Default = []saisim.DefaultPorts{{First: 0, Count: 4, Lanes: 1, Mbps: 100_000}}
 	p.FDB = 4
 	v := &vocabulary{rig: newRig(t, p), ranges: map[sai.Enum][]sai.OID{}, counts: map[string]sai.OID{}, was: map[string]uint64{}}
 	for id := range saisim.PortID(4) {

@@ -95,7 +95,7 @@ func New(cfg Config) (*Chip, error) {
 	if cfg.Start.Unix() < 0 {
 		return nil, fmt.Errorf("chip: Start is %v, want a time from 1970 on", cfg.Start)
 	}
-	cfg.Profile.SpeedsMbps = slices.Clone(cfg.Profile.SpeedsMbps)
+	cfg.Profile.SpeedsMbps, cfg.Profile.Default = slices.Clone(cfg.Profile.SpeedsMbps), slices.Clone(cfg.Profile.Default)
 	c := &Chip{
 		prof:    cfg.Profile,
 		cfg:     cfg,

@@ -5,7 +5,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -222,40 +221,5 @@ func TestTupleSpace(t *testing.T) {
 				t.Errorf("%d tuples left", len(s.tuples))
 			}
 		})
-	}
-}
-
-func TestProfiles(t *testing.T) {
-	for _, p := range []Profile{DefaultProfile(), SmallProfile()} {
-		if err := p.Validate(); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, tt := range []struct {
-		field string
-		spoil func(p *Profile)
-	}{
-		{"ClockHz", func(p *Profile) { p.ClockHz = 0 }},
-		{"ClockHz", func(p *Profile) { p.ClockHz = 9e9 }},
-		{"Lanes", func(p *Profile) { p.Lanes = 2000 }},
-		{"SpeedsMbps", func(p *Profile) { p.SpeedsMbps = nil }},
-		{"Default.Count", func(p *Profile) { p.Default.Count = 9 }},
-		{"Default.Mbps", func(p *Profile) { p.Default.Mbps = 7 }},
-		{"Parser", func(p *Profile) { p.Parser = 0 }},
-		{"BufferBytes", func(p *Profile) { p.BufferBytes = 0 }},
-		{"MTU", func(p *Profile) { p.MTU = 20000 }},
-		{"ACL.Ranges", func(p *Profile) { p.ACL.Ranges = 65 }},
-		{"ACL.MinPriority", func(p *Profile) { p.ACL.MinPriority = 5000 }},
-		{"FDB", func(p *Profile) { p.FDB = 0 }},
-		{"VLANs", func(p *Profile) { p.VLANs = 5000 }},
-	} {
-		p := SmallProfile()
-		tt.spoil(&p)
-		if _, err := New(Config{Profile: p, Start: time.Unix(0, 0)}); err == nil || !strings.Contains(err.Error(), tt.field+" is ") {
-			t.Errorf("spoilt %s: %v", tt.field, err)
-		}
-	}
-	if _, err := New(Config{Profile: SmallProfile(), Start: time.Unix(-1, 0)}); err == nil {
-		t.Error("a start before 1970 is accepted")
 	}
 }

@@ -13,7 +13,7 @@ import (
 // rest of the chip goes on.
 func TestBreakout(t *testing.T) {
 	p := saisim.SmallProfile()
-	p.Default = saisim.DefaultPorts{First: 0, Count: 2, Lanes: 4, Mbps: 100_000}
+	p.Default = []saisim.DefaultPorts{{First: 0, Count: 2, Lanes: 4, Mbps: 100_000}}
 	r := newRig(t, p)
 	r.clearVLAN1()
 	vlan := r.vlan(5)

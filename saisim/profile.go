@@ -6,9 +6,11 @@ import (
 )
 
 // A Profile gives the size and speed of a kind of chip. All numbers are exact;
-// a chip refuses what its profile has no room for.
+// a chip refuses what its profile has no room for. Profiles are files; see
+// [LoadProfile].
 type Profile struct {
 	Name    string
+	About   string // one line for lists
 	ClockHz uint64 // 1 .. 8*10^9
 
 	// SerDes lanes. A port takes one or more whole lanes; its speed is at most
@@ -18,7 +20,7 @@ type Profile struct {
 	SpeedsMbps       []uint32
 
 	// The ports that exist when the switch object has been created.
-	Default DefaultPorts
+	Default []DefaultPorts
 
 	// Pipeline, in cycles.
 	Parser, Deparser            uint32
@@ -85,99 +87,83 @@ type ACLProfile struct {
 	MinPriority, MaxPriority uint32
 }
 
-// DefaultProfile returns the chip that is used unless another is asked for: a
-// 12-stage RMT-like switch with a clock of 1 GHz (one cycle is 1 ns) and 32
-// ports of four lanes at 100 Gb/s on the lanes 1-128.
-func DefaultProfile() Profile {
-	return Profile{
-		Name:      "rmt12",
-		ClockHz:   1_000_000_000,
-		FirstLane: 0, Lanes: 513, LaneMbps: 112_000,
-		SpeedsMbps: []uint32{100, 1_000, 2_500, 5_000, 10_000, 20_000, 25_000, 40_000, 50_000,
-			100_000, 200_000, 400_000, 800_000},
-		Default: DefaultPorts{First: 1, Count: 32, Lanes: 4, Mbps: 100_000},
-		Parser:  20, Deparser: 20, IngressStages: 12, EgressStages: 12, StageCycles: 12, TrafficManager: 40,
-		Stage: StageResources{
-			HashUnits: 6, HashBits: 32, StatefulALUs: 4, SRAMBlocks: 80, SRAMBits: 128 << 10, TCAMBlocks: 24,
-			TCAMEntries: 512, TCAMBits: 44, VLIWSlots: 32, Tables: 16,
-		},
-		PHVBits:     4096,
-		BufferBytes: 32 << 20, MTU: 9416,
-		Buffer: BufferProfile{CellBytes: 208, Cells: 32 << 20 / 208}, Queues: 8,
-		ACL: ACLProfile{
-			Tables: 64, Groups: 1024, Entries: 32768, TableEntries: 16384, Counters: 65536, Ranges: 64,
-			MinPriority: 1, MaxPriority: 16000,
-		},
-		FDB: 65536, VLANs: 4094, LAGs: 256, LAGMembers: 4096, TAMInts: 256,
-		RouterInterfaces: 1024, Neighbors: 32768, NextHops: 32768, NextHopGroups: 512, NextHopMembers: 16384,
-		IPv4Routes: 131072, IPv6Routes: 65536, MirrorSessions: 16,
-		Schedulers: 256, WREDs: 128, QoSMaps: 64, BufferPools: 4, BufferProfiles: 128,
-	}
-}
+// DefaultProfile returns the profile "default", which is rmt12.
+func DefaultProfile() Profile { return shipped("default") }
 
-// SmallProfile returns a chip for tests: 8 ports of one lane at 10 Gb/s, lanes
-// 0-7, tables that fill up soon, and a clock of 1.25 GHz, so that neither a
-// byte (0.8 ns, one cycle) at 10 Gb/s nor a nanosecond needs rounding the same way.
-func SmallProfile() Profile {
-	return Profile{
-		Name:      "small",
-		ClockHz:   1_250_000_000,
-		FirstLane: 0, Lanes: 8, LaneMbps: 25_000,
-		SpeedsMbps: []uint32{1_000, 10_000, 25_000, 40_000, 50_000, 100_000},
-		Default:    DefaultPorts{First: 0, Count: 8, Lanes: 1, Mbps: 10_000},
-		Parser:     4, Deparser: 3, IngressStages: 4, EgressStages: 4, StageCycles: 2, TrafficManager: 5,
-		Stage: StageResources{
-			HashUnits: 2, HashBits: 16, StatefulALUs: 2, SRAMBlocks: 8, SRAMBits: 16 << 10, TCAMBlocks: 4,
-			TCAMEntries: 64, TCAMBits: 44, VLIWSlots: 16, Tables: 4,
-		},
-		PHVBits:     2048,
-		BufferBytes: 64 << 10, MTU: 9416,
-		Buffer: BufferProfile{CellBytes: 64, Cells: 1024}, Queues: 4,
-		ACL: ACLProfile{
-			Tables: 4, Groups: 16, Entries: 64, TableEntries: 32, Counters: 64, Ranges: 4,
-			MinPriority: 1, MaxPriority: 1024,
-		},
-		FDB: 16, VLANs: 16, LAGs: 4, LAGMembers: 8, TAMInts: 4,
-		RouterInterfaces: 8, Neighbors: 16, NextHops: 16, NextHopGroups: 4, NextHopMembers: 16,
-		IPv4Routes: 32, IPv6Routes: 16, MirrorSessions: 4,
-		Schedulers: 8, WREDs: 8, QoSMaps: 4, BufferPools: 2, BufferProfiles: 8,
-	}
-}
+// SmallProfile returns the profile "small", which is for tests: its tables fill
+// up soon, and with a clock of 1.25 GHz neither a byte at 10 Gb/s (one cycle)
+// nor a nanosecond needs rounding the same way.
+func SmallProfile() Profile { return shipped("small") }
 
 // maxLanes bounds the lane numbers of any profile.
 const maxLanes = 1024
 
-// Validate says, by the name of the field, what is out of range or contradicts
-// something else.
+// parserBits is the width of what the parser extracts, with the metadata that the
+// fixed functions use: MAC addresses, two tags, EtherType; IP addresses,
+// protocol, DSCP, TTL, identification, flags, flow label; L4 ports, TCP flags,
+// ICMP type and code; what was seen; VLAN, user metadata, ingress and egress
+// port, queue, drop and copy.
+const parserBits = 2*48 + 2*16 + 16 + 2*128 + 8 + 8 + 8 + 16 + 3 + 20 + 2*16 + 8 + 16 + 16 + 12 + 32 + 2*16 + 4 + 2
+
+// Validate says, by the names that profile files use, what is out of range or
+// contradicts something else.
 func (p *Profile) Validate() error {
 	var errs []error
+	for _, err := range checkRanges(p.fields(), "") {
+		errs = append(errs, fmt.Errorf("profile %q: %w", p.Name, err))
+	}
 	bad := func(ok bool, field string, value any, want string) {
 		if !ok {
 			errs = append(errs, fmt.Errorf("profile %q: %s is %v, want %s", p.Name, field, value, want))
 		}
 	}
-	bad(p.ClockHz >= 1 && p.ClockHz <= 8_000_000_000, "ClockHz", p.ClockHz, "1 to 8000000000")
-	bad(p.Lanes >= 1 && p.FirstLane < maxLanes && p.Lanes <= maxLanes-p.FirstLane, "Lanes", p.Lanes,
-		fmt.Sprintf("at least 1 and no lane above %d", maxLanes-1))
-	bad(len(p.SpeedsMbps) > 0, "SpeedsMbps", p.SpeedsMbps, "at least one speed")
-	for _, s := range p.SpeedsMbps {
-		bad(s > 0, "SpeedsMbps", s, "more than 0")
+	bad(p.Lanes <= maxLanes-min(p.FirstLane, maxLanes), "lanes", p.Lanes, fmt.Sprintf("no lane above %d", maxLanes-1))
+	bad(len(p.SpeedsMbps) > 0, "speeds_mbps", p.SpeedsMbps, "at least one speed")
+	for i, s := range p.SpeedsMbps {
+		bad(s > 0 && s <= maxMbps, "speeds_mbps", s, fmt.Sprintf("1 to %d", maxMbps))
+		bad(i == 0 || s > p.SpeedsMbps[i-1], "speeds_mbps", p.SpeedsMbps, "each speed once, the slower first")
 	}
-	d := p.Default
-	bad(d.Count == 0 || d.Lanes > 0, "Default.Lanes", d.Lanes, "at least 1")
-	bad(d.Count == 0 || d.First >= p.FirstLane && uint64(d.First)+uint64(d.Count)*uint64(d.Lanes) <= uint64(p.FirstLane)+uint64(p.Lanes),
-		"Default.Count", d.Count, "ports whose lanes all exist")
-	bad(d.Count == 0 || p.speedFits(d.Mbps, d.Lanes), "Default.Mbps", d.Mbps, "one of SpeedsMbps that the lanes carry")
-	bad(p.Parser >= 1, "Parser", p.Parser, "at least 1 cycle")
-	bad(p.Deparser >= 1, "Deparser", p.Deparser, "at least 1 cycle")
-	bad(p.BufferBytes > 0, "BufferBytes", p.BufferBytes, "more than 0")
-	bad(p.MTU >= 64 && p.MTU <= 16383, "MTU", p.MTU, "64 to 16383")
+	free, end := uint64(p.FirstLane), uint64(p.FirstLane)+uint64(p.Lanes)
+	for i, d := range p.Default {
+		at := fmt.Sprintf("default_ports[%d].", i)
+		bad(uint64(d.First) >= free, at+"first_lane", d.First, fmt.Sprintf("at least %d, behind what comes before", free))
+		free = uint64(d.First) + uint64(d.Count)*uint64(d.Lanes)
+		bad(free <= end, at+"count", d.Count, fmt.Sprintf("ports whose lanes are all below %d", end))
+		bad(p.speedFits(d.Mbps, d.Lanes), at+"mbps", d.Mbps, "one of speeds_mbps that the lanes carry")
+	}
 	a := p.ACL
-	bad(a.Ranges <= 64, "ACL.Ranges", a.Ranges, "at most 64")
-	bad(a.MinPriority <= a.MaxPriority, "ACL.MinPriority", a.MinPriority, fmt.Sprintf("at most ACL.MaxPriority, %d", a.MaxPriority))
-	bad(p.FDB >= 1 && p.FDB <= 1<<24, "FDB", p.FDB, "1 to 16777216")
-	bad(p.VLANs <= 4094, "VLANs", p.VLANs, "at most 4094")
+	bad(a.MinPriority <= a.MaxPriority, "acl.min_priority", a.MinPriority, fmt.Sprintf("at most acl.max_priority, %d", a.MaxPriority))
+	bad(a.TableEntries <= a.Entries, "acl.table_entries", a.TableEntries, fmt.Sprintf("at most acl.entries, %d", a.Entries))
+	bad(p.PHVBits >= parserBits, "phv_bits", p.PHVBits, fmt.Sprintf("at least %d, which the parser and the fixed functions fill", parserBits))
+	s := p.Stage
+	for _, c := range []struct {
+		have, need  uint32
+		field, lack string
+	}{
+		{s.HashUnits, s.HashBits, "stage.hash_bits", "stage.hash_units"},
+		{s.StatefulALUs, s.SRAMBlocks, "stage.sram_blocks", "stage.stateful_alus"},
+		{s.SRAMBlocks, s.SRAMBits, "stage.sram_block_bits", "stage.sram_blocks"},
+		{s.TCAMBlocks, s.TCAMEntries, "stage.tcam_block_entries", "stage.tcam_blocks"},
+		{s.TCAMBlocks, s.TCAMBits, "stage.tcam_bits", "stage.tcam_blocks"},
+	} {
+		bad(c.have == 0 || c.need > 0, c.field, c.need, fmt.Sprintf("at least 1, because %s is %d", c.lack, c.have))
+	}
 	return errors.Join(errs...)
+}
+
+// checkBuffer is for files: a buffer that cannot take a frame of the largest MTU
+// from every default port at once is a mistake there (and a test elsewhere).
+func (p *Profile) checkBuffer() error {
+	ports, cell := uint64(0), uint64(p.Buffer.CellBytes)
+	for _, d := range p.Default {
+		ports += uint64(d.Count)
+	}
+	each := (uint64(p.MTU) - fcsLen + cell - 1) / cell
+	if want := max(1, ports) * each; uint64(p.Buffer.Cells) < want {
+		return fmt.Errorf("profile %q: buffer.cells is %d, want at least %d: %d for a frame of mtu_bytes, %d, of each of %d ports",
+			p.Name, p.Buffer.Cells, want, each, p.MTU, max(1, ports))
+	}
+	return nil
 }
 
 // speedFits reports whether a port of n lanes can run at the speed.

@@ -200,18 +200,19 @@ func (c *Chip) powerUp() error {
 	c.defaultBridge = add(sai.ObjectTypeBridge, sai.Attr{ID: sai.BridgeAttrType, Value: sai.BridgeType1q})
 	c.defaultRouter = add(sai.ObjectTypeVirtualRouter)
 	c.defaultGroup = add(sai.ObjectTypeHostifTrapGroup)
-	d := c.prof.Default
-	for i := range d.Count {
-		lanes := make(sai.Uints, d.Lanes)
-		for l := range lanes {
-			lanes[l] = uint64(d.First + i*d.Lanes + uint32(l))
+	for _, d := range c.prof.Default {
+		for i := range d.Count {
+			lanes := make(sai.Uints, d.Lanes)
+			for l := range lanes {
+				lanes[l] = uint64(d.First + i*d.Lanes + uint32(l))
+			}
+			p := add(sai.ObjectTypePort, sai.Attr{ID: sai.PortAttrHWLaneList, Value: lanes},
+				sai.Attr{ID: sai.PortAttrSpeed, Value: sai.Uint(d.Mbps)})
+			bp := add(sai.ObjectTypeBridgePort, sai.Attr{ID: sai.BridgePortAttrType, Value: sai.BridgePortTypePort},
+				sai.Attr{ID: sai.BridgePortAttrPortID, Value: p.key.OID}, sai.Attr{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)})
+			add(sai.ObjectTypeVLANMember, sai.Attr{ID: sai.VLANMemberAttrVLANID, Value: c.defaultVLAN.key.OID},
+				sai.Attr{ID: sai.VLANMemberAttrBridgePortID, Value: bp.key.OID})
 		}
-		p := add(sai.ObjectTypePort, sai.Attr{ID: sai.PortAttrHWLaneList, Value: lanes},
-			sai.Attr{ID: sai.PortAttrSpeed, Value: sai.Uint(d.Mbps)})
-		bp := add(sai.ObjectTypeBridgePort, sai.Attr{ID: sai.BridgePortAttrType, Value: sai.BridgePortTypePort},
-			sai.Attr{ID: sai.BridgePortAttrPortID, Value: p.key.OID}, sai.Attr{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)})
-		add(sai.ObjectTypeVLANMember, sai.Attr{ID: sai.VLANMemberAttrVLANID, Value: c.defaultVLAN.key.OID},
-			sai.Attr{ID: sai.VLANMemberAttrBridgePortID, Value: bp.key.OID})
 	}
 	return err
 }

@@ -85,7 +85,7 @@ func newUp() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&config, "config", "", "configuration to load first, a config_db.json")
 	f.StringVar(&redis, "redis", "embedded", "embedded, HOST:PORT or unix:PATH")
-	f.StringVar(&profile, "profile", "default", "chip profile: "+strings.Join(device.Profiles(), ", "))
+	f.StringVar(&profile, "profile", "default", profileUsage())
 	f.StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
 	n.flags(c)
 	return c
@@ -136,7 +136,7 @@ func newRunSyncd() *cobra.Command {
 		}
 		return device.RunSyncd(cmd.Context(), r, p, wires, common)
 	})
-	c.Flags().StringVar(&profile, "profile", "default", "chip profile: "+strings.Join(device.Profiles(), ", "))
+	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
 	return c
 }

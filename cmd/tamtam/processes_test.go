@@ -13,6 +13,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/sairedis"
+	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -128,7 +129,7 @@ func groups(n int) device.ConfigDB {
 // expected is the ASIC that the configuration makes in one go.
 func expected(t *testing.T, config ...device.ConfigDB) string {
 	t.Helper()
-	profile, _ := device.Profile("default")
+	profile := saisim.DefaultProfile()
 	s, err := device.NewSim(t.Context(), device.SimConfig{Profile: profile})
 	if err != nil {
 		t.Fatal(err)
@@ -263,7 +264,7 @@ func TestCommands(t *testing.T) {
 		{"sim --config " + good + " --in Ethernet8=" + pcap + " --out " + dir + "/o", 1, "", `no port "Ethernet8"; it has [Ethernet0 Ethernet4]`},
 		{"sim --config " + good + " --in Ethernet0=" + cut + " --out " + dir + "/o", 1, "", "cut.pcap: packet "},
 		{"sim --config " + good + " --in Ethernet0=" + dir + "/none.pcap --out " + dir + "/o", 1, "", "no such file"},
-		{"sim --profile huge --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "", `--profile "huge": want one of default, small`},
+		{"sim --profile huge --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "", `--profile: profile "huge": want one of access48, default, fixed, rmt12, rmt20, small, or a file`},
 		{"sim --start yesterday --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "", "want RFC 3339"},
 		{"sim --format json --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/sim", 0, `"stamped": 101`, ""},
 		{"decode tailstamp " + dir + "/sim/Ethernet4.pcap", 0, "148 stamped", ""},
@@ -275,6 +276,11 @@ func TestCommands(t *testing.T) {
 		{"up --rest :8443", 2, "", "RESTCONF is not served by this version"},
 		{"up --port Ethernet0", 2, "", "want PORT=INTERFACE"},
 		{"health nobody", 2, "", "no such daemon"},
+		{"profile", 2, "", "profile what?"},
+		{"profile list", 0, "small     for tests", ""},
+		{"profile show small", 0, `"clock_hz": 1250000000`, ""},
+		{"profile check " + write("slow.json", `{"base": "rmt12", "name": "slow", "clock_hz": 1}`), 0, `profile "slow" is good`, ""},
+		{"profile check " + write("bad.json", `{"base": "rmt12", "clock": 1}`), 1, "", "bad.json: clock: there is no such field"},
 		{"bench flight", 2, "", "want config"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {

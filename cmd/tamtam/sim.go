@@ -57,7 +57,7 @@ packet of all inputs unless --start says otherwise.`,
 	f.StringVar(&config, "config", "", "the switch's configuration, a config_db.json")
 	f.StringArrayVar(&in, "in", nil, "PORT=FILE: a capture that enters at the port (may be repeated)")
 	f.StringVar(&out, "out", "", "directory for captures and report.json")
-	f.StringVar(&profile, "profile", "default", "chip profile: "+strings.Join(device.Profiles(), ", "))
+	f.StringVar(&profile, "profile", "default", profileUsage())
 	f.StringVar(&start, "start", "", "time of day at the first packet, RFC 3339 (2026-01-02T15:04:05.123456789Z)")
 	f.StringVar(&format, "format", "text", "what to print: text or json")
 	return c
@@ -81,11 +81,16 @@ func parseInputs(in []string) ([]device.Input, error) {
 }
 
 func parseProfile(name string) (saisim.Profile, error) {
-	p, ok := device.Profile(name)
-	if !ok {
-		return p, usagef("--profile %q: want one of %s", name, strings.Join(device.Profiles(), ", "))
+	p, err := saisim.LoadProfile(name)
+	if err != nil {
+		return p, usagef("--profile: %w", err)
 	}
 	return p, nil
+}
+
+// profileUsage is the help of --profile.
+func profileUsage() string {
+	return "chip profile: " + strings.Join(saisim.ProfileNames(), ", ") + ", or a file"
 }
 
 func parseStart(s string) (time.Time, error) {
