@@ -237,5 +237,5 @@ func untilNext(chip *saisim.Chip, start time.Time) time.Duration {
 	if !ok {
 		return idle
 	}
-	return min(idle, max(0, chip.TimeOfDay(at).Sub(chip.TimeOfDay(0))-time.Since(start)))
+	return min(idle, max(0, chip.TrueTime(at).Sub(chip.TrueTime(0))-time.Since(start)))
 }

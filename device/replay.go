@@ -94,7 +94,7 @@ var lastTime = time.Unix(1<<32-60, 0).UTC()
 func (s *Sim) receive(ctx context.Context, i *input, origin time.Time) error {
 	p := i.head
 	after := p.Time.Sub(origin)
-	if at := s.Chip.TimeOfDay(0).Add(after); after > longest || at.After(lastTime) {
+	if at := s.Chip.TrueTime(0).Add(after); after > longest || at.After(lastTime) {
 		return fmt.Errorf("%s: packet %d: it enters at %v, %d s after the first packet; want a time before %v",
 			i.Path, p.Number, at, p.Time.Unix()-origin.Unix(), lastTime)
 	}
@@ -167,7 +167,7 @@ func (o *outputs) take(out saisim.Out) {
 	if w == nil || o.err != nil {
 		return
 	}
-	o.err = w.Write(o.chip.TimeOfDay(out.At), out.Data, out.Len)
+	o.err = w.Write(o.chip.TrueTime(out.At), out.Data, out.Len)
 }
 
 // commit completes the files and adds report.json.

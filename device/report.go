@@ -76,7 +76,7 @@ func (r *Report) SessionNames() []string { return SortedKeys(r.TailStamping) }
 // last poll; see [Sim.Poll].
 func (s *Sim) Report(ctx context.Context) (*Report, error) {
 	r := &Report{
-		Start: s.Chip.TimeOfDay(0), End: s.Now(), Cycles: uint64(s.Chip.Now()), ClockHz: s.Chip.Profile().ClockHz,
+		Start: s.Chip.TrueTime(0), End: s.Now(), Cycles: uint64(s.Chip.Now()), ClockHz: s.Chip.Profile().ClockHz,
 		Ports: map[string]PortReport{}, TailStamping: map[string]SessionReport{}, Problems: []Problem{},
 	}
 	ports, err := s.portNames(ctx)

@@ -70,7 +70,7 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 }
 
 // Now returns the time of day.
-func (s *Sim) Now() time.Time { return s.Chip.TimeOfDay(s.Chip.Now()) }
+func (s *Sim) Now() time.Time { return s.Chip.TrueTime(s.Chip.Now()) }
 
 func (s *Sim) startSyncd(ctx context.Context) error {
 	chip, err := saisim.New(s.chip)
@@ -148,7 +148,7 @@ func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
 			idle = s.Now()
 		}
 		if timer && (idle.IsZero() || next.Sub(idle) <= quiet) {
-			at = min(to, max(s.Chip.Now(), s.Chip.CycleAt(next.Sub(s.Chip.TimeOfDay(0)))))
+			at = min(to, max(s.Chip.Now(), s.Chip.CycleAt(next.Sub(s.Chip.TrueTime(0)))))
 		}
 		s.Chip.Advance(at)
 		if len(s.notes) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tamtam/sai"
@@ -59,7 +60,7 @@ type Out struct {
 type Chip struct {
 	mu   sync.Mutex
 	prof Profile
-	tod  timeOfDay
+	tod  atomic.Pointer[timeOfDay]
 	cfg  Config
 
 	control
@@ -99,10 +100,10 @@ func New(cfg Config) (*Chip, error) {
 	c := &Chip{
 		prof:    cfg.Profile,
 		cfg:     cfg,
-		tod:     newTimeOfDay(cfg.Profile.ClockHz, cfg.Start),
 		out:     func(Out) {},
 		scratch: make([]byte, 0, 2*16384), // the longest frame that leaves, and more,
 	}
+	c.tod.Store(newTimeOfDay(cfg.Profile.ClockHz, cfg.Start))
 	c.reset()
 	return c, nil
 }
@@ -121,15 +122,6 @@ func (c *Chip) Now() Cycle {
 	defer c.mu.Unlock()
 	return c.now
 }
-
-// TimeOfDay returns the time of day at a cycle, rounded down to nanoseconds.
-func (c *Chip) TimeOfDay(at Cycle) time.Time { return c.tod.at(at).Time() }
-
-// Timestamp is [Chip.TimeOfDay] as records carry it.
-func (c *Chip) Timestamp(at Cycle) tailstamp.Timestamp { return c.tod.at(at) }
-
-// CycleAt returns the first cycle that is not before d after the start.
-func (c *Chip) CycleAt(d time.Duration) Cycle { return c.tod.cycleAt(d) }
 
 // Profile returns the chip's profile.
 func (c *Chip) Profile() Profile { return c.prof }

@@ -1,11 +1,6 @@
 package saisim
 
-import (
-	"math/bits"
-	"time"
-
-	"tamtam/saisim/tailstamp"
-)
+import "math/bits"
 
 // A Cycle is a count of the chip's clock since the chip was made.
 type Cycle uint64
@@ -19,40 +14,6 @@ func mulDiv(a, b, c uint64) (q, r uint64) {
 		return 1<<64 - 1, 0
 	}
 	return bits.Div64(hi, lo, c)
-}
-
-// A timeOfDay turns cycles into the time of day.
-type timeOfDay struct {
-	hz      uint64
-	seconds uint64 // at cycle 0
-	nanos   uint64
-}
-
-func newTimeOfDay(hz uint64, start time.Time) timeOfDay {
-	t := tailstamp.At(start)
-	return timeOfDay{hz: hz, seconds: t.Seconds, nanos: uint64(t.Nanoseconds)}
-}
-
-func (t *timeOfDay) at(c Cycle) tailstamp.Timestamp {
-	s := uint64(c) / t.hz
-	ns := (uint64(c)-s*t.hz)*1_000_000_000/t.hz + t.nanos // hz <= 8e9: no overflow
-	if ns >= 1_000_000_000 {
-		ns -= 1_000_000_000
-		s++
-	}
-	return tailstamp.Timestamp{Seconds: t.seconds + s, Nanoseconds: uint32(ns)}
-}
-
-// cycleAt returns the first cycle that is not before d after the start.
-func (t *timeOfDay) cycleAt(d time.Duration) Cycle {
-	if d <= 0 {
-		return 0
-	}
-	q, r := mulDiv(uint64(d), t.hz, 1_000_000_000)
-	if r > 0 {
-		q++
-	}
-	return Cycle(q)
 }
 
 // An instant is an exact time of a port's MAC: cycle + frac/den, where den is

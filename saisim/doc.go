@@ -6,8 +6,10 @@
 // # Time
 //
 // One integer clock per chip counts cycles; the profile gives its frequency.
-// Time of day at cycle c is Config.Start + floor(c * 10^9 / ClockHz) ns,
-// computed with 128-bit integers, so that it never drifts.
+// True time at cycle c is Config.Start + floor(c * 10^9 / ClockHz) ns, computed
+// with 128-bit integers, so that it never drifts. Records carry the chip's own
+// time of day, a clock that can be wrong (tod.go): it is true time until a step, a
+// drift or a rate is set.
 //
 // The port MACs work at the line rate, which need not be a whole number of
 // cycles per byte: a MAC keeps time as a cycle and an exact fraction of it. On

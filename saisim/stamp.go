@@ -56,12 +56,18 @@ func (c *Chip) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, eg
 		b = append(b, 0)
 	}
 	r := tailstamp.Record{
-		SwitchID: s.switchID, Ingress: c.tod.at(pk.rx), InPort: pk.inN, OutPort: out,
+		SwitchID: s.switchID, InPort: pk.inN, OutPort: out,
 	}
+	var in, eg bool
+	tod := c.tod.Load()
+	r.Ingress, in = tod.read(pk.rx)
 	if egress == 0 {
 		r.Flags = tailstamp.NoEgress
 	} else {
-		r.Egress = c.tod.at(egress)
+		r.Egress, eg = tod.read(egress)
+	}
+	if in || eg {
+		r.Flags |= tailstamp.Unsynchronised
 	}
 	return tailstamp.V1{}.Append(b, r)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/saisim"
@@ -315,5 +316,48 @@ func TestPortsWithoutNameAreNone(t *testing.T) {
 	q.stampAll(7)
 	if rec := decode(t, q.send(0, udpFrame(1, 2, 60))[0]); rec.InPort != tailstamp.NoPort || rec.OutPort != tailstamp.NoPort {
 		t.Errorf("record %+v", rec)
+	}
+}
+
+// Records carry what the chip's clock says, cycles go on as ever: a clock that
+// leaps while a frame is in the chip, drifts, or is not synchronised.
+func TestStampsOfAWrongClock(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		do    func(r *rig) error // when the frame is in the chip
+		error time.Duration      // of the egress time
+		flags tailstamp.Flags
+	}{
+		{"right", func(*rig) error { return nil }, 0, 0},
+		{"leaps ahead", func(r *rig) error { return r.StepClock(time.Hour) }, time.Hour, 0},
+		{"leaps back: leaves before it arrived", func(r *rig) error { return r.StepClock(-time.Second) }, -time.Second, 0},
+		{"a tenth fast for 100 cycles of 0.8 ns", func(r *rig) error { return r.SetClockDrift(100_000_000) }, 8, 0},
+		{"not synchronised", func(r *rig) error { r.SetClockSynchronised(false); return nil }, 0, tailstamp.Unsynchronised},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, saisim.SmallProfile())
+			r.send(1, udpFrame(2, 1, 60))
+			r.stampAll(7)
+			at := r.Now() + 1000
+			if err := r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 1000)}); err != nil {
+				t.Fatal(err)
+			}
+			// 1004 bytes of a cycle each, then 17 cycles to the queue, 11 and 8 to the
+			// timestamp point of the egress.
+			const delay = 1004 + 17 + 11 + 8
+			r.Advance(at + delay - 100)
+			if err := tt.do(r); err != nil {
+				t.Fatal(err)
+			}
+			outs := r.drain()
+			rec := decode(t, outs[0])
+			arrived, left := r.TrueTime(at), r.TrueTime(at+delay).Add(tt.error)
+			if outs[0].at != at+delay || !rec.Ingress.Time().Equal(arrived) || !rec.Egress.Time().Equal(left) || rec.Flags != tt.flags {
+				t.Errorf("left at %d with %+v, want at %d, %v to %v", outs[0].at, rec, at+delay, arrived, left)
+			}
+			if got := r.ClockError(outs[0].at); got != tt.error {
+				t.Errorf("clock is %v off, want %v", got, tt.error)
+			}
+		})
 	}
 }
