@@ -51,13 +51,14 @@ var rules = []room{
 	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim", below: []string{"saisim/tailstamp", "sai"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "sai"}}, // knows SAI and packets, nothing of Redis
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
 	{name: "sai"},
 	{name: "schema"},
 	{name: "saisim/tailstamp"},
+	{name: "saisim/pipe"},
 	{name: "capture", modules: []string{gopacket}},
 	{name: "internal", clock: true},
 }

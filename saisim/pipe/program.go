@@ -1,0 +1,242 @@
+package pipe
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A Program is plain data: what runs in the stages of a chip's two pipes. The
+// package comment says what each part does. Names of programs, user fields,
+// hashes, registers, instructions, tables, actions and parameters are a letter
+// or underscore and then letters, digits, underscores or hyphens, at most 64 in
+// all; each is unique among its kind in its pipe (user fields: in the program;
+// instructions, actions and parameters: in what holds them).
+type Program struct {
+	Name    string  `json:"name"`
+	Fields  []Field `json:"fields,omitempty"`
+	Ingress Pipe    `json:"ingress,omitzero"`
+	Egress  Pipe    `json:"egress,omitzero"`
+}
+
+// A Field is a user field of the PHV.
+type Field struct {
+	Name  string `json:"name"`
+	Width uint8  `json:"width"` // bits, 1 to 64
+	// Bridged fields keep their value from the end of the ingress pipe to the
+	// egress pipe; all others are 0 when a pipe begins.
+	Bridged bool `json:"bridged,omitempty"`
+}
+
+// A Pipe holds what one pipe runs. Within a stage the order of Tables is the
+// order in which gates see the outcome of other tables of that stage.
+type Pipe struct {
+	Hashes    []Hash     `json:"hashes,omitempty"`
+	Registers []Register `json:"registers,omitempty"`
+	Tables    []Table    `json:"tables,omitempty"`
+}
+
+// A Hash is a CRC over fields. Its result is an operand in its own stage.
+type Hash struct {
+	Name  string `json:"name"`
+	Stage uint8  `json:"stage"`
+	// CRC names one of the polynomials of [Polynomials], or is empty: then Width,
+	// 16 or 32, and Poly, most significant term left out, give it.
+	CRC    string  `json:"crc,omitempty"`
+	Width  uint8   `json:"width,omitempty"`
+	Poly   uint32  `json:"poly,omitempty"`
+	Seed   uint32  `json:"seed,omitempty"`
+	Bits   uint8   `json:"bits,omitempty"` // the low bits that are kept; 0: all
+	Inputs []Input `json:"inputs"`
+}
+
+// An Input is a masked field of a hash or of a table's key.
+type Input struct {
+	Field string `json:"field"`
+	Mask  uint64 `json:"mask,omitempty"` // 0: the whole field
+}
+
+// A Register is an array of words that lives in one stage and has one stateful
+// ALU. The actions of one table use it.
+type Register struct {
+	Name         string        `json:"name"`
+	Stage        uint8         `json:"stage"`
+	Width        uint8         `json:"width"` // bits, 1 to 64
+	Depth        uint32        `json:"depth"` // words
+	Instructions []Instruction `json:"instructions"`
+}
+
+// An Instruction is what a stateful ALU can do to a word. At most two conditions
+// and two updates.
+type Instruction struct {
+	Name       string      `json:"name"`
+	Conditions []Condition `json:"conditions,omitempty"`
+	Updates    []Update    `json:"updates,omitempty"`
+	Output     Output      `json:"output,omitzero"`
+}
+
+// A Condition compares, unsigned: eq, ne, lt, le, gt, ge.
+type Condition struct {
+	Is string `json:"is"`
+	A  Source `json:"a"`
+	B  Source `json:"b"`
+}
+
+// An Update gives the word a new value when its guard holds.
+type Update struct {
+	// When is empty (always), or 0, 1 (the condition of that index holds), !0, !1
+	// (does not), 0&1, 0&!1, !0&1, !0&!1, 0|1, 0|!1, !0|1 or !0|!1.
+	When string `json:"when,omitempty"`
+	// Do is set (to A), add, sub, adds, subs (the same, saturating), and, or, xor,
+	// andnot (A and not B), min or max.
+	Do string `json:"do"`
+	A  Source `json:"a"`
+	B  Source `json:"b,omitzero"`
+}
+
+// An Output is what an instruction gives to the PHV.
+type Output struct {
+	When string `json:"when,omitempty"` // as for an update; where it does not hold the output is 0
+	// Value is old or new (the word before or after), predicate (bit 0 and bit 1:
+	// the conditions), x or y; empty: 0.
+	Value string `json:"value,omitempty"`
+}
+
+// A Source is an operand inside a stateful ALU: mem (the word before the update),
+// x or y (of the call), or const.
+type Source struct {
+	From  string `json:"from"`
+	Const uint64 `json:"const,omitempty"`
+}
+
+// A Table matches a key and runs an action.
+type Table struct {
+	Name  string `json:"name"`
+	Stage uint8  `json:"stage"`
+	// Gate says when the table runs: when in one of its rows every term holds.
+	// Without rows it always runs.
+	Gate  [][]Term `json:"gate,omitempty"`
+	Match string   `json:"match"` // always, exact, ternary, lpm or index
+	Key   []Input  `json:"key,omitempty"`
+	Size  uint32   `json:"size,omitempty"` // entries that there is room for
+	// Counters: packets and bytes are counted per entry, and for the default.
+	Counters bool     `json:"counters,omitempty"`
+	Actions  []Action `json:"actions,omitempty"`
+	Default  Choice   `json:"default,omitzero"`
+	Entries  []Entry  `json:"entries,omitempty"`
+}
+
+// A Term is a condition on a field, or on the outcome of an earlier table.
+type Term struct {
+	Field string `json:"field,omitempty"`
+	Mask  uint64 `json:"mask,omitempty"` // 0: the whole field
+	Table string `json:"table,omitempty"`
+	// Is, for a field: eq, ne, lt, le, gt or ge Value, unsigned. For a table: ran,
+	// skipped, hit, miss, or action: it ran Action.
+	Is     string `json:"is"`
+	Value  uint64 `json:"value,omitempty"`
+	Action string `json:"action,omitempty"`
+}
+
+// An Action is a list of operations that happen at once: all read the PHV as it
+// was when the stage began.
+type Action struct {
+	Name   string  `json:"name"`
+	Params []Param `json:"params,omitempty"`
+	Calls  []Call  `json:"calls,omitempty"`
+	Ops    []Op    `json:"ops,omitempty"`
+}
+
+// A Param is action data: each entry gives its own value.
+type Param struct {
+	Name  string `json:"name"`
+	Width uint8  `json:"width"` // bits, 1 to 64
+}
+
+// A Call runs an instruction of a register on the word Index.
+type Call struct {
+	Register    string  `json:"register"`
+	Instruction string  `json:"instruction"`
+	Index       Operand `json:"index,omitzero"`
+	X           Operand `json:"x,omitzero"`
+	Y           Operand `json:"y,omitzero"`
+	To          string  `json:"to,omitempty"` // field that takes the output
+}
+
+// An Op writes a field.
+type Op struct {
+	// Do is set (to A), add, sub, and, or, xor, shl, shr (A shifted by B), min, max,
+	// or select (A if If is not 0, else B).
+	Do string  `json:"do"`
+	To string  `json:"to"`
+	A  Operand `json:"a,omitzero"`
+	B  Operand `json:"b,omitzero"`
+	If Operand `json:"if,omitzero"`
+}
+
+// An Operand is a slice of a field, a hash of the same stage or a parameter, or
+// a constant: at most one of the four is given, none is 0.
+type Operand struct {
+	Field string `json:"field,omitempty"`
+	Hash  string `json:"hash,omitempty"`
+	Param string `json:"param,omitempty"`
+	Const uint64 `json:"const,omitempty"`
+	// Shift and Bits give the slice (value >> Shift) mod 2^Bits; Bits 0 is all that
+	// is left. Not for constants.
+	Shift uint8 `json:"shift,omitempty"`
+	Bits  uint8 `json:"bits,omitempty"`
+}
+
+// A Choice is an action with its arguments, one per parameter. Without an action
+// nothing is done.
+type Choice struct {
+	Action string   `json:"action,omitempty"`
+	Args   []uint64 `json:"args,omitempty"`
+}
+
+// An Entry is a row of a table. ID is the controller's own name for it, unique
+// in the table.
+type Entry struct {
+	ID uint32 `json:"id"`
+	// Key has one match per key field.
+	Key []Match `json:"key,omitempty"`
+	// Priority, ternary only: the highest of the entries that match wins, then the
+	// lowest ID.
+	Priority uint32 `json:"priority,omitempty"`
+	// Prefix, lpm only: how many of the leading bits of the key must match.
+	Prefix uint32 `json:"prefix,omitempty"`
+	Choice
+}
+
+// A Match is the value, and for ternary the mask, of one key field.
+type Match struct {
+	Value uint64 `json:"value"`
+	Mask  uint64 `json:"mask,omitempty"` // ternary: 0 matches everything
+}
+
+// maxJSON bounds what Read takes.
+const maxJSON = 16 << 20
+
+// Read reads a program as JSON. A field that there is not is refused by name,
+// and so is anything behind the program. The result is not yet validated.
+func Read(r io.Reader) (*Program, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxJSON+1))
+	if err != nil {
+		return nil, fmt.Errorf("program: %w", err)
+	}
+	if len(text) > maxJSON {
+		return nil, fmt.Errorf("program: more than %d bytes of JSON", maxJSON)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	p := new(Program)
+	if err := d.Decode(p); err != nil {
+		return nil, fmt.Errorf("program: JSON near byte %d: %w", d.InputOffset(), err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("program: something follows the JSON object at byte %d", d.InputOffset())
+	}
+	return p, nil
+}
