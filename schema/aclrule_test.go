@@ -7,7 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var ignoreAddrs = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+var ignoreAddrs = cmp.Options{
+	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+}
 
 func TestACLRule(t *testing.T) {
 	tests := []struct {

@@ -12,17 +12,27 @@ const (
 	CfgVLAN           = "VLAN"
 	CfgVLANMember     = "VLAN_MEMBER"
 	CfgBreakout       = "BREAKOUT_CFG"
-	CfgACLTable       = "ACL_TABLE"
-	CfgACLTableType   = "ACL_TABLE_TYPE"
-	CfgACLRule        = "ACL_RULE"
-	CfgFlexCounter    = "FLEX_COUNTER_TABLE"
-	CfgCRM            = "CRM"
-	CfgTAMSwitch      = "TAM_SWITCH_TABLE"
-	CfgTAMCollector   = "TAM_COLLECTORS_TABLE"
-	CfgTAMFeature     = "TAM_FEATURES_TABLE"
-	CfgTAMSampler     = "TAM_SAMPLINGRATE_TABLE"
-	CfgTAMFlowGroup   = "TAM_FLOWGROUP_TABLE"
-	CfgTAMTailStamp   = "TAM_TAILSTAMPING_TABLE"
+	CfgSwitch         = "SWITCH" // key "switch"
+	CfgFDB            = "FDB"
+	CfgStaticRoute    = "STATIC_ROUTE"
+	CfgNeigh          = "NEIGH"
+
+	CfgInterface            = "INTERFACE"
+	CfgVLANInterface        = "VLAN_INTERFACE"
+	CfgPortChannelInterface = "PORTCHANNEL_INTERFACE"
+	CfgLoopbackInterface    = "LOOPBACK_INTERFACE"
+
+	CfgACLTable     = "ACL_TABLE"
+	CfgACLTableType = "ACL_TABLE_TYPE"
+	CfgACLRule      = "ACL_RULE"
+	CfgFlexCounter  = "FLEX_COUNTER_TABLE"
+	CfgCRM          = "CRM"
+	CfgTAMSwitch    = "TAM_SWITCH_TABLE"
+	CfgTAMCollector = "TAM_COLLECTORS_TABLE"
+	CfgTAMFeature   = "TAM_FEATURES_TABLE"
+	CfgTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
+	CfgTAMFlowGroup = "TAM_FLOWGROUP_TABLE"
+	CfgTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
 )
 
 // APPL_DB tables. Managers write them, orchs read them.
@@ -33,6 +43,10 @@ const (
 	AppVLAN         = "VLAN_TABLE"
 	AppVLANMember   = "VLAN_MEMBER_TABLE"
 	AppSwitch       = "SWITCH_TABLE" // key "switch"; also capabilities, written by orchagent
+	AppFDB          = "FDB_TABLE"
+	AppInterface    = "INTF_TABLE"
+	AppRoute        = "ROUTE_TABLE"
+	AppNeigh        = "NEIGH_TABLE"
 	AppACLTable     = "ACL_TABLE_TABLE"
 	AppACLTableType = "ACL_TABLE_TYPE_TABLE"
 	AppACLRule      = "ACL_RULE_TABLE"
@@ -51,6 +65,12 @@ const (
 	StateVLAN         = "VLAN_TABLE"
 	StateVLANMember   = "VLAN_MEMBER_TABLE"
 	StateBreakout     = "BREAKOUT_CFG"
+	StateSwitch       = "SWITCH_TABLE"
+	StateInterface    = "INTERFACE_TABLE" // of all kinds of interfaces
+	StateStaticRoute  = "STATIC_ROUTE_TABLE"
+	StateNeigh        = "NEIGH_TABLE"
+	StateStaticFDB    = "STATIC_FDB_TABLE" // of rows of FDB
+	StateFDB          = "FDB_TABLE"        // what is in the ASIC, as SONiC has it: VlanN:mac
 	StateACLTable     = "ACL_TABLE_TABLE"
 	StateACLTableType = "ACL_TABLE_TYPE_TABLE"
 	StateACLRule      = "ACL_RULE_TABLE"

@@ -1,0 +1,223 @@
+package schema
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// FieldConfigKey is the field of the rows of APPL_DB that routemgr wrote: the
+// key of the row of CONFIG_DB that they are made of. Rows of others (FRR's
+// fpmsyncd, neighsyncd, swssconfig) have no such field.
+const FieldConfigKey = "config_key"
+
+// InterfaceTables are the tables of CONFIG_DB that make interfaces routed ones.
+var InterfaceTables = []string{CfgInterface, CfgVLANInterface, CfgPortChannelInterface, CfgLoopbackInterface}
+
+// InterfaceTable is the table of CONFIG_DB for a routed interface of this name;
+// "" if no interface is called so.
+func InterfaceTable(name string) string {
+	switch _, vlan := VLANNumber(name); {
+	case IsPortName(name):
+		return CfgInterface
+	case vlan:
+		return CfgVLANInterface
+	case IsPortChannelName(name):
+		return CfgPortChannelInterface
+	case IsLoopbackName(name):
+		return CfgLoopbackInterface
+	}
+	return ""
+}
+
+// IsLoopbackName says whether name is that of a loopback interface, LoopbackN.
+func IsLoopbackName(name string) bool { _, ok := numbered(name, "Loopback"); return ok }
+
+// interfaceWords says what the keys of a table of interfaces begin with.
+func interfaceWords(table string) string {
+	switch table {
+	case CfgInterface:
+		return "EthernetN"
+	case CfgVLANInterface:
+		return "VlanN, N in 1..4094"
+	case CfgPortChannelInterface:
+		return "PortChannelN, N in 0..9999"
+	case CfgLoopbackInterface:
+		return "LoopbackN"
+	}
+	return "EthernetN, VlanN, PortChannelN or LoopbackN"
+}
+
+// Interface is the row of a routed interface in INTERFACE, VLAN_INTERFACE,
+// PORTCHANNEL_INTERFACE, LOOPBACK_INTERFACE and in APPL_DB INTF_TABLE.
+type Interface struct {
+	Name string
+	MAC  MAC    // zero: the switch's own
+	MTU  uint16 // largest IP packet, in bytes; 0: that of the port, PortChannel or VLAN
+	// LinkLocal is ipv6_use_link_local_only: IPv6 without a configured address.
+	LinkLocal bool
+	// LoopbackDrop is loopback_action=drop: packets that would leave by the
+	// interface that they came by are dropped.
+	LoopbackDrop bool
+}
+
+// ParseInterface reads the row without a prefix of a table of interfaces, or of
+// INTF_TABLE; unknown fields are ignored.
+func ParseInterface(table, key string, fields map[string]string) (Interface, error) {
+	r := newReader(table, key, fields)
+	r.interfaceName(table, key, key)
+	i := Interface{
+		Name:         key,
+		MAC:          r.unicast("mac_addr"),
+		MTU:          uint16(r.number("mtu", minMTU, maxMTU, 0)),
+		LinkLocal:    r.flag("ipv6_use_link_local_only", false, "enable", "disable"),
+		LoopbackDrop: r.flag("loopback_action", false, "drop", "forward"),
+	}
+	r.defaultVRF("vrf_name")
+	if v, ok := r.take("vnet_name"); ok {
+		r.bad("vnet_name", v, "no VNET: the switch has none")
+	}
+	return i, r.err()
+}
+
+// Fields formats the row.
+func (i Interface) Fields() map[string]string {
+	f := map[string]string{}
+	if !i.MAC.IsZero() {
+		f["mac_addr"] = i.MAC.String()
+	}
+	if i.MTU != 0 {
+		f["mtu"] = utoa(i.MTU)
+	}
+	if i.LinkLocal {
+		f["ipv6_use_link_local_only"] = "enable"
+	}
+	if i.LoopbackDrop {
+		f["loopback_action"] = "drop"
+	}
+	return f
+}
+
+// interfaceName checks the name at the beginning of a key.
+func (r *reader) interfaceName(table, key, name string) {
+	t := InterfaceTable(name)
+	if t == "" || table != AppInterface && t != table {
+		r.bad("", key, interfaceWords(table))
+	}
+}
+
+// unicast takes an address that an interface or neighbour may have.
+func (r *reader) unicast(field string) MAC {
+	v, ok := r.take(field)
+	if !ok {
+		return MAC{}
+	}
+	m, ok := ParseMAC(v)
+	if !ok || m.IsZero() || m[0]&1 == 1 {
+		r.bad(field, v, "a unicast MAC address such as 52:54:00:12:34:56")
+		return MAC{}
+	}
+	return m
+}
+
+// defaultVRF takes a field that names a VRF.
+func (r *reader) defaultVRF(field string) {
+	if v, ok := r.take(field); ok && v != DefaultVRF {
+		r.bad(field, v, "default: the switch has no other VRF")
+	}
+}
+
+// DefaultVRF is the only VRF that there is.
+const DefaultVRF = "default"
+
+// InterfaceAddress is a row NAME|PREFIX of a table of interfaces, and of
+// INTF_TABLE: an address of the interface in its subnet.
+type InterfaceAddress struct {
+	Name   string
+	Prefix netip.Prefix // the address with the subnet's length
+}
+
+// ParseInterfaceAddress reads a row with a prefix of a table of interfaces, and
+// of INTF_TABLE by its [ConfigKey]; unknown fields are ignored.
+func ParseInterfaceAddress(table, key string, fields map[string]string) (InterfaceAddress, error) {
+	r := newReader(table, key, fields)
+	name, text, _ := strings.Cut(key, "|")
+	a := InterfaceAddress{Name: name}
+	r.interfaceName(table, key, name)
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		r.bad("", key, "an interface, | and an address with the length of its subnet, such as Vlan100|10.0.0.1/24")
+		return a, r.err()
+	}
+	a.Prefix = netip.PrefixFrom(p.Addr().Unmap(), p.Bits())
+	if p.Addr().Is4In6() || p.Addr().Zone() != "" {
+		r.bad("", key, "a plain IPv4 or IPv6 address")
+	} else if why := notHost(a.Prefix); why != "" {
+		r.bad("", key, why)
+	}
+	if f := r.word("family", "", "IPv4", "IPv6"); f != "" && f != family(a.Prefix.Addr()) {
+		r.bad("family", f, family(a.Prefix.Addr())+" as in the key")
+	}
+	return a, r.err()
+}
+
+// Fields formats the row.
+func (a InterfaceAddress) Fields() map[string]string {
+	scope := "global"
+	if a.Prefix.Addr().IsLinkLocalUnicast() {
+		scope = "local"
+	}
+	return map[string]string{"scope": scope, "family": family(a.Prefix.Addr())}
+}
+
+// Key is the row's key in CONFIG_DB, with the address as it is usually written.
+func (a InterfaceAddress) Key() string { return a.Name + "|" + a.Prefix.String() }
+
+// IsAddressKey says whether a key of a table of interfaces, in CONFIG_DB's form,
+// names an address.
+func IsAddressKey(key string) bool { return strings.Contains(key, "|") }
+
+func family(a netip.Addr) string {
+	if a.Is4() {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+// notHost says what would be right if a host in the subnet cannot have the
+// address; "" if it can.
+func notHost(p netip.Prefix) string {
+	a := p.Addr()
+	if want := notUnicast(a); want != "" {
+		return want
+	}
+	if !a.Is4() || p.Bits() > 30 {
+		return ""
+	}
+	if a == p.Masked().Addr() {
+		return fmt.Sprintf("the address of a host; %s is that of the subnet", a)
+	}
+	if a == lastIn(p) {
+		return fmt.Sprintf("the address of a host; %s is the subnet's broadcast address", a)
+	}
+	return ""
+}
+
+// lastIn is the last address of a prefix.
+func lastIn(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := p.Bits(); i < 8*len(b); i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}
+
+// notUnicast says what would be right if no host can have the address.
+func notUnicast(a netip.Addr) string {
+	switch {
+	case a.IsUnspecified(), a.IsLoopback(), a.IsMulticast(), a.Is4() && a.As4()[0] >= 240:
+		return fmt.Sprintf("the address of a host; %s is none", a)
+	}
+	return ""
+}

@@ -1,0 +1,298 @@
+package schema
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// maxHops is how many next hops a route may have, as in SONiC.
+const maxHops = 128
+
+// StaticRoute is a row of STATIC_ROUTE.
+type StaticRoute struct {
+	Prefix netip.Prefix
+	Hops   []StaticHop // at least one
+}
+
+// A StaticHop is one way of a static route.
+type StaticHop struct {
+	Addr      netip.Addr // not valid: the destination is on the interface's own link
+	Interface string     // "": the one in whose subnet Addr is
+	Blackhole bool       // drops
+	Distance  uint8      // of the ways that there are, those with the smallest are used; 0 is SONiC's default
+}
+
+const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"
+
+// ParseStaticRoute reads STATIC_ROUTE; unknown fields are ignored. The fields
+// are lists of equal length, of which some may be absent: nexthop (0.0.0.0 and
+// :: are none), ifname, distance, blackhole, nexthop-vrf.
+func ParseStaticRoute(key string, fields map[string]string) (StaticRoute, error) {
+	r := newReader(CfgStaticRoute, key, fields)
+	text := key
+	if vrf, rest, ok := strings.Cut(key, "|"); ok {
+		if text = rest; vrf != DefaultVRF {
+			r.bad("", key, "the VRF default: the switch has no other")
+		}
+	}
+	s := StaticRoute{Prefix: r.prefix(key, text, prefixWords)}
+	lists := map[string][]string{}
+	n := 0
+	for _, f := range []string{"nexthop", "ifname", "distance", "blackhole", "nexthop-vrf"} {
+		if v, ok := r.take(f); ok {
+			lists[f] = strings.Split(v, ",")
+			n = max(n, len(lists[f]))
+		}
+	}
+	if n == 0 {
+		r.bad("nexthop", "", "a next hop, or ifname or blackhole=true")
+	}
+	for _, f := range []string{"nexthop", "ifname", "distance", "blackhole", "nexthop-vrf"} {
+		if l := lists[f]; l != nil && len(l) != n {
+			r.bad(f, strings.Join(l, ","), fmt.Sprintf("a list of %d, as the others", n))
+		}
+	}
+	if n > maxHops {
+		r.bad("nexthop", fmt.Sprint(n), fmt.Sprintf("at most %d next hops", maxHops))
+	}
+	if err := r.err(); err != nil {
+		return s, err
+	}
+	for i := range n {
+		s.Hops = append(s.Hops, r.staticHop(s.Prefix, lists, i))
+	}
+	return s, r.err()
+}
+
+// staticHop takes the i-th element of all lists.
+func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) StaticHop {
+	at := func(f string) string {
+		if lists[f] == nil {
+			return ""
+		}
+		return strings.TrimSpace(lists[f][i])
+	}
+	h := StaticHop{Interface: at("ifname")}
+	if v := at("nexthop"); v != "" {
+		h.Addr = r.hopAddr("nexthop", v, p)
+	}
+	if h.Interface != "" && InterfaceTable(h.Interface) == "" {
+		r.bad("ifname", h.Interface, interfaceWords(""))
+	}
+	if v := at("nexthop-vrf"); v != "" && v != DefaultVRF {
+		r.bad("nexthop-vrf", v, "default: the switch has no other VRF")
+	}
+	if v := at("distance"); v != "" {
+		d, ok := decimal(v)
+		if !ok || d > 255 {
+			r.bad("distance", v, rangeWords(0, 255))
+		}
+		h.Distance = uint8(d)
+	}
+	switch v := at("blackhole"); strings.ToLower(v) {
+	case "", "false":
+	case "true":
+		h.Blackhole = true
+	default:
+		r.bad("blackhole", v, "true or false")
+	}
+	switch {
+	case h.Blackhole && (h.Addr.IsValid() || h.Interface != ""):
+		r.bad("blackhole", "true", "no next hop and no interface beside it")
+	case !h.Blackhole && !h.Addr.IsValid() && h.Interface == "":
+		r.bad("nexthop", at("nexthop"), "an address, or an interface in ifname")
+	case h.Addr.IsLinkLocalUnicast() && h.Interface == "":
+		r.bad("ifname", "", fmt.Sprintf("the interface on which %s is", h.Addr))
+	}
+	return h
+}
+
+// prefix parses a prefix of a route's key: all bits behind its length are zero.
+func (r *reader) prefix(key, text, want string) netip.Prefix {
+	p, err := netip.ParsePrefix(text)
+	if err != nil || p.Addr().Is4In6() {
+		r.bad("", key, want)
+		return netip.Prefix{}
+	}
+	if p.Masked() != p {
+		r.bad("", key, fmt.Sprintf("%s, which has no bits behind its length", p.Masked()))
+	}
+	return p
+}
+
+// hopAddr parses a next hop; 0.0.0.0 and :: are none.
+func (r *reader) hopAddr(field, text string, p netip.Prefix) netip.Addr {
+	a, err := netip.ParseAddr(text)
+	switch {
+	case err != nil || a.Is4In6() || a.Zone() != "":
+		r.bad(field, text, "an IP address")
+	case a.IsUnspecified():
+	case a.Is4() != p.Addr().Is4():
+		r.bad(field, text, fmt.Sprintf("an %s address, as the route's", family(p.Addr())))
+	case notUnicast(a) != "":
+		r.bad(field, text, notUnicast(a))
+	default:
+		return a
+	}
+	return netip.Addr{}
+}
+
+// Fields formats the row.
+func (s StaticRoute) Fields() map[string]string {
+	lists := map[string][]string{}
+	used := map[string]bool{}
+	put := func(field, value, none string) {
+		lists[field] = append(lists[field], value)
+		used[field] = used[field] || value != none
+	}
+	for _, h := range s.Hops {
+		addr := ""
+		if h.Addr.IsValid() {
+			addr = h.Addr.String()
+		}
+		put("nexthop", addr, "")
+		put("ifname", h.Interface, "")
+		put("distance", utoa(h.Distance), "0")
+		put("blackhole", fmt.Sprint(h.Blackhole), "false")
+	}
+	f := map[string]string{}
+	for field, list := range lists {
+		if used[field] {
+			f[field] = strings.Join(list, ",")
+		}
+	}
+	return f
+}
+
+// Route is a row of APPL_DB ROUTE_TABLE.
+type Route struct {
+	Prefix    netip.Prefix
+	Blackhole bool
+	Hops      []Hop // none if Blackhole
+	Protocol  string
+}
+
+// A Hop is a next hop: an address on the link of an interface, or the link
+// itself.
+type Hop struct {
+	Addr      netip.Addr // not valid: the destination is on the link itself
+	Interface string
+	Weight    uint32 // 1 if not given
+}
+
+// RouteKey is the key of ROUTE_TABLE for a prefix. FRR's fpmsyncd leaves out
+// the length of host routes, and so do we.
+func RouteKey(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+// ParseRoute reads ROUTE_TABLE; unknown fields are ignored.
+func ParseRoute(key string, fields map[string]string) (Route, error) {
+	r := newReader(AppRoute, key, fields)
+	const want = "a prefix such as 10.1.0.0/16 in the default VRF"
+	text := strings.TrimPrefix(key, DefaultVRF+":")
+	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+		text = netip.PrefixFrom(a, a.BitLen()).String()
+	}
+	t := Route{Prefix: r.prefix(key, text, want), Protocol: r.text("protocol")}
+	if !t.Prefix.IsValid() {
+		return t, r.err()
+	}
+	if r.flag("blackhole", false, "true", "false") {
+		t.Blackhole = true
+		return t, r.err()
+	}
+	hops, ifs := splitFixed(r.text("nexthop")), splitFixed(r.text("ifname"))
+	weights := splitFixed(r.text("weight"))
+	switch {
+	case len(ifs) == 0:
+		r.bad("ifname", "", "an interface for each next hop, or blackhole=true")
+	case len(ifs) > maxHops:
+		r.bad("ifname", fmt.Sprint(len(ifs)), fmt.Sprintf("at most %d next hops", maxHops))
+	case hops != nil && len(hops) != len(ifs):
+		r.bad("nexthop", strings.Join(hops, ","), fmt.Sprintf("a list of %d, as ifname", len(ifs)))
+	case weights != nil && len(weights) != len(ifs):
+		r.bad("weight", strings.Join(weights, ","), fmt.Sprintf("a list of %d, as ifname", len(ifs)))
+	default:
+		for i := range ifs {
+			t.Hops = append(t.Hops, r.hop(t.Prefix, i, hops, ifs, weights))
+		}
+	}
+	t.Hops = uniqueHops(t.Hops)
+	return t, r.err()
+}
+
+func (r *reader) hop(p netip.Prefix, i int, hops, ifs, weights []string) Hop {
+	h := Hop{Interface: ifs[i], Weight: 1}
+	if hops != nil && hops[i] != "" {
+		h.Addr = r.hopAddr("nexthop", hops[i], p)
+	}
+	if weights != nil && weights[i] != "" {
+		w, ok := decimal(weights[i])
+		if !ok || w < 1 || w > 255 {
+			r.bad("weight", weights[i], rangeWords(1, 255))
+		}
+		h.Weight = uint32(w)
+	}
+	return h
+}
+
+// splitFixed splits a list whose elements may be empty; nil for "".
+func splitFixed(v string) []string {
+	if v == "" {
+		return nil
+	}
+	list := strings.Split(v, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
+}
+
+// Compare orders next hops by interface and address.
+func (h Hop) Compare(o Hop) int {
+	if c := CompareNames(h.Interface, o.Interface); c != 0 {
+		return c
+	}
+	return h.Addr.Compare(o.Addr)
+}
+
+// uniqueHops sorts next hops and leaves out repeated ones.
+func uniqueHops(hops []Hop) []Hop {
+	slices.SortStableFunc(hops, Hop.Compare)
+	return slices.CompactFunc(hops, func(a, b Hop) bool { return a.Compare(b) == 0 })
+}
+
+// Fields formats the row.
+func (t Route) Fields() map[string]string {
+	f := map[string]string{}
+	put(f, "protocol", t.Protocol)
+	if t.Blackhole {
+		f["blackhole"] = "true"
+		return f
+	}
+	none := "0.0.0.0"
+	if !t.Prefix.Addr().Is4() {
+		none = "::"
+	}
+	var hops, ifs, weights []string
+	weighted := false
+	for _, h := range t.Hops {
+		addr := none
+		if h.Addr.IsValid() {
+			addr = h.Addr.String()
+		}
+		hops, ifs, weights = append(hops, addr), append(ifs, h.Interface), append(weights, utoa(h.Weight))
+		weighted = weighted || h.Weight != 1
+	}
+	f["nexthop"], f["ifname"] = strings.Join(hops, ","), strings.Join(ifs, ",")
+	if weighted {
+		f["weight"] = strings.Join(weights, ",")
+	}
+	return f
+}
