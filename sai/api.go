@@ -27,6 +27,7 @@ type API interface {
 	// The bulk calls apply each item on its own; errs has one entry per item,
 	// nil where it succeeded. All items are of one object type.
 	BulkCreate(ctx context.Context, t ObjectType, objs [][]Attr) (oids []OID, errs []error)
+	BulkCreateEntries(ctx context.Context, entries []Entry, attrs [][]Attr) (errs []error)
 	BulkRemove(ctx context.Context, keys []Key) (errs []error)
 	BulkSet(ctx context.Context, keys []Key, attrs []Attr) (errs []error)
 

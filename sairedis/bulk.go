@@ -1,6 +1,7 @@
 package sairedis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -62,6 +63,43 @@ func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.
 		c.check.Created(it.key, objs[it.index])
 	})
 	return oids, errs
+}
+
+// BulkCreateEntries implements [sai.API]. Entries whose values cannot travel in
+// bulk are created one by one.
+func (c *Client) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
+	if err := c.take(ctx); err != nil {
+		return slices.Repeat([]error{err}, len(entries))
+	}
+	defer c.give()
+	errs := make([]error, len(entries))
+	var first sai.Entry
+	var items []bulkItem
+	for i, e := range entries {
+		value, ok, err := "", true, checkEntry(opBulkCreate, e)
+		if err == nil {
+			first = cmp.Or(first, e)
+			err = sameType(opBulkCreate, sai.EntryKey(e), sai.EntryKey(first))
+		}
+		if err == nil {
+			err = c.check.CheckCreateEntry(e, attrs[i])
+		}
+		if err == nil {
+			value, ok, err = bulkValue(attrs[i])
+		}
+		switch {
+		case err != nil:
+			errs[i] = err
+		case !ok:
+			errs[i] = c.createKey(ctx, sai.EntryKey(e), attrs[i])
+		default:
+			items = append(items, bulkItem{index: i, key: sai.EntryKey(e), value: value})
+		}
+	}
+	if len(items) > 0 {
+		c.bulk(ctx, opBulkCreate, keyType(items[0].key), items, errs, func(it bulkItem) { c.check.Created(it.key, attrs[it.index]) })
+	}
+	return errs
 }
 
 func bulkValue(attrs []sai.Attr) (value string, ok bool, err error) {

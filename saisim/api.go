@@ -38,6 +38,21 @@ func (c *Chip) create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 func (c *Chip) CreateEntry(_ context.Context, e sai.Entry, attrs []sai.Attr) error {
 	c.mu.Lock()
 	defer c.unlock()
+	return c.createKeyed(e, attrs)
+}
+
+// BulkCreateEntries implements [sai.API].
+func (c *Chip) BulkCreateEntries(_ context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
+	c.mu.Lock()
+	defer c.unlock()
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		errs[i] = c.createKeyed(e, attrs[i])
+	}
+	return errs
+}
+
+func (c *Chip) createKeyed(e sai.Entry, attrs []sai.Attr) error {
 	if o := c.entries[e]; o != nil && len(o.attrs) == 0 {
 		c.forget(o.key) // learned: gives way
 	}

@@ -302,6 +302,12 @@ func fdbEntry(s *session) {
 	a := attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic, sai.FDBEntryAttrBridgePortID, bp)
 	s.wantStatus("create", s.api.CreateEntry(ctx, e, a), sai.StatusSuccess)
 	s.wantStatus("create again", s.api.CreateEntry(ctx, e, a), sai.StatusItemAlreadyExists)
+	other := e
+	other.MAC[5] = 2
+	bulk := s.api.BulkCreateEntries(ctx, []sai.Entry{e, other}, [][]sai.Attr{a, a})
+	s.wantStatus("create again in bulk", bulk[0], sai.StatusItemAlreadyExists)
+	s.wantStatus("create in bulk", bulk[1], sai.StatusSuccess)
+	s.wantStatus("remove what was created in bulk", s.api.BulkRemove(ctx, []sai.Key{sai.EntryKey(other)})[0], sai.StatusSuccess)
 	if got := s.get(sai.EntryKey(e), sai.FDBEntryAttrBridgePortID); got != bp {
 		s.Errorf("bridge port %v, want %v", got, bp)
 	}

@@ -263,6 +263,15 @@ func (f *Fake) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.At
 	return oids, errs
 }
 
+// BulkCreateEntries implements [sai.API].
+func (f *Fake) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
+	errs := make([]error, len(entries))
+	for i, e := range entries {
+		errs[i] = f.CreateEntry(ctx, e, attrs[i])
+	}
+	return errs
+}
+
 // BulkRemove implements [sai.API].
 func (f *Fake) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	errs := make([]error, len(keys))

@@ -228,6 +228,31 @@ func (r *Recorder) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sa
 	return oids, errs
 }
 
+// BulkCreateEntries implements [sai.API].
+func (r *Recorder) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
+	errs := make([]error, len(entries))
+	var pass []int
+	var items []sai.Entry
+	var values [][]sai.Attr
+	for i, e := range entries {
+		if errs[i] = r.due(); errs[i] == nil {
+			pass, items, values = append(pass, i), append(items, e), append(values, attrs[i])
+		}
+	}
+	if len(items) > 0 {
+		e := r.next.BulkCreateEntries(ctx, items, values)
+		for j, i := range pass {
+			if errs[i] = e[j]; errs[i] == nil {
+				r.alive(sai.EntryKey(entries[i]), true)
+			}
+		}
+	}
+	for i, e := range entries {
+		r.note(errs[i], "C", sai.FormatKey(sai.EntryKey(e)), attrs[i]...)
+	}
+	return errs
+}
+
 // BulkRemove implements [sai.API].
 func (r *Recorder) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	errs := make([]error, len(keys))
