@@ -134,11 +134,12 @@ func (c *Chip) setBridgePort(o *object, a sai.Attr) error {
 	return nil
 }
 
-// removeBridgePort takes the addresses learned there with it. Packets that are
+// removeBridgePort takes the addresses learned there with it, those too that were
+// then made static (what was created static holds the bridge port). Packets that are
 // on their way to it find it without port.
 func (c *Chip) removeBridgePort(o *object) error {
 	bp := o.self.(*bridgePort)
-	c.flushFDB(func(e *fdbEntry) bool { return e.to == bp && !e.static })
+	c.flushFDB(func(e *fdbEntry) bool { return e.to == bp })
 	if bp.lag != nil {
 		bp.lag.bridgePort = nil
 	} else {

@@ -258,6 +258,9 @@ func (bp *bridgePort) member(vid uint16) bool { return bp.members[vid/64]>>(vid%
 // it, with what becomes of that, the length with which the copy leaves, and
 // false if it was dropped.
 func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) {
+	if c.stale {
+		c.compile()
+	}
 	t.copyOf = cp
 	pk := cp.pk
 	length = cp.taggedLen()

@@ -112,6 +112,9 @@ func (c *Chip) setPortNumber(p *port, a sai.Attr, v uint32) error {
 		if !c.prof.speedFits(v, uint32(len(p.lanes))) {
 			return badValue(a, sai.StatusInvalidParameter, "%d lanes do not run at %d Mb/s, want one of %v", len(p.lanes), v, c.speeds(p))
 		}
+		if v == p.mbps {
+			return nil
+		}
 		p.mbps, p.rate = v, newLineRate(c.prof.ClockHz, v)
 		// What is on the wire goes on; fractions of cycles have a new unit.
 		p.rxFree, p.txFree = instant{cycle: p.rxFree.ceil()}, instant{cycle: p.txFree.ceil()}

@@ -48,7 +48,7 @@ func (c *Chip) vlanKind() *kind {
 			if o == c.defaultVLAN {
 				return refuse("remove", sai.ObjectTypeVLAN, 0, sai.StatusObjectInUse, "the default VLAN stays")
 			}
-			c.flushFDB(func(e *fdbEntry) bool { return e.key>>48 == uint64(v.id) && !e.static })
+			c.flushFDB(func(e *fdbEntry) bool { return e.key>>48 == uint64(v.id) })
 			v.flood = nil
 			c.vlans[v.id] = nil
 			c.stale = true

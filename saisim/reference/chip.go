@@ -1,0 +1,340 @@
+package reference
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/tailstamp"
+)
+
+// A Chip is the chip of saisim, stepped one cycle at a time.
+type Chip struct {
+	prof  saisim.Profile
+	start time.Time
+	now   saisim.Cycle // the cycle whose work is done
+	conf  *config      // what enters a pipe now meets
+
+	ports   []*port // in the order of PortID
+	arbiter []*packet
+	ingress pipe
+	egress  [][]*transmission // one slot per cycle, newest first
+	pending []*bubble         // enter the ingress pipe in front of its next packet
+
+	fdb      map[fdbKey]saisim.FDBRow
+	counters map[sai.OID]*saisim.ACLCounterRow
+	buffered uint64 // bytes of the shared buffer in use
+
+	// Output takes the frames that leave, in the order of time.
+	Output func(saisim.Out)
+	books  saisim.Books
+	open   []*snapshot
+}
+
+// A port has two MACs and a queue in front of the egress.
+type port struct {
+	saisim.PortRow
+	rx, tx   *wire
+	arriving []arrival // on the ingress wire, whole at ready
+	queue    []*outgoing
+	leaving  []*transmission // in the egress MAC
+	saisim.PortCounters
+}
+
+type arrival struct {
+	ready saisim.Cycle
+	pk    *packet
+}
+
+// A packet is a frame in the chip and what the pipeline knows of it.
+type packet struct {
+	data   []byte
+	length int // before a capture cut it
+	id     uint64
+	rx     saisim.Cycle  // of the timestamp point at the ingress
+	in     saisim.PortID // CPUPort: injected
+	number uint16        // of the ingress port in records
+
+	// From the ingress pipe on.
+	entered saisim.Cycle
+	conf    *config
+	port    *port
+	inPort  sai.OID
+	h       headers
+	lag     sai.OID // of the ingress port
+	source  sai.OID // bridge port
+	vid     uint16
+	tagged  bool  // with the tag of its VLAN, or a priority tag
+	tagPrio uint8 // of a tag that the egress adds
+	tc      uint8
+	meta    uint32
+	stamp   *stamp
+	verdict
+}
+
+// New returns a chip without configuration at cycle 0.
+func New(prof saisim.Profile, start time.Time) *Chip {
+	return &Chip{
+		prof: prof, start: start, conf: newConfig(saisim.Tables{}),
+		ingress:  newPipe(prof),
+		egress:   make([][]*transmission, egressCycles(prof)),
+		fdb:      map[fdbKey]saisim.FDBRow{},
+		counters: map[sai.OID]*saisim.ACLCounterRow{},
+		Output:   func(saisim.Out) {},
+	}
+}
+
+func egressCycles(p saisim.Profile) int { return int(p.EgressStages*p.StageCycles + p.Deparser) }
+
+// Now returns the cycle whose work is done.
+func (c *Chip) Now() saisim.Cycle { return c.now }
+
+// Configure replaces the configuration after the work of the current cycle: all
+// that enters a pipe from the next cycle on meets it. Of the FDB it takes the
+// static entries; what the chip has learned stays its own, as far as its VLAN and
+// bridge port are still there. See [Chip.ChangeFDB].
+func (c *Chip) Configure(t saisim.Tables) {
+	c.conf = newConfig(t)
+	var ports []*port
+	for _, row := range t.Ports {
+		p := c.portWith(row.OID)
+		if p == nil {
+			p = &port{rx: newWire(0), tx: newWire(preamble)}
+		}
+		if p.Mbps != row.Mbps {
+			p.rx.setSpeed(c.prof.ClockHz, row.Mbps)
+			p.tx.setSpeed(c.prof.ClockHz, row.Mbps)
+		}
+		p.PortRow = row
+		ports = append(ports, p)
+	}
+	for _, p := range c.ports {
+		if !slices.Contains(ports, p) {
+			c.purge(p)
+		}
+	}
+	c.ports = ports
+	for _, x := range t.ACLCounters {
+		if c.counters[x.OID] == nil {
+			c.counters[x.OID] = &saisim.ACLCounterRow{OID: x.OID, Packets: x.Packets, Bytes: x.Bytes, Stamps: x.Stamps}
+		}
+	}
+	conf := c.conf
+	c.pending = append(c.pending, &bubble{forward: func() { c.syncFDB(conf) }})
+}
+
+// purge drops every frame that a removed port holds.
+func (c *Chip) purge(p *port) {
+	for range p.arriving {
+		c.drop(p, saisim.DropPortRemoved)
+	}
+	for _, o := range p.queue {
+		c.buffered -= uint64(o.length)
+		c.drop(p, saisim.DropPortRemoved)
+	}
+	for _, slot := range c.egress {
+		for i, t := range slot {
+			if t != nil && t.port == p {
+				slot[i] = nil
+				c.drop(p, saisim.DropPortRemoved)
+			}
+		}
+	}
+	for range p.leaving {
+		c.drop(p, saisim.DropPortRemoved)
+	}
+	p.Admin = false
+}
+
+// portWith returns the port with an object id, nil if there is none.
+func (c *Chip) portWith(oid sai.OID) *port {
+	for _, p := range c.ports {
+		if p.OID == oid {
+			return p
+		}
+	}
+	return nil
+}
+
+func (c *Chip) portAt(id saisim.PortID) *port {
+	for _, p := range c.ports {
+		if p.ID == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// Receive puts a frame on the wire of a port's ingress MAC, as
+// [saisim.Chip.Receive] does.
+func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error {
+	p := c.portAt(id)
+	if p == nil {
+		return fmt.Errorf("reference: no port %d", id)
+	}
+	if at < c.now {
+		return fmt.Errorf("reference: cycle %d is past, the chip is at %d", at, c.now)
+	}
+	pk := newPacket(f)
+	sfd, end := p.rx.put(cycle(at), pk.length)
+	pk.in, pk.rx = id, ceil(sfd)
+	p.arriving = append(p.arriving, arrival{ceil(end), pk})
+	c.books.Received++
+	return nil
+}
+
+// Inject queues a frame at a port's egress after the work of the current cycle.
+func (c *Chip) Inject(id saisim.PortID, f saisim.Frame) error {
+	p := c.portAt(id)
+	if p == nil {
+		return fmt.Errorf("reference: no port %d", id)
+	}
+	pk := newPacket(f)
+	pk.in, pk.rx, pk.number, pk.conf = saisim.CPUPort, c.now, tailstamp.NoPort, c.conf
+	pk.h = parse(pk.data, pk.length)
+	c.books.Injected++
+	c.enqueue(p, &outgoing{packet: pk})
+	return nil
+}
+
+func newPacket(f saisim.Frame) *packet {
+	return &packet{data: slices.Clone(f.Data), length: max(f.Len, len(f.Data)), id: f.ID}
+}
+
+// Run steps the chip up to and including a cycle. Cycles in which nothing can
+// happen, because nothing is in the pipes, are left out.
+func (c *Chip) Run(to saisim.Cycle) {
+	for c.now < to {
+		if next := min(c.nextWork(), to); c.idle() && next > c.now+1 {
+			c.now = next - 1
+		}
+		c.Step()
+	}
+}
+
+// Step does the work of one more cycle. What leaves makes room before what comes
+// is queued.
+func (c *Chip) Step() {
+	c.now++
+	c.moveEgress()
+	for _, p := range c.ports {
+		c.send(p)
+	}
+	for _, p := range c.ports {
+		c.schedule(p)
+	}
+	if pk := c.moveIngress(); pk != nil {
+		c.replicate(pk)
+	}
+	for _, p := range c.ports {
+		c.receiveWhole(p)
+	}
+	c.enterPipe()
+	c.sweep()
+}
+
+// idle reports whether both pipes are empty.
+func (c *Chip) idle() bool {
+	for _, slot := range c.egress {
+		if len(slot) > 0 {
+			return false
+		}
+	}
+	return len(c.arbiter) == 0 && len(c.pending) == 0 && c.ingress.empty()
+}
+
+// nextWork returns the next cycle in which something happens outside the pipes.
+func (c *Chip) nextWork() saisim.Cycle {
+	next := c.nextSweep()
+	for _, p := range c.ports {
+		if len(p.arriving) > 0 {
+			next = min(next, p.arriving[0].ready)
+		}
+		if len(p.leaving) > 0 {
+			next = min(next, p.leaving[0].at)
+		}
+		if len(p.queue) > 0 {
+			next = min(next, max(c.now, c.schedulerFree(p)))
+		}
+	}
+	return next
+}
+
+// receiveWhole takes the frame that is now whole from the ingress MAC.
+func (c *Chip) receiveWhole(p *port) {
+	for len(p.arriving) > 0 && p.arriving[0].ready == c.now {
+		pk := p.arriving[0].pk
+		p.arriving = p.arriving[1:]
+		p.Received++
+		p.ReceivedBytes += uint64(pk.length + fcs)
+		switch {
+		case !up(p.PortRow):
+			c.drop(p, saisim.DropPortDown)
+		case !wholeHeader(pk.data):
+			c.drop(p, saisim.DropRunt)
+		case pk.length+fcs > int(p.MTU):
+			c.drop(p, saisim.DropOversize)
+		default:
+			c.arbiter = append(c.arbiter, pk)
+		}
+	}
+}
+
+// wholeHeader reports whether the Ethernet header is there, and the tag by which
+// the frame is bridged if it begins one.
+func wholeHeader(data []byte) bool {
+	if len(data) < 14 {
+		return false
+	}
+	tagged := data[12] == 0x81 && data[13] == 0x00
+	return !tagged || len(data) >= 18
+}
+
+// enterPipe lets one packet into the ingress pipe, and what the control plane
+// does in front of it.
+func (c *Chip) enterPipe() {
+	c.ingress.slots[0].before, c.pending = c.pending, nil
+	if len(c.arbiter) == 0 {
+		return
+	}
+	pk := c.arbiter[0]
+	c.arbiter = c.arbiter[1:]
+	p := c.portAt(pk.in)
+	if p == nil {
+		c.drop(nil, saisim.DropPortRemoved)
+		return
+	}
+	pk.entered, pk.conf, pk.port, pk.inPort, pk.number = c.now, c.conf, p, p.OID, p.Number
+	c.ingress.slots[0].pk = pk
+}
+
+// timeOfDay returns Start + floor(cycle * 10^9 / ClockHz) ns.
+func (c *Chip) timeOfDay(at saisim.Cycle) tailstamp.Timestamp {
+	ns := new(big.Int).SetUint64(uint64(at))
+	ns.Mul(ns, big.NewInt(1e9)).Quo(ns, new(big.Int).SetUint64(c.prof.ClockHz))
+	begin := new(big.Int).Mul(big.NewInt(c.start.Unix()), big.NewInt(1e9))
+	ns.Add(ns, begin).Add(ns, big.NewInt(int64(c.start.Nanosecond())))
+	s, rest := new(big.Int).QuoRem(ns, big.NewInt(1e9), new(big.Int))
+	return tailstamp.Timestamp{Seconds: s.Uint64(), Nanoseconds: uint32(rest.Uint64())}
+}
+
+// counter returns what an ACL counter has counted.
+func (c *Chip) counter(oid sai.OID) *saisim.ACLCounterRow {
+	if c.counters[oid] == nil {
+		c.counters[oid] = &saisim.ACLCounterRow{OID: oid}
+	}
+	return c.counters[oid]
+}
+
+// Counters returns what the ACL counters have counted, by object id.
+func (c *Chip) Counters() map[sai.OID]saisim.ACLCounterRow {
+	rows := map[sai.OID]saisim.ACLCounterRow{}
+	for oid := range maps.Keys(c.conf.aclCounters) {
+		rows[oid] = *c.counter(oid)
+	}
+	return rows
+}

@@ -1,0 +1,318 @@
+package reference_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/reference"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
+
+// A sent is a frame that left a chip.
+type sent struct {
+	saisim.Out
+	bytes []byte
+}
+
+func (s sent) String() string {
+	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.bytes)
+}
+
+func (s sent) equal(t sent) bool {
+	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID &&
+		bytes.Equal(s.bytes, t.bytes)
+}
+
+// A pair is both engines, fed alike.
+type pair struct {
+	gen
+	ref              *reference.Chip
+	fastOut, refOut  []sent
+	fastBook         []saisim.Books
+	refBook          []*saisim.Books
+	buf              []byte
+	packets, configs int
+}
+
+func newPair(seed uint64) (*pair, error) {
+	p := &pair{gen: gen{Rand: rand.New(rand.NewPCG(seed, 1)), pool: map[sai.ObjectType][]sai.OID{}}}
+	p.prof = p.profile()
+	var err error
+	p.chip, err = saisim.New(saisim.Config{Profile: p.prof, Start: start})
+	if err != nil {
+		return nil, err
+	}
+	p.ref = reference.New(p.prof, start)
+	p.chip.SetOutput(func(o saisim.Out) { p.fastOut = append(p.fastOut, sent{o, bytes.Clone(o.Data)}) })
+	p.ref.Output = func(o saisim.Out) { p.refOut = append(p.refOut, sent{o, bytes.Clone(o.Data)}) }
+	if err := p.powerUp(); err != nil {
+		return nil, err
+	}
+	for range p.IntN(120) {
+		p.anyOp()
+	}
+	for range p.IntN(4) {
+		p.fdbOp()
+	}
+	p.configure()
+	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.Tables().FDB...) // dynamic ones too
+	return p, nil
+}
+
+// profile returns a random small chip.
+func (g *gen) profile() saisim.Profile {
+	p := saisim.SmallProfile()
+	p.Default[0].Count = 2 + g.Uint32N(7)
+	p.StageCycles = 1 + g.Uint32N(3)
+	p.IngressStages, p.EgressStages = 1+g.Uint32N(6), 1+g.Uint32N(6)
+	p.Parser, p.Deparser, p.TrafficManager = 1+g.Uint32N(6), 1+g.Uint32N(6), g.Uint32N(8)
+	p.ClockHz = pick[uint64](g, 1_000_000_000, 1_250_000_000, 400_000_000, 1_333_333_333)
+	p.Default[0].Mbps = pick[uint32](g, 10_000, 25_000, 25_000)
+	p.BufferBytes = uint64(pick(g, 4000, 20_000, 64<<10))
+	p.FDB = pick[uint32](g, 4, 8, 16)
+	if g.slow = g.chance(15); g.slow {
+		p.ClockHz = 1000 + g.Uint64N(20_000)
+		p.SpeedsMbps = append([]uint32{1}, p.SpeedsMbps...)
+		p.Default[0].Mbps = 1
+	}
+	return p
+}
+
+// configure gives the reference the configuration that the chip has now.
+func (p *pair) configure() {
+	p.ref.Configure(p.chip.Tables())
+	p.configs++
+}
+
+// change changes the configuration of both.
+func (p *pair) change() {
+	if p.chance(75) {
+		p.anyOp()
+		p.configure()
+		return
+	}
+	type key struct {
+		vid uint16
+		mac sai.MAC
+	}
+	was := map[key]saisim.FDBRow{}
+	for _, e := range p.chip.Tables().FDB {
+		was[key{e.VLAN, e.MAC}] = e
+	}
+	p.fdbOp()
+	p.configure()
+	var set []saisim.FDBRow
+	for _, e := range p.chip.Tables().FDB {
+		k := key{e.VLAN, e.MAC}
+		if was[k] != e {
+			set = append(set, e)
+		}
+		delete(was, k)
+	}
+	p.ref.ChangeFDB(func(e saisim.FDBRow) bool { _, gone := was[key{e.VLAN, e.MAC}]; return !gone }, set...)
+}
+
+// burst puts frames on the wires of both, within a window of cycles.
+func (p *pair) burst(n int, window uint64) error {
+	ids := p.chip.Ports()
+	if len(ids) == 0 {
+		return nil
+	}
+	one := pick(&p.gen, ids...) // now and then all come by one port
+	few := p.chance(20)
+	at := p.chip.Now()
+	for range n {
+		at += saisim.Cycle(p.Uint64N(window/uint64(n) + 2))
+		id := one
+		if !few {
+			id = pick(&p.gen, ids...)
+		}
+		f := p.frame(p.buf)
+		p.buf = f.Data[:0]
+		errFast, errRef := p.chip.Receive(id, at, f), p.ref.Receive(id, at, f)
+		if errFast != nil || errRef != nil {
+			return fmt.Errorf("receive: fast %v, reference %v", errFast, errRef)
+		}
+		p.packets++
+	}
+	return nil
+}
+
+func (p *pair) inject() {
+	ids := p.chip.Ports()
+	f := p.frame(p.buf)
+	if len(ids) == 0 || len(f.Data) < 14 {
+		return
+	}
+	id := pick(&p.gen, ids...)
+	if p.chip.Inject(id, f) == nil && p.ref.Inject(id, f) == nil {
+		p.packets++
+	}
+}
+
+// advance runs both to a cycle and takes their books.
+func (p *pair) advance(to saisim.Cycle) {
+	p.chip.Advance(to)
+	p.ref.Run(to)
+	p.fastBook = append(p.fastBook, p.chip.Books())
+	p.refBook = append(p.refBook, p.ref.Books())
+}
+
+// run feeds both with about n frames, changing the configuration between and
+// while they are on their way.
+func (p *pair) run(n int) error {
+	for p.packets < n {
+		burst := 1 + p.IntN(100)
+		window := uint64(burst) * uint64(1+p.IntN(100))
+		if p.slow {
+			window *= uint64(1 + p.IntN(200))
+		}
+		if err := p.burst(burst, window); err != nil {
+			return err
+		}
+		for range 1 + p.IntN(4) {
+			for range pick(&p.gen, 0, 0, 0, 1, 2) {
+				p.change()
+			}
+			for range pick(&p.gen, 0, 0, 1) {
+				p.inject()
+			}
+			p.advance(p.chip.Now() + saisim.Cycle(p.Uint64N(window/2+2)))
+		}
+		if p.slow && p.chance(10) {
+			p.drain()
+			p.advance(p.chip.Now() + saisim.Cycle(p.Uint64N(4*p.prof.ClockHz)))
+		}
+	}
+	p.drain()
+	return p.compare()
+}
+
+// drain runs both until the chip is empty, and then some.
+func (p *pair) drain() {
+	for {
+		at, ok := p.chip.NextEvent()
+		if !ok {
+			break
+		}
+		p.chip.Advance(at)
+	}
+	p.advance(p.chip.Now() + 200)
+}
+
+// compare says what differs between the two.
+func (p *pair) compare() error {
+	for i := range min(len(p.fastOut), len(p.refOut)) {
+		if f, r := p.fastOut[i], p.refOut[i]; !f.equal(r) {
+			return fmt.Errorf("output %d:\n     fast %s\nreference %s", i, f, r)
+		}
+	}
+	if f, r := len(p.fastOut), len(p.refOut); f != r {
+		return fmt.Errorf("%d outputs, the reference has %d", f, r)
+	}
+	for i, f := range p.fastBook {
+		if r := *p.refBook[i]; f != r {
+			return fmt.Errorf("books at instant %d:\n     fast %+v\nreference %+v", i, f, r)
+		}
+		if !f.Balanced() {
+			return fmt.Errorf("the books do not balance: %+v", f)
+		}
+	}
+	for _, id := range p.chip.Ports() {
+		f, _ := p.chip.PortCounters(id)
+		r, ok := p.ref.PortCounters(id)
+		if !ok || f != r {
+			return fmt.Errorf("port %d:\n     fast %+v\nreference %+v", id, f, r)
+		}
+	}
+	t := p.chip.Tables()
+	if r := p.ref.FDB(); !reflect.DeepEqual(t.FDB, r) {
+		return fmt.Errorf("FDB:\n     fast %+v\nreference %+v", t.FDB, r)
+	}
+	counters := p.ref.Counters()
+	for _, f := range t.ACLCounters {
+		if r := counters[f.OID]; f.Packets != r.Packets || f.Bytes != r.Bytes || f.Stamps != r.Stamps {
+			return fmt.Errorf("ACL counter:\n     fast %+v\nreference %+v", f, r)
+		}
+	}
+	return nil
+}
+
+// diff runs one case and returns it.
+func diff(seed uint64, packets int) (*pair, error) {
+	p, err := newPair(seed)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.run(packets)
+}
+
+// A tally counts what happened in cases, so that none is hollow.
+type tally map[string]int
+
+func (y tally) add(p *pair) {
+	b := p.fastBook[len(p.fastBook)-1]
+	for why, n := range b.Dropped {
+		y["drop "+saisim.DropReason(why).String()] += int(n)
+	}
+	y["copies"] += int(b.Copies)
+	y["to CPU"] += int(b.ToCPU)
+	y["injected"] += int(b.Injected)
+	for _, o := range p.fastOut {
+		if o.Stamped {
+			y["stamped"]++
+		}
+		if o.Stamped && o.Port == saisim.CPUPort {
+			y["stamped to CPU"]++
+		}
+	}
+	t := p.chip.Tables()
+	y["LAGs"] += len(t.LAGs)
+	y["ranges"] += len(t.ACLRanges)
+	for _, l := range t.LAGs {
+		y["LAG members"] += len(l.Members)
+	}
+	for _, x := range t.ACLTables {
+		y["entries"] += len(x.Entries)
+	}
+	for _, g := range t.ACLGroups {
+		y["group members"] += len(g.Members)
+	}
+	for _, x := range t.ACLCounters {
+		y["counted"] += int(x.Packets)
+		for i, n := range x.Stamps {
+			y[fmt.Sprint("stamp result ", i)] += int(n)
+		}
+	}
+}
+
+func TestEnginesAgree(t *testing.T) {
+	total, y := 0, tally{}
+	n := uint64(200)
+	if s := os.Getenv("CASES"); s != "" {
+		n, _ = strconv.ParseUint(s, 10, 64)
+	}
+	for seed := range n {
+		p, err := diff(seed, 1000)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		y.add(p)
+		total += p.packets
+	}
+	t.Logf("%d packets", total)
+	for _, k := range slices.Sorted(maps.Keys(y)) {
+		t.Logf("%s: %d", k, y[k])
+	}
+}

@@ -1,0 +1,206 @@
+package reference
+
+import (
+	"encoding/binary"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/tailstamp"
+)
+
+// An outgoing is one copy of a packet on its way to one port.
+type outgoing struct {
+	*packet
+	tag tagChange
+}
+
+// A tagChange is what the egress does to a copy's outer VLAN tag.
+type tagChange struct {
+	strip, push, set bool
+	tci              uint16 // push: of the new tag; set: the VLAN
+}
+
+// A transmission is a copy that has left its queue.
+type transmission struct {
+	outgoing
+	port  *port
+	at    saisim.Cycle // of its timestamp point
+	stamp *stamp       // nil: no session
+	did   stampResult
+}
+
+// A stamp is the tail-stamping that an ACL entry asks for.
+type stamp struct {
+	switchID uint32
+	counter  sai.OID // null: not counted
+}
+
+// What became of a copy that a session matched, in the order of the words of a
+// saisim.TailstampWindow.
+type stampResult int
+
+const (
+	stamped stampResult = iota
+	notTCPUDP
+	notEthernet2
+	isCut
+	beyondMTU
+)
+
+func (c *Chip) countStamp(s *stamp, did stampResult) {
+	if s.counter != sai.NullOID {
+		c.counter(s.counter).Stamps[did]++
+	}
+}
+
+// stampable says whether a copy of n bytes can take a record; mtu is 0 for the
+// CPU.
+func stampable(pk *packet, n int, mtu uint32) stampResult {
+	switch {
+	case len(pk.data) < pk.length:
+		return isCut
+	case !pk.h.ethernet2:
+		return notEthernet2
+	case pk.h.ip == nil || pk.h.ip.protocol != 6 && pk.h.ip.protocol != 17:
+		return notTCPUDP
+	case mtu > 0 && stampedLength(n)+fcs > int(mtu):
+		return beyondMTU
+	}
+	return stamped
+}
+
+func stampedLength(n int) int { return max(n, smallest-fcs) + tailstamp.Size }
+
+// tagging returns what becomes of a packet's tag at a bridge port. Where its VLAN
+// is unknown it stays.
+func (conf *config) tagging(pk *packet, bp sai.OID) tagChange {
+	mode, member := conf.mode(pk.vid, bp)
+	if bp == sai.NullOID || !member {
+		return tagChange{}
+	}
+	if mode == sai.VLANTaggingModeUntagged {
+		return tagChange{strip: pk.tagged}
+	}
+	vid := pk.vid
+	if mode == sai.VLANTaggingModePriorityTagged {
+		vid = 0
+	}
+	if !pk.tagged {
+		return tagChange{push: true, tci: uint16(pk.tagPrio)<<13 | vid}
+	}
+	return tagChange{set: true, tci: vid}
+}
+
+// lengthOut is the length of a copy with its tag as it shall be.
+func (o *outgoing) lengthOut() int {
+	switch {
+	case o.tag.strip:
+		return o.length - 4
+	case o.tag.push:
+		return o.length + 4
+	}
+	return o.length
+}
+
+// dataOut returns the bytes of a copy with its tag as it shall be.
+func (o *outgoing) dataOut() []byte {
+	macs, rest := o.data[:12], o.data[12:]
+	var tag []byte
+	switch {
+	case o.tag.strip:
+		rest = rest[4:]
+	case o.tag.push:
+		tag = binary.BigEndian.AppendUint16([]byte{0x81, 0x00}, o.tag.tci)
+	case o.tag.set:
+		tci := binary.BigEndian.Uint16(rest[2:])&0xf000 | o.tag.tci
+		tag = binary.BigEndian.AppendUint16([]byte{0x81, 0x00}, tci)
+		rest = rest[4:]
+	}
+	b := append([]byte{}, macs...)
+	return append(append(b, tag...), rest...)
+}
+
+// egressPipe is what the egress pipe decides about a copy: its ACLs, its
+// stamping and its length. It returns false if the copy is dropped.
+func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok bool) {
+	conf := c.conf
+	t = &transmission{outgoing: *o, port: p, stamp: o.packet.stamp}
+	length = o.lengthOut()
+	if length+fcs > int(p.MTU) {
+		c.drop(p, saisim.DropEgressMTU)
+		return nil, 0, false
+	}
+	outLAG := conf.lagOf[p.ID]
+	points := []sai.OID{p.EgressACL, conf.Switch.EgressACL, conf.lags[outLAG].EgressACL}
+	if o.in != saisim.CPUPort {
+		points = append(points, conf.vlanByID[o.vid].EgressACL)
+	}
+	hits := c.lookup(conf, points, subject{
+		packet: o.packet, in: o.inPort, inLAG: o.lag, out: p.OID, outLAG: outLAG, bytes: length + fcs,
+	})
+	if effectsOf(hits).drop {
+		c.drop(p, saisim.DropEgressACL)
+		return nil, 0, false
+	}
+	if s := stamping(conf, hits); s != nil {
+		t.stamp = s
+	}
+	if t.stamp != nil {
+		t.did = stampable(o.packet, length, p.MTU)
+		if t.did == stamped {
+			length = stampedLength(length)
+		}
+	}
+	return t, length, true
+}
+
+// send gives the frame whose timestamp point is now to the output.
+func (c *Chip) send(p *port) {
+	for len(p.leaving) > 0 && p.leaving[0].at == c.now {
+		t := p.leaving[0]
+		p.leaving = p.leaving[1:]
+		if !up(p.PortRow) {
+			c.drop(p, saisim.DropEgressDown)
+			continue
+		}
+		data, length := t.dataOut(), t.lengthOut()
+		marked := t.stamp != nil && t.did == stamped
+		if t.stamp != nil {
+			c.countStamp(t.stamp, t.did)
+		}
+		if marked {
+			egress := c.timeOfDay(c.now)
+			data = c.appendRecord(data, t.packet, t.stamp, p.Number, egress, 0)
+			length = len(data)
+		}
+		p.Sent++
+		p.SentBytes += uint64(length + fcs)
+		c.books.Sent++
+		c.Output(saisim.Out{Port: p.ID, In: t.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: t.id})
+	}
+}
+
+// punt hands a copy to the CPU, with the ingress time if a session matched it.
+func (c *Chip) punt(pk *packet) {
+	data, length, marked := pk.data, pk.length, false
+	if pk.stamp != nil {
+		did := stampable(pk, pk.length, 0)
+		c.countStamp(pk.stamp, did)
+		if marked = did == stamped; marked {
+			data = c.appendRecord(append([]byte{}, pk.data...), pk, pk.stamp, tailstamp.CPUPort, tailstamp.Timestamp{}, tailstamp.NoEgress)
+			length = len(data)
+		}
+	}
+	c.books.ToCPU++
+	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id})
+}
+
+// appendRecord pads a frame to the smallest size and appends a record.
+func (c *Chip) appendRecord(b []byte, pk *packet, s *stamp, out uint16, egress tailstamp.Timestamp, flags tailstamp.Flags) []byte {
+	for len(b) < smallest-fcs {
+		b = append(b, 0)
+	}
+	return tailstamp.V1{}.Append(b, tailstamp.Record{
+		SwitchID: s.switchID, Ingress: c.timeOfDay(pk.rx), Egress: egress, InPort: pk.number, OutPort: out, Flags: flags,
+	})
+}

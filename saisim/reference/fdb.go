@@ -1,0 +1,114 @@
+package reference
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+type fdbKey struct {
+	vid uint16
+	mac uint64
+}
+
+func keyOf(r saisim.FDBRow) fdbKey { return fdbKey{r.VLAN, mac(r.MAC[:])} }
+
+// learn notes where the packet's source address is. It says no only where unknown
+// addresses are to be dropped.
+func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
+	mode := pk.conf.bridgePorts[pk.source].Learning
+	if mode == sai.BridgePortFDBLearningModeDisable || pk.conf.vlanByID[pk.vid].LearnDisable {
+		return 0, true
+	}
+	key := fdbKey{pk.vid, pk.h.smac}
+	e, known := c.fdb[key]
+	switch {
+	case known && e.Static:
+	case known:
+		e.BridgePort, e.Seen = pk.source, pk.entered
+		c.fdb[key] = e
+	case mode == sai.BridgePortFDBLearningModeDrop:
+		return saisim.DropLearning, false
+	case key.mac == 0: // no address
+	case len(c.fdb) < int(c.prof.FDB):
+		c.fdb[key] = saisim.FDBRow{VLAN: pk.vid, MAC: sai.MAC(pk.data[6:12]), BridgePort: pk.source, Seen: pk.entered}
+	}
+	return 0, true
+}
+
+// syncFDB makes the static entries those of a configuration, and forgets what was
+// learned in a VLAN or at a bridge port that is gone.
+func (c *Chip) syncFDB(conf *config) {
+	for key, e := range c.fdb {
+		_, bridged := conf.bridgePorts[e.BridgePort]
+		_, vlan := conf.vlanByID[key.vid]
+		if e.Static || !bridged || !vlan {
+			delete(c.fdb, key)
+		}
+	}
+	for _, e := range conf.FDB {
+		if e.Static {
+			c.fdb[keyOf(e)] = e
+		}
+	}
+}
+
+// ChangeFDB changes the FDB by a control operation after the work of the current
+// cycle: packets that entered the ingress pipe up to now do not see it. change
+// gets every entry and says what becomes of it; add is put in afterwards.
+func (c *Chip) ChangeFDB(keep func(saisim.FDBRow) bool, add ...saisim.FDBRow) {
+	c.pending = append(c.pending, &bubble{forward: func() {
+		for key, e := range c.fdb {
+			if !keep(e) {
+				delete(c.fdb, key)
+			}
+		}
+		for _, e := range add {
+			c.fdb[keyOf(e)] = e
+		}
+	}})
+}
+
+// FDB returns the entries, sorted as in saisim.Tables.
+func (c *Chip) FDB() (rows []saisim.FDBRow) {
+	for _, e := range c.fdb {
+		rows = append(rows, e)
+	}
+	slices.SortFunc(rows, func(a, b saisim.FDBRow) int {
+		return cmp.Or(cmp.Compare(a.VLAN, b.VLAN), cmp.Compare(mac(a.MAC[:]), mac(b.MAC[:])))
+	})
+	return rows
+}
+
+// tenth is the time between two sweeps for aged entries: 0.1 s.
+func (c *Chip) tenth() saisim.Cycle { return max(1, saisim.Cycle(c.prof.ClockHz/10)) }
+
+// nextSweep returns the next cycle in which entries may age.
+func (c *Chip) nextSweep() saisim.Cycle {
+	if c.conf.Switch.AgingSeconds == 0 || len(c.fdb) == 0 {
+		return math.MaxUint64
+	}
+	return (c.now/c.tenth() + 1) * c.tenth()
+}
+
+// sweep sends a sweep through the pipe, behind the packet that enters now, at
+// every multiple of 0.1 s: dynamic entries that have not been seen for the ageing
+// time go.
+func (c *Chip) sweep() {
+	age := saisim.Cycle(c.conf.Switch.AgingSeconds) * saisim.Cycle(c.prof.ClockHz)
+	if age == 0 || c.now%c.tenth() != 0 {
+		return
+	}
+	now := c.now
+	s := &c.ingress.slots[0]
+	s.behind = append(s.behind, &bubble{forward: func() {
+		for key, e := range c.fdb {
+			if !e.Static && e.Seen+age <= now {
+				delete(c.fdb, key)
+			}
+		}
+	}})
+}

@@ -1,0 +1,336 @@
+package reference_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/netip"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// A gen makes random configurations by SAI calls. Calls that the chip refuses
+// change nothing, so any call will do; the reference goes by Chip.Tables.
+type gen struct {
+	*rand.Rand
+	chip *saisim.Chip
+	prof saisim.Profile
+	sw   sai.OID
+	pool map[sai.ObjectType][]sai.OID
+	// slow says that the clock is slow enough for entries to age.
+	slow bool
+}
+
+// chance is true n times in a hundred.
+func (g *gen) chance(n int) bool { return g.IntN(100) < n }
+
+func pick[T any](g *gen, of ...T) T { return of[g.IntN(len(of))] }
+
+// any returns an object of a type, null if there is none.
+func (g *gen) any(t sai.ObjectType) sai.OID {
+	if l := g.pool[t]; len(l) > 0 {
+		return l[g.IntN(len(l))]
+	}
+	return sai.NullOID
+}
+
+func attrs(pairs ...any) (l []sai.Attr) {
+	for i := 0; i < len(pairs); i += 2 {
+		l = append(l, sai.Attr{ID: pairs[i].(sai.AttrID), Value: pairs[i+1].(sai.Value)})
+	}
+	return l
+}
+
+func (g *gen) create(t sai.ObjectType, pairs ...any) sai.OID {
+	oid, err := g.chip.Create(context.Background(), t, attrs(pairs...))
+	if err != nil {
+		return sai.NullOID
+	}
+	g.pool[t] = append(g.pool[t], oid)
+	return oid
+}
+
+// set sets an attribute of any object of a type.
+func (g *gen) set(t sai.ObjectType, id sai.AttrID, v sai.Value) { g.setOf(t, g.any(t), id, v) }
+
+func (g *gen) setOf(t sai.ObjectType, oid sai.OID, id sai.AttrID, v sai.Value) {
+	if oid != sai.NullOID {
+		_ = g.chip.Set(context.Background(), sai.Obj(t, oid), sai.Attr{ID: id, Value: v})
+	}
+}
+
+// removeAny removes an object of a type, if there is one that can go.
+func (g *gen) removeAny(t sai.ObjectType) {
+	l := g.pool[t]
+	if len(l) == 0 {
+		return
+	}
+	i := g.IntN(len(l))
+	if g.chip.Remove(context.Background(), sai.Obj(t, l[i])) == nil {
+		l[i] = l[len(l)-1]
+		g.pool[t] = l[:len(l)-1]
+	}
+}
+
+func (g *gen) list(t sai.ObjectType, oid sai.OID, id sai.AttrID) sai.OIDs {
+	got, err := g.chip.Get(context.Background(), sai.Obj(t, oid), []sai.Attr{sai.Want(id, 64)})
+	if err != nil {
+		return nil
+	}
+	return got[0].Value.(sai.OIDs)
+}
+
+// powerUp creates the switch with its ports up.
+func (g *gen) powerUp() error {
+	oid, err := g.chip.Create(context.Background(), sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true),
+		sai.SwitchAttrSrcMACAddress, ownMAC))
+	if err != nil {
+		return err
+	}
+	g.sw = oid
+	t := g.chip.Tables()
+	for _, p := range t.Ports {
+		g.pool[sai.ObjectTypePort] = append(g.pool[sai.ObjectTypePort], p.OID)
+		g.setOf(sai.ObjectTypePort, p.OID, sai.PortAttrMTU, pick[sai.Value](g, sai.Uint(1522), sai.Uint(1522), sai.Uint(9100), sai.Uint(500)))
+		g.setOf(sai.ObjectTypePort, p.OID, sai.PortAttrAdminState, sai.Bool(true))
+		if g.chance(90) {
+			g.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, p.OID,
+				sai.HostifAttrName, sai.Text("Ethernet"+string(rune('0'+p.ID%10))))
+		}
+	}
+	for _, bp := range t.BridgePorts {
+		g.pool[sai.ObjectTypeBridgePort] = append(g.pool[sai.ObjectTypeBridgePort], bp.OID)
+	}
+	for _, v := range t.VLANs {
+		g.pool[sai.ObjectTypeVLAN] = append(g.pool[sai.ObjectTypeVLAN], v.OID)
+		g.pool[sai.ObjectTypeVLANMember] = append(g.pool[sai.ObjectTypeVLANMember], g.list(sai.ObjectTypeVLAN, v.OID, sai.VLANAttrMemberList)...)
+	}
+	return nil
+}
+
+func (g *gen) bool(percent int) sai.Bool { return sai.Bool(g.chance(percent)) }
+
+func (g *gen) vid() sai.Uint { return sai.Uint(pick(g, 1, 1, 2, 2, 3, 100)) }
+
+// An op changes the configuration in one way; weight says how often.
+type op struct {
+	weight int
+	do     func(g *gen)
+}
+
+// ops are the changes of the configuration, FDB entries excepted.
+var ops = []op{
+	{4, (*gen).portOp}, {3, (*gen).vlanOp}, {4, (*gen).memberOp}, {3, (*gen).lagOp}, {2, (*gen).bridgePortOp},
+	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp},
+}
+
+func (g *gen) anyOp() {
+	total := 0
+	for _, o := range ops {
+		total += o.weight
+	}
+	n := g.IntN(total)
+	for _, o := range ops {
+		if n -= o.weight; n < 0 {
+			o.do(g)
+			return
+		}
+	}
+}
+
+func (g *gen) portOp() {
+	const t = sai.ObjectTypePort
+	switch g.IntN(10) {
+	case 0:
+		g.set(t, sai.PortAttrPortVLANID, g.vid())
+	case 1:
+		g.set(t, sai.PortAttrDefaultVLANPriority, sai.Uint(g.IntN(8)))
+	case 2:
+		g.set(t, sai.PortAttrDropTagged, g.bool(20))
+	case 3:
+		g.set(t, sai.PortAttrDropUntagged, g.bool(20))
+	case 4:
+		g.set(t, sai.PortAttrMTU, sai.Uint(64+g.IntN(1600)))
+	case 5:
+		g.set(t, sai.PortAttrAdminState, g.bool(70))
+	case 6:
+		g.set(t, sai.PortAttrSpeed, sai.Uint(pick(g, g.prof.SpeedsMbps...)))
+	case 7, 8:
+		if ids := g.chip.Ports(); len(ids) > 0 {
+			g.chip.SetLink(pick(g, ids...), g.chance(60))
+		}
+	default:
+		if g.chance(50) {
+			g.removeAny(t)
+		} else {
+			lane := g.prof.FirstLane + g.Uint32N(g.prof.Lanes)
+			p := g.create(t, sai.PortAttrHWLaneList, sai.Uints{uint64(lane)}, sai.PortAttrSpeed, sai.Uint(pick(g, g.prof.SpeedsMbps...)),
+				sai.PortAttrAdminState, sai.Bool(true))
+			g.setOf(t, p, sai.PortAttrMTU, sai.Uint(1522))
+		}
+	}
+}
+
+func (g *gen) vlanOp() {
+	const t = sai.ObjectTypeVLAN
+	flood := pick(g, sai.VLANFloodControlTypeAll, sai.VLANFloodControlTypeAll, sai.VLANFloodControlTypeNone)
+	switch g.IntN(8) {
+	case 0, 1, 2:
+		g.create(t, sai.VLANAttrVLANID, g.vid())
+	case 3:
+		g.removeAny(t)
+	case 4:
+		g.set(t, sai.VLANAttrLearnDisable, g.bool(30))
+	default:
+		g.set(t, pick(g, sai.VLANAttrUnknownUnicastFloodControlType, sai.VLANAttrUnknownMulticastFloodControlType,
+			sai.VLANAttrBroadcastFloodControlType), flood)
+	}
+}
+
+func (g *gen) memberOp() {
+	const t = sai.ObjectTypeVLANMember
+	mode := pick(g, sai.VLANTaggingModeUntagged, sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged, sai.VLANTaggingModePriorityTagged)
+	switch g.IntN(6) {
+	case 0:
+		g.removeAny(t)
+	case 1:
+		g.set(t, sai.VLANMemberAttrVLANTaggingMode, mode)
+	default:
+		g.create(t, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.VLANMemberAttrBridgePortID, g.any(sai.ObjectTypeBridgePort),
+			sai.VLANMemberAttrVLANTaggingMode, mode)
+	}
+}
+
+func (g *gen) lagOp() {
+	const t, m = sai.ObjectTypeLAG, sai.ObjectTypeLAGMember
+	switch g.IntN(9) {
+	case 0:
+		g.create(t, sai.LAGAttrPortVLANID, g.vid())
+	case 1:
+		g.removeAny(t)
+	case 2:
+		g.set(t, pick(g, sai.LAGAttrDropTagged, sai.LAGAttrDropUntagged), g.bool(20))
+	case 3:
+		g.set(t, sai.LAGAttrDefaultVLANPriority, sai.Uint(g.IntN(8)))
+	case 4:
+		g.set(m, pick(g, sai.LAGMemberAttrIngressDisable, sai.LAGMemberAttrEgressDisable), g.bool(30))
+	case 5:
+		g.removeAny(m)
+	default:
+		g.joinLAG()
+	}
+}
+
+// joinLAG takes a port out of the bridge and into a LAG.
+func (g *gen) joinLAG() {
+	lag := g.any(sai.ObjectTypeLAG)
+	if lag == sai.NullOID {
+		lag = g.create(sai.ObjectTypeLAG, sai.LAGAttrPortVLANID, g.vid())
+		g.create(sai.ObjectTypeBridgePort, sai.BridgePortAttrType, sai.BridgePortTypePort, sai.BridgePortAttrPortID, lag,
+			sai.BridgePortAttrAdminState, sai.Bool(true))
+	}
+	p := g.any(sai.ObjectTypePort)
+	g.unbridge(p)
+	g.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, p)
+}
+
+// unbridge removes a port's bridge port with its VLAN memberships.
+func (g *gen) unbridge(port sai.OID) {
+	t := g.chip.Tables()
+	for _, bp := range t.BridgePorts {
+		if bp.On != port {
+			continue
+		}
+		for _, m := range g.pool[sai.ObjectTypeVLANMember] {
+			got, err := g.chip.Get(context.Background(), sai.Obj(sai.ObjectTypeVLANMember, m), []sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)})
+			if err == nil && got[0].Value == bp.OID {
+				_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeVLANMember, m))
+			}
+		}
+		_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeBridgePort, bp.OID))
+	}
+}
+
+func (g *gen) bridgePortOp() {
+	const t = sai.ObjectTypeBridgePort
+	switch g.IntN(6) {
+	case 0:
+		g.set(t, sai.BridgePortAttrAdminState, g.bool(80))
+	case 1, 2:
+		g.set(t, sai.BridgePortAttrFDBLearningMode, pick(g, sai.BridgePortFDBLearningModeHW, sai.BridgePortFDBLearningModeHW,
+			sai.BridgePortFDBLearningModeDisable, sai.BridgePortFDBLearningModeDrop))
+	case 3:
+		g.unbridge(g.any(sai.ObjectTypePort))
+	default:
+		bp := g.create(t, sai.BridgePortAttrType, sai.BridgePortTypePort,
+			sai.BridgePortAttrPortID, g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG)), sai.BridgePortAttrAdminState, sai.Bool(true))
+		g.create(sai.ObjectTypeVLANMember, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.VLANMemberAttrBridgePortID, bp,
+			sai.VLANMemberAttrVLANTaggingMode, sai.VLANTaggingModeTagged)
+	}
+}
+
+func (g *gen) switchOp() {
+	set := func(id sai.AttrID, v sai.Value) { g.setOf(sai.ObjectTypeSwitch, g.sw, id, v) }
+	switch {
+	case g.slow && g.chance(50):
+		set(sai.SwitchAttrFDBAgingTime, sai.Uint(pick(g, 0, 1, 1, 2, 3)))
+	case g.chance(20):
+		set(sai.SwitchAttrSrcMACAddress, pick(g, ownMAC, sai.MAC{}))
+	default:
+		set(pick(g, sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction,
+			sai.SwitchAttrFDBMulticastMissPacketAction), pick(g, sai.PacketActionForward, sai.PacketActionForward, sai.PacketActionDrop))
+	}
+}
+
+func (g *gen) packetAction() sai.Enum {
+	return pick(g, sai.PacketActionForward, sai.PacketActionDrop, sai.PacketActionCopy, sai.PacketActionTrap, sai.PacketActionLog,
+		sai.PacketActionDeny, sai.PacketActionTransit, sai.PacketActionCopyCancel)
+}
+
+func (g *gen) trapOp() {
+	const t = sai.ObjectTypeHostifTrap
+	switch g.IntN(4) {
+	case 0:
+		g.removeAny(t)
+	case 1:
+		g.set(t, sai.HostifTrapAttrPacketAction, g.packetAction())
+	default:
+		typ := pick(g, sai.HostifTrapTypeStp, sai.HostifTrapTypeLacp, sai.HostifTrapTypeLldp, sai.HostifTrapTypeEapol,
+			sai.HostifTrapTypeIp2me, sai.HostifTrapTypeArpRequest, sai.HostifTrapTypeArpResponse)
+		for _, r := range g.chip.Tables().Traps {
+			if r.Type == typ {
+				return
+			}
+		}
+		g.create(t, sai.HostifTrapAttrTrapType, typ, sai.HostifTrapAttrPacketAction, g.packetAction())
+	}
+}
+
+// anyFDB returns a key and the attributes of an FDB entry.
+func (g *gen) anyFDB() (sai.FDBEntry, []sai.Attr) {
+	key := sai.FDBEntry{Switch: g.sw, MAC: sai.MAC(g.host()), BV: g.any(sai.ObjectTypeVLAN)}
+	return key, attrs(sai.FDBEntryAttrType, pick(g, sai.FDBEntryTypeStatic, sai.FDBEntryTypeDynamic),
+		sai.FDBEntryAttrBridgePortID, g.any(sai.ObjectTypeBridgePort),
+		sai.FDBEntryAttrPacketAction, pick(g, sai.PacketActionForward, sai.PacketActionForward, sai.PacketActionDrop))
+}
+
+// fdbOp changes FDB entries.
+func (g *gen) fdbOp() {
+	ctx := context.Background()
+	key, with := g.anyFDB()
+	switch g.IntN(6) {
+	case 0:
+		_ = g.chip.Remove(ctx, sai.EntryKey(key))
+	case 1:
+		_ = g.chip.Set(ctx, sai.EntryKey(key), pick(g, with...))
+	case 2:
+		_ = g.chip.FlushFDB(ctx, attrs(pick[any](g, sai.FDBFlushAttrBridgePortID), g.any(sai.ObjectTypeBridgePort)))
+	case 3:
+		_ = g.chip.FlushFDB(ctx, attrs(sai.FDBFlushAttrBvID, g.any(sai.ObjectTypeVLAN),
+			sai.FDBFlushAttrEntryType, pick(g, sai.FDBFlushEntryTypeDynamic, sai.FDBFlushEntryTypeAll)))
+	default:
+		_ = g.chip.CreateEntry(ctx, key, with)
+	}
+}
+
+func ip(s string) sai.IP { return sai.IP{Addr: netip.MustParseAddr(s)} }

@@ -1,0 +1,225 @@
+package reference
+
+import (
+	"encoding/binary"
+
+	"tamtam/saisim/tailstamp"
+)
+
+// A headers holds what the parser finds in a frame. A part that is not there, or
+// not well-formed, stays absent: nothing is guessed.
+type headers struct {
+	dmac, smac uint64 // 48 bits
+	tags       []tag  // VLAN tags, outermost first
+	ethernet2  bool   // has an EtherType, not an 802.3 length
+	etherType  uint16 // behind the tags
+	arp        bool
+	arpOp      uint16 // 0: not there
+	ip         *ipHeader
+	l4         *l4Header
+	icmp       *icmpHeader
+}
+
+type tag struct{ tpid, tci uint16 }
+
+// An ipHeader is a well-formed IPv4 or IPv6 header.
+type ipHeader struct {
+	version        int
+	src, dst       [16]byte // IPv4 in the last four
+	tos, ttl       uint8
+	protocol       uint8 // behind the extension headers
+	id             uint16
+	flags          uint8  // IPv4: reserved, DF, MF
+	flowLabel      uint32 // IPv6
+	fragment       bool   // any fragment
+	first, later   bool   // the first of several; another one
+	record         bool   // a tail-stamp record ends the frame behind the datagram
+	at, head, size int    // of the header in the frame, its length, the datagram's
+}
+
+type l4Header struct {
+	src, dst uint16
+	tcp      bool // a whole TCP header
+	tcpFlags uint8
+}
+
+type icmpHeader struct{ typ, code uint8 }
+
+// parse reads a frame of which data is there and which had length bytes before
+// a capture cut it. data holds at least the Ethernet header.
+func parse(data []byte, length int) headers {
+	h := headers{dmac: mac(data[0:6]), smac: mac(data[6:12])}
+	typ := binary.BigEndian.Uint16(data[12:])
+	at := 14
+	for (typ == 0x8100 || typ == 0x88a8) && len(h.tags) < tailstamp.MaxTags && len(data) >= at+4 {
+		h.tags = append(h.tags, tag{typ, binary.BigEndian.Uint16(data[at:])})
+		typ = binary.BigEndian.Uint16(data[at+2:])
+		at += 4
+	}
+	if typ < 0x600 {
+		return h
+	}
+	h.ethernet2, h.etherType = true, typ
+	switch typ {
+	case 0x0800:
+		h.parseIPv4(data, at, length)
+	case 0x86dd:
+		h.parseIPv6(data, at, length)
+	case 0x0806:
+		h.arp = true
+		if len(data) >= at+8 {
+			h.arpOp = binary.BigEndian.Uint16(data[at+6:])
+		}
+	}
+	return h
+}
+
+func mac(b []byte) (m uint64) {
+	for _, x := range b {
+		m = m<<8 | uint64(x)
+	}
+	return m
+}
+
+func (h *headers) parseIPv4(data []byte, at, length int) {
+	b := data[at:]
+	if len(b) < 20 || b[0]>>4 != 4 {
+		return
+	}
+	head, size := int(b[0]&0xf)*4, int(binary.BigEndian.Uint16(b[2:]))
+	if head < 20 || head > len(b) || size < head || size > length-at {
+		return
+	}
+	fragment := binary.BigEndian.Uint16(b[6:])
+	ip := &ipHeader{
+		version: 4, tos: b[1], ttl: b[8], protocol: b[9], id: binary.BigEndian.Uint16(b[4:]),
+		flags: uint8(fragment >> 13), fragment: fragment&0x3fff != 0,
+		first: fragment&0x3fff == 0x2000, later: fragment&0x1fff != 0,
+		at: at, head: head, size: size, record: endsWithRecord(data, at+size, length),
+	}
+	copy(ip.src[12:], b[12:16])
+	copy(ip.dst[12:], b[16:20])
+	h.ip = ip
+	if !ip.later {
+		h.parseL4(b[head:min(size, len(b))])
+	}
+}
+
+func (h *headers) parseIPv6(data []byte, at, length int) {
+	b := data[at:]
+	if len(b) < 40 || b[0]>>4 != 6 {
+		return
+	}
+	size := 40 + int(binary.BigEndian.Uint16(b[4:]))
+	if size > length-at {
+		return
+	}
+	first := binary.BigEndian.Uint32(b)
+	ip := &ipHeader{
+		version: 6, tos: uint8(first >> 20), flowLabel: first & 0xfffff, protocol: b[6], ttl: b[7],
+		src: [16]byte(b[8:24]), dst: [16]byte(b[24:40]),
+		at: at, head: 40, size: size, record: endsWithRecord(data, at+size, length),
+	}
+	h.ip = ip
+	h.parseExtensions(b[40:min(size, len(b))])
+}
+
+// parseExtensions walks the extension headers. Where one cannot be read, the
+// protocol is its own.
+func (h *headers) parseExtensions(b []byte) {
+	ip := h.ip
+	for {
+		var size int
+		switch ip.protocol {
+		case 0, 43, 60, 135, 139, 140: // hop-by-hop, routing, destination options, mobility, HIP, shim6
+			if len(b) < 8 {
+				return
+			}
+			size = (int(b[1]) + 1) * 8
+		case 51: // authentication header
+			if len(b) < 8 {
+				return
+			}
+			size = (int(b[1]) + 2) * 4
+		case 44: // fragment
+			if len(b) < 8 {
+				return
+			}
+			size = 8
+			word := binary.BigEndian.Uint16(b[2:])
+			if word&0xfff8 != 0 {
+				ip.fragment, ip.later, ip.protocol = true, true, b[0]
+				return
+			}
+			if word&1 != 0 {
+				ip.fragment, ip.first = true, true
+			}
+		default:
+			h.parseL4(b)
+			return
+		}
+		if len(b) < size {
+			return
+		}
+		ip.protocol, b = b[0], b[size:]
+	}
+}
+
+func (h *headers) parseL4(b []byte) {
+	switch h.ip.protocol {
+	case 6, 17, 33, 132, 136: // TCP, UDP, DCCP, SCTP, UDP-Lite: ports first
+		if len(b) >= 4 {
+			h.l4 = &l4Header{src: binary.BigEndian.Uint16(b), dst: binary.BigEndian.Uint16(b[2:])}
+		}
+		if h.ip.protocol == 6 && len(b) >= 20 {
+			h.l4.tcp, h.l4.tcpFlags = true, b[13]
+		}
+	case 1, 58:
+		if len(b) >= 2 && (h.ip.protocol == 1) == (h.ip.version == 4) {
+			h.icmp = &icmpHeader{b[0], b[1]}
+		}
+	}
+}
+
+// endsWithRecord reports whether a whole frame ends with a tail-stamp record
+// that begins at or after the datagram's end.
+func endsWithRecord(data []byte, datagramEnd, length int) bool {
+	at := length - tailstamp.Size
+	if len(data) < length || at < datagramEnd {
+		return false
+	}
+	_, ok := tailstamp.V1{}.Decode(data[at:])
+	return ok
+}
+
+// flowHash mixes the addresses, protocol and ports of an IP packet, the type and
+// addresses of others. Fragments go without ports, so that all of them stay
+// together.
+func (h *headers) flowHash() uint32 {
+	var x uint64
+	mix := func(v uint64) {
+		x = (x ^ v) * 0x9e3779b97f4a7c15
+		x ^= x >> 32
+	}
+	if ip := h.ip; ip == nil {
+		x = uint64(h.etherType)
+		mix(h.dmac)
+		mix(h.smac)
+	} else {
+		x = uint64(ip.protocol)
+		mix(binary.BigEndian.Uint64(ip.src[:8]))
+		mix(binary.BigEndian.Uint64(ip.src[8:]))
+		mix(binary.BigEndian.Uint64(ip.dst[:8]))
+		mix(binary.BigEndian.Uint64(ip.dst[8:]))
+		switch {
+		case ip.fragment:
+		case h.l4 != nil:
+			mix(uint64(h.l4.src)<<16 | uint64(h.l4.dst))
+		default:
+			mix(0)
+		}
+	}
+	x = (x ^ x>>33) * 0xff51afd7ed558ccd
+	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
+	return uint32(x >> 32)
+}

@@ -1,0 +1,100 @@
+package reference
+
+import "tamtam/saisim"
+
+// A pipe is a row of slots, one for each cycle that a packet is in the ingress
+// pipe: parser, stages, and the way through the traffic manager. Every cycle all
+// that is in it moves on by one slot.
+type pipe struct {
+	slots  []slot
+	stages []int // in which slot a stage does its work
+}
+
+// A slot holds at most one packet, with the control operations that travel in
+// front of it and behind it.
+type slot struct {
+	before []*bubble
+	pk     *packet
+	behind []*bubble
+}
+
+// A bubble is a batch of control operations on its way through a pipe: each stage
+// carries out its part when the bubble gets there, so that the packets in front
+// of it see nothing of it and those behind it everything.
+type bubble struct {
+	forward func() // on the FDB, at the forwarding stage
+}
+
+func newPipe(p saisim.Profile) pipe {
+	length := int(p.Parser + p.IngressStages*p.StageCycles + p.TrafficManager)
+	v := pipe{slots: make([]slot, length)}
+	for i := range max(1, int(p.IngressStages)) {
+		v.stages = append(v.stages, int(p.Parser)+i*int(p.StageCycles))
+	}
+	return v
+}
+
+func (v *pipe) empty() bool {
+	for _, s := range v.slots {
+		if s.pk != nil || len(s.before) > 0 || len(s.behind) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// moveIngress moves the ingress pipe on by one cycle, does the work of its
+// stages, and returns the packet that leaves it, if any.
+func (c *Chip) moveIngress() *packet {
+	v := &c.ingress
+	last := len(v.slots) - 1
+	out := v.slots[last]
+	copy(v.slots[1:], v.slots[:last])
+	v.slots[0] = slot{}
+	for stage, at := range v.stages {
+		if at <= last {
+			c.ingressStage(stage, &v.slots[at])
+		} else {
+			c.ingressStage(stage, &out)
+		}
+	}
+	return out.pk
+}
+
+// ingressStage does the work of one stage on what is in it now.
+func (c *Chip) ingressStage(stage int, s *slot) {
+	last := len(c.ingress.stages) - 1
+	for _, b := range s.before {
+		if stage == last {
+			b.forward()
+		}
+	}
+	if stage == 0 && s.pk != nil {
+		c.admit(s)
+	}
+	if stage == len(c.ingress.stages)/2 && s.pk != nil {
+		c.ingressACL(s)
+	}
+	if stage == last && s.pk != nil {
+		c.forward(s)
+	}
+	for _, b := range s.behind {
+		if stage == last {
+			b.forward()
+		}
+	}
+}
+
+// dropInPipe ends a packet in the ingress pipe. It counts as dropped from its
+// entry on.
+func (c *Chip) dropInPipe(s *slot, why saisim.DropReason) {
+	pk := s.pk
+	s.pk = nil
+	c.drop(pk.port, why)
+	for _, b := range c.open {
+		if pk.entered <= b.at {
+			b.Dropped[why]++
+			b.InFlight--
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package reference
+
+import (
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// replicate makes the copies of a packet that leaves the ingress pipe. It goes by
+// the configuration of this cycle: members of VLANs and LAGs, and their tagging.
+func (c *Chip) replicate(pk *packet) {
+	copies, why := 0, saisim.DropNoDestination
+	to := func(p sai.OID, bp sai.OID) {
+		copies++
+		c.enqueue(c.portWith(p), &outgoing{pk, c.conf.tagging(pk, bp)})
+	}
+	// toLAG and toBridge send a copy, or say why there is none.
+	throughLAG := func(lag, bp sai.OID) {
+		if p, ok := c.conf.chooseMember(lag, pk.h); ok {
+			to(p, bp)
+		} else {
+			why = saisim.DropNoLAGMember
+		}
+	}
+	throughBridge := func(bp sai.OID) {
+		on := c.conf.bridgePorts[bp].On
+		if _, ok := c.conf.lags[on]; ok {
+			throughLAG(on, bp)
+		} else if on != sai.NullOID {
+			to(on, bp)
+		}
+	}
+	switch pk.kind {
+	case toBridgePort:
+		throughBridge(pk.to)
+	case toPort:
+		to(pk.to, c.conf.bridgePort[pk.to])
+	case toLAG:
+		throughLAG(pk.to, c.conf.bridgePort[pk.to])
+	case toVLAN:
+		for _, bp := range c.conf.flooded(pk.to) {
+			if bp != pk.source && c.conf.bridgePorts[bp].Admin {
+				throughBridge(bp)
+			}
+		}
+		why = saisim.DropNoDestination
+	}
+	if pk.cpu {
+		copies++
+		c.punt(pk)
+	}
+	if copies == 0 {
+		c.drop(c.portAt(pk.in), why)
+		return
+	}
+	c.books.Copies += uint64(copies - 1)
+}
+
+// enqueue asks for room for a copy at a port; nil: the port has been removed.
+func (c *Chip) enqueue(p *port, o *outgoing) {
+	switch {
+	case p == nil || !up(p.PortRow):
+		c.drop(p, saisim.DropEgressDown)
+		return
+	case c.buffered+uint64(o.length) > c.prof.BufferBytes:
+		c.drop(p, saisim.DropBuffer)
+		return
+	}
+	c.buffered += uint64(o.length)
+	p.queue = append(p.queue, o)
+	c.schedule(p)
+}
+
+// schedulerFree returns the cycle from which on a port's scheduler is free: what
+// it sends then is at the egress MAC just in time.
+func (c *Chip) schedulerFree(p *port) saisim.Cycle {
+	free, depth := floor(p.tx.free), saisim.Cycle(len(c.egress))
+	if free < depth {
+		return 0
+	}
+	return free - depth
+}
+
+// schedule sends what is queued while the port's scheduler is free. What the
+// egress pipe drops takes none of the port's time, and the time that a copy takes
+// depends on whether it is stamped; so the scheduler knows at once what the pipe
+// decides. Since the copies of all ports pass the pipe in the order in which they
+// leave the queues, that is what the stages would decide one cycle after another.
+func (c *Chip) schedule(p *port) {
+	for len(p.queue) > 0 && c.schedulerFree(p) <= c.now {
+		o := p.queue[0]
+		p.queue = p.queue[1:]
+		c.buffered -= uint64(o.length)
+		t, length, ok := c.egressPipe(p, o)
+		if !ok {
+			continue
+		}
+		sfd, _ := p.tx.put(cycle(c.now+saisim.Cycle(len(c.egress))), length)
+		t.at = ceil(sfd)
+		c.egress[0] = append(c.egress[0], t)
+	}
+}
+
+// moveEgress moves the egress pipe on by one cycle. What leaves it is at the MAC.
+func (c *Chip) moveEgress() {
+	last := len(c.egress) - 1
+	for _, t := range c.egress[last] {
+		if t != nil { // its port was removed
+			t.port.leaving = append(t.port.leaving, t)
+		}
+	}
+	copy(c.egress[1:], c.egress[:last])
+	c.egress[0] = nil
+}

@@ -1,0 +1,204 @@
+package reference_test
+
+import (
+	"encoding/binary"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/tailstamp"
+)
+
+var ownMAC = sai.MAC{2, 0, 0, 0, 0, 0xaa}
+
+// host returns the address of one of a few hosts.
+func (g *gen) host() [6]byte { return [6]byte{2, 0, 0, 0, 0, byte(1 + g.IntN(8))} }
+
+func (g *gen) ip4() [4]byte { return [4]byte{10, 0, 0, byte(1 + g.IntN(4))} }
+
+func (g *gen) ip6() [16]byte {
+	return [16]byte{0x20, 1, 0xd, 0xb8, 15: byte(1 + g.IntN(4))}
+}
+
+func (g *gen) port() uint16 { return uint16(pick(g, 1000, 1001, 2000, 443)) }
+
+// dst returns a destination address: mostly a host, now and then a group, the
+// switch or what bridges keep to themselves.
+func (g *gen) dst() [6]byte {
+	switch n := g.IntN(100); {
+	case n < 70:
+		return g.host()
+	case n < 80:
+		return [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+	case n < 88:
+		return [6]byte{1, 0, 0x5e, 0, 0, 1}
+	case n < 92:
+		return ownMAC
+	case n < 96:
+		return [6]byte{1, 0x80, 0xc2, 0, 0, pick[byte](g, 0, 2, 3, 0xe, 5)}
+	}
+	return [6]byte{2, 0, 0, 0, 1, byte(g.IntN(256))}
+}
+
+// frame returns a random frame; data is used for it.
+func (g *gen) frame(b []byte) saisim.Frame {
+	dst, src := g.dst(), g.host()
+	if g.chance(1) {
+		src[0] |= 1
+	}
+	if g.chance(1) {
+		src = [6]byte{}
+	}
+	b = append(append(b[:0], dst[:]...), src[:]...)
+	for n := pick(g, 0, 0, 0, 1, 1, 1, 2, 2, 3, 5); n > 0; n-- {
+		b = binary.BigEndian.AppendUint16(b, uint16(pick(g, 0x8100, 0x8100, 0x8100, 0x88a8)))
+		b = binary.BigEndian.AppendUint16(b, uint16(g.IntN(16)<<12)|uint16(pick(g, 0, 1, 1, 2, 2, 3, 100, 7, 4095)))
+	}
+	size := g.size()
+	switch g.IntN(12) {
+	case 0, 1, 2, 3, 4:
+		b = g.ipv4(b, size)
+	case 5, 6, 7, 8:
+		b = g.ipv6(b, size)
+	case 9:
+		b = g.arp(b)
+	case 10:
+		b = append(g.garbage(append(b, 0x88, 0xb5), g.IntN(60)), 1)
+	default:
+		b = g.garbage(binary.BigEndian.AppendUint16(b, uint16(g.IntN(0x700))), g.IntN(80)) // 802.3, sometimes
+	}
+	if g.chance(70) {
+		for len(b) < 60 {
+			b = append(b, 0)
+		}
+	}
+	if g.chance(3) {
+		b = tailstamp.V1{}.Append(b, tailstamp.Record{SwitchID: 1})
+	}
+	f := saisim.Frame{Data: b, ID: g.Uint64()}
+	switch g.IntN(60) {
+	case 0: // damaged
+		b[g.IntN(len(b))] ^= byte(1 << g.IntN(8))
+	case 1: // cut short on the wire
+		f.Data = b[:g.IntN(len(b)+1)]
+	case 2: // cut by a capture
+		f.Len = len(b)
+		f.Data = b[:g.IntN(len(b)+1)]
+	case 3:
+		f.Len = len(b) + g.IntN(9000)
+	}
+	return f
+}
+
+// size returns a length of payload.
+func (g *gen) size() int {
+	switch n := g.IntN(100); {
+	case n < 60:
+		return g.IntN(30)
+	case n < 80:
+		return g.IntN(200)
+	case n < 95:
+		return g.IntN(600)
+	}
+	return g.IntN(1600)
+}
+
+func (g *gen) garbage(b []byte, n int) []byte {
+	for range n {
+		b = append(b, byte(g.Uint32()))
+	}
+	return b
+}
+
+func (g *gen) ipv4(b []byte, size int) []byte {
+	at := len(b) + 2
+	proto := pick[byte](g, 1, 6, 17, 17, 17, 33, 132, 136, 47, 58)
+	options := 0
+	if g.chance(5) {
+		options = g.IntN(11)
+	}
+	fragment := uint16(0)
+	if g.chance(10) {
+		fragment = pick[uint16](g, 0x4000, 0x2000, 0x2001, 1, 0x1fff, 0x8000)
+	}
+	src, dst := g.ip4(), g.ip4()
+	b = append(b, 0x08, 0x00, byte(0x45+options), pick[byte](g, 0, 0, 46<<2, 1, 2, 3), 0, 0, 0, byte(g.IntN(2)), byte(fragment>>8), byte(fragment),
+		pick[byte](g, 64, 64, 64, 1, 0, 2), proto, 0, 0)
+	b = append(append(b, src[:]...), dst[:]...)
+	b = g.garbage(b, 4*options)
+	b = g.l4(b, proto, size)
+	binary.BigEndian.PutUint16(b[at+2:], uint16(len(b)-at))
+	if g.chance(3) {
+		binary.BigEndian.PutUint16(b[at+2:], uint16(len(b)-at)+uint16(g.IntN(8))-4)
+	}
+	binary.BigEndian.PutUint16(b[at+10:], checksum(b[at:at+20+4*options]))
+	if g.chance(2) {
+		b[at+10] ^= 0x40
+	}
+	return b
+}
+
+// checksum is the Internet checksum (RFC 1071) of b, its own field being 0.
+func checksum(b []byte) uint16 {
+	sum := uint32(0)
+	for i := 0; i+1 < len(b); i += 2 {
+		sum += uint32(b[i])<<8 | uint32(b[i+1])
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return ^uint16(sum)
+}
+
+func (g *gen) ipv6(b []byte, size int) []byte {
+	at := len(b) + 2
+	src, dst := g.ip6(), g.ip6()
+	tc := pick[byte](g, 0, 0, 46<<2, 1, 2, 3)
+	b = append(b, 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, byte(pick(g, 0, 0, 5)), 0, 0, 0, pick[byte](g, 64, 64, 64, 1, 0))
+	b = append(append(b, src[:]...), dst[:]...)
+	next := at + 6 // where the next header's number belongs
+	for g.chance(20) {
+		kind := pick[byte](g, 0, 43, 44, 51, 60, 135)
+		b[next] = kind
+		next = len(b)
+		switch kind {
+		case 44:
+			b = append(b, 0, 0, 0, pick[byte](g, 0, 1, 8, 9), 0, 0, 0, 1)
+		case 51:
+			b = g.garbage(append(b, 0, 1), 10)
+		default:
+			n := g.IntN(2)
+			b = g.garbage(append(b, 0, byte(n)), 6+8*n)
+		}
+	}
+	b[next] = pick[byte](g, 58, 6, 17, 17, 17, 33, 132, 136, 1, 59)
+	b = g.l4(b, b[next], size)
+	binary.BigEndian.PutUint16(b[at+4:], uint16(len(b)-at-40))
+	if g.chance(3) {
+		binary.BigEndian.PutUint16(b[at+4:], uint16(len(b)-at-40)+uint16(g.IntN(8))-4)
+	}
+	return b
+}
+
+// l4 appends a transport header with its payload.
+func (g *gen) l4(b []byte, proto byte, size int) []byte {
+	switch proto {
+	case 6:
+		b = binary.BigEndian.AppendUint16(b, g.port())
+		b = binary.BigEndian.AppendUint16(b, g.port())
+		b = append(b, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, pick[byte](g, 2, 16, 18, 17), 0xff, 0xff, 0, 0, 0, 0)
+	case 1, 58:
+		b = append(b, pick[byte](g, 0, 8, 128), byte(g.IntN(2)), 0, 0)
+	default:
+		b = binary.BigEndian.AppendUint16(b, g.port())
+		b = binary.BigEndian.AppendUint16(b, g.port())
+		b = append(b, byte((8+size)>>8), byte(8+size), 0, 0)
+	}
+	return append(b, zeros[:size]...)
+}
+
+var zeros [2048]byte
+
+func (g *gen) arp(b []byte) []byte {
+	b = append(b, 0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, pick[byte](g, 1, 1, 2, 2, 3))
+	return g.garbage(b, 20)
+}
