@@ -34,7 +34,7 @@ var fieldIDs = map[schema.MatchField]fieldID{
 	schema.MatchL4SrcPort:       {sai.ACLTableAttrFieldL4SrcPort, sai.ACLEntryAttrFieldL4SrcPort},
 	schema.MatchL4DstPort:       {sai.ACLTableAttrFieldL4DstPort, sai.ACLEntryAttrFieldL4DstPort},
 	schema.MatchTCPFlags:        {sai.ACLTableAttrFieldTCPFlags, sai.ACLEntryAttrFieldTCPFlags},
-	schema.MatchTC:              {sai.ACLTableAttrFieldTc, sai.ACLEntryAttrFieldTc},
+	schema.MatchTC:              {sai.ACLTableAttrFieldTC, sai.ACLEntryAttrFieldTC},
 	schema.MatchInPorts:         {sai.ACLTableAttrFieldInPorts, sai.ACLEntryAttrFieldInPorts},
 	schema.MatchOutPorts:        {sai.ACLTableAttrFieldOutPorts, sai.ACLEntryAttrFieldOutPorts},
 	schema.MatchOutPort:         {sai.ACLTableAttrFieldOutPort, sai.ACLEntryAttrFieldOutPort},

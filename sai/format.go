@@ -145,7 +145,7 @@ func (m *AttrMeta) appendPlain(b []byte, v Value) ([]byte, error) {
 			return strconv.AppendUint(b, uint64(v), 10), nil
 		}
 	case Int:
-		if m.Kind == KindS32 && int64(v) == int64(int32(v)) {
+		if m.Kind == KindS32 && int64(v) == int64(int32(v)) || m.Kind == KindS8 && int64(v) == int64(int8(v)) {
 			return strconv.AppendInt(b, int64(v), 10), nil
 		}
 	case Enum:
@@ -249,6 +249,10 @@ func (m *AttrMeta) appendList(b []byte, v Value) ([]byte, error) {
 	case ACLResources:
 		if m.Kind == KindACLResources {
 			return appendResources(b, v), nil
+		}
+	case QoSMap:
+		if m.Kind == KindQoSMapList {
+			return appendQoSMap(b, v), nil
 		}
 	}
 	return nil, m.textError(fmt.Sprintf("%T", v), "a value of type "+m.Kind.String())

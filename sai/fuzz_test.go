@@ -128,6 +128,9 @@ func randomPlain(r *rand.Rand, m *AttrMeta) Value {
 	case Uint:
 		return Uint(number())
 	case Int:
+		if m.Kind == KindS8 {
+			return Int(int8(r.Uint32()))
+		}
 		return Int(int32(r.Uint32()))
 	case Enum:
 		return enum()
@@ -186,6 +189,15 @@ func randomPlain(r *rand.Rand, m *AttrMeta) Value {
 		v.ActionListMandatory = n > 1
 		for i := range v.Actions {
 			v.Actions[i] = Enum(r.IntN(50))
+		}
+		return v
+	case QoSMap:
+		params := func() QoSMapParams {
+			b := func() uint8 { return uint8(r.Uint32()) }
+			return QoSMapParams{TC: b(), DSCP: b(), Dot1p: b(), Prio: b(), PG: b(), Queue: b(), Color: Enum(r.IntN(5)), MPLSExp: b(), FC: b()}
+		}
+		for i := range v {
+			v[i] = QoSMapEntry{params(), params()}
 		}
 		return v
 	case ACLResources:

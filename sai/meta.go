@@ -16,6 +16,7 @@ const (
 	KindU16                           // Uint
 	KindU32                           // Uint
 	KindU64                           // Uint
+	KindS8                            // Int
 	KindS32                           // Int
 	KindEnum                          // Enum
 	KindOID                           // OID
@@ -39,17 +40,18 @@ const (
 	KindACLCapability                 // ACLCapability
 	KindACLResources                  // ACLResources
 	KindTimespec                      // Range: seconds, nanoseconds
+	KindQoSMapList                    // QoSMap
 )
 
 // kindNames are the words of metadata.txt.
 var kindNames = [...]string{
-	KindBool: "bool", KindU8: "u8", KindU16: "u16", KindU32: "u32", KindU64: "u64", KindS32: "s32",
+	KindBool: "bool", KindU8: "u8", KindU16: "u16", KindU32: "u32", KindU64: "u64", KindS8: "s8", KindS32: "s32",
 	KindEnum: "enum", KindOID: "oid", KindMAC: "mac", KindIPv4: "ipv4", KindIPv6: "ipv6", KindIP: "ip",
 	KindPointer: "pointer", KindChardata: "chardata", KindJSON: "json", KindU8List: "u8list",
 	KindS8List: "s8list", KindU16List: "u16list", KindU32List: "u32list", KindS32List: "s32list",
 	KindEnumList: "enumlist", KindOIDList: "oidlist", KindU16Range: "u16range", KindU32Range: "u32range",
 	KindU64RangeList: "u64rangelist", KindACLCapability: "aclcapability", KindACLResources: "aclresourcelist",
-	KindTimespec: "timespec",
+	KindTimespec: "timespec", KindQoSMapList: "qosmaplist",
 }
 
 // String returns the kind's word in metadata.txt.
@@ -65,7 +67,7 @@ func (k Kind) String() string {
 func (k Kind) List() bool {
 	switch k {
 	case KindU8List, KindS8List, KindU16List, KindU32List, KindS32List, KindEnumList, KindOIDList,
-		KindU64RangeList, KindACLCapability, KindACLResources:
+		KindU64RangeList, KindACLCapability, KindACLResources, KindQoSMapList:
 		return true
 	}
 	return false

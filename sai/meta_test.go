@@ -80,6 +80,14 @@ func TestMetadataFacts(t *testing.T) {
 		{SwitchAttrTAMObjectID, 0x9a, KindOIDList, FormPlain, CreateAndSet, []ObjectType{ObjectTypeTAM}, false, OIDs{}, ""},
 		{PortAttrHWLaneList, 0x1e, KindU32List, FormPlain, MandatoryOnCreate | CreateOnly | KeyAttr, nil, false, nil, ""},
 		{SwitchAttrTpidOuterVLAN, 0x88, KindU16, FormPlain, CreateAndSet, nil, false, Uint(0x88a8), ""},
+		{QoSMapAttrType, 0, KindEnum, FormPlain, MandatoryOnCreate | CreateOnly, nil, false, nil, ""},
+		{QoSMapAttrMapToValueList, 1, KindQoSMapList, FormPlain, MandatoryOnCreate | CreateAndSet, nil, false, nil, ""},
+		{SchedulerAttrSchedulingWeight, 1, KindU8, FormPlain, CreateAndSet, nil, false, Uint(1), ""},
+		{WREDAttrECNMarkMode, 0xd, KindEnum, FormPlain, CreateAndSet, nil, false, ECNMarkModeNone, ""},
+		{BufferPoolAttrThresholdMode, 3, KindEnum, FormPlain, CreateOnly, nil, false, BufferPoolThresholdModeDynamic, ""},
+		{BufferProfileAttrPoolID, 0, KindOID, FormPlain, MandatoryOnCreate | CreateOnly, []ObjectType{ObjectTypeBufferPool}, true, nil, ""},
+		{BufferProfileAttrSharedDynamicTh, 3, KindS8, FormPlain, MandatoryOnCreate | CreateAndSet, nil, false, nil,
+			"SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE is SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC"},
 		{GenericProgrammableAttrEntry, 1, KindJSON, FormPlain, CreateAndSet, nil, false, nil, ""},
 	} {
 		m := Meta(tt.id)

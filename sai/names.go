@@ -137,7 +137,7 @@ func (m *AttrMeta) zero(n int) Value {
 		return Bool(false)
 	case KindU8, KindU16, KindU32, KindU64:
 		return Uint(0)
-	case KindS32:
+	case KindS8, KindS32:
 		return Int(0)
 	case KindEnum:
 		return Enum(0)
@@ -169,6 +169,8 @@ func (m *AttrMeta) zero(n int) Value {
 		return ACLCapability{Actions: make([]Enum, n)}
 	case KindACLResources:
 		return make(ACLResources, n)
+	case KindQoSMapList:
+		return make(QoSMap, n)
 	}
 	return nil
 }

@@ -98,10 +98,14 @@ func (m *AttrMeta) parsePlain(text string) (Value, error) {
 			return nil, m.textError(text, "a decimal "+m.Kind.String())
 		}
 		return Uint(n), nil
-	case KindS32:
-		n, err := strconv.ParseInt(text, 10, 32)
+	case KindS8, KindS32:
+		bits := 32
+		if m.Kind == KindS8 {
+			bits = 8
+		}
+		n, err := strconv.ParseInt(text, 10, bits)
 		if err != nil || text[0] == '+' {
-			return nil, m.textError(text, "a decimal s32")
+			return nil, m.textError(text, "a decimal "+m.Kind.String())
 		}
 		return Int(n), nil
 	case KindEnum:
@@ -264,6 +268,8 @@ func (m *AttrMeta) parseList(text string) (Value, error) {
 		return m.parseCapability(text)
 	case KindACLResources:
 		return m.parseResources(text)
+	case KindQoSMapList:
+		return m.parseQoSMap(text)
 	}
 	return nil, m.textError(text, "of a type that tamtam knows")
 }

@@ -72,10 +72,10 @@ func ParseCount(id AttrID, text string) (Value, error) {
 	if m == nil || !m.Kind.List() {
 		return ParseValue(id, text)
 	}
-	if m.Kind == KindACLResources && strings.HasPrefix(text, "{") {
+	if (m.Kind == KindACLResources || m.Kind == KindQoSMapList) && strings.HasPrefix(text, "{") {
 		var r struct{ Count int }
 		if json.Unmarshal([]byte(text), &r) != nil || r.Count < 0 || r.Count > maxListItems {
-			return nil, m.textError(text, "a resource list")
+			return nil, m.textError(text, `a list ({"count":n,"list":null})`)
 		}
 		return m.zero(r.Count), nil
 	}
@@ -105,6 +105,8 @@ func FormatCount(id AttrID, v Value) (string, error) {
 		return strconv.Itoa(len(l)), nil
 	case ACLResources:
 		return fmt.Sprintf(`{"count":%d,"list":null}`, len(l)), nil
+	case QoSMap:
+		return fmt.Sprintf(`{"count":%d,"list":null}`, len(l)), nil
 	case ACLCapability:
 		return fmt.Sprintf("%t:%d", l.ActionListMandatory, len(l.Actions)), nil
 	}
@@ -125,6 +127,8 @@ func ListLen(v Value) (int, bool) {
 	case Ranges:
 		return len(l), true
 	case ACLResources:
+		return len(l), true
+	case QoSMap:
 		return len(l), true
 	case ACLCapability:
 		return len(l.Actions), true

@@ -59,6 +59,16 @@ var texts = []struct {
 	{SwitchAttrAvailableACLTable, ACLResources{{ACLStageIngress, ACLBindPointTypePort, 3}},
 		`{"count":1,"list":[{"avail_num":"3","bind_point":"SAI_ACL_BIND_POINT_TYPE_PORT","stage":"SAI_ACL_STAGE_INGRESS"}]}`},
 	{SwitchAttrAvailableACLTable, ACLResources{}, `{"count":0,"list":null}`},
+	{BufferProfileAttrSharedDynamicTh, Int(-8), "-8"},
+	{QoSMapAttrMapToValueList, QoSMap{
+		{Key: QoSMapParams{DSCP: 48}, Value: QoSMapParams{TC: 6}},
+		{Key: QoSMapParams{DSCP: 46}, Value: QoSMapParams{TC: 5, Color: PacketColorYellow}},
+	}, `{"count":2,"list":[` +
+		`{"key":{"color":"SAI_PACKET_COLOR_GREEN","dot1p":0,"dscp":48,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,"tc":0},` +
+		`"value":{"color":"SAI_PACKET_COLOR_GREEN","dot1p":0,"dscp":0,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,"tc":6}},` +
+		`{"key":{"color":"SAI_PACKET_COLOR_GREEN","dot1p":0,"dscp":46,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,"tc":0},` +
+		`"value":{"color":"SAI_PACKET_COLOR_YELLOW","dot1p":0,"dscp":0,"fc":0,"mpls_exp":0,"pg":0,"prio":0,"qidx":0,"tc":5}}]}`},
+	{QoSMapAttrMapToValueList, QoSMap{}, `{"count":0,"list":null}`},
 	{GenericProgrammableAttrObjectName, Bytes("abc"), "3:97,98,99"},
 	{GenericProgrammableAttrEntry, Bytes("{\"a\xff"), `{"json":"4:123,34,97,-1"}`},
 }

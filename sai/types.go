@@ -86,6 +86,8 @@ type (
 	}
 	// ACLResources is a sai_acl_resource_list_t.
 	ACLResources []ACLResource
+	// QoSMap is a sai_qos_map_list_t.
+	QoSMap []QoSMapEntry
 )
 
 // An ACLResource says how many ACL tables or groups are left at one stage and
@@ -93,6 +95,24 @@ type (
 type ACLResource struct {
 	Stage, BindPoint Enum
 	Available        uint32
+}
+
+// A QoSMapEntry is a sai_qos_map_t: it maps what the map's type names in Key to
+// what it names in Value.
+type QoSMapEntry struct{ Key, Value QoSMapParams }
+
+// QoSMapParams is a sai_qos_map_params_t. The type of a map says which of the
+// fields count; the others are zero.
+type QoSMapParams struct {
+	TC      uint8 // traffic class
+	DSCP    uint8
+	Dot1p   uint8
+	Prio    uint8 // PFC priority
+	PG      uint8 // ingress priority group
+	Queue   uint8 // index of the queue at its port
+	Color   Enum  // a sai_packet_color_t
+	MPLSExp uint8
+	FC      uint8 // forwarding class
 }
 
 func (OID) isValue()           {}
@@ -115,6 +135,7 @@ func (Field) isValue()         {}
 func (Action) isValue()        {}
 func (ACLCapability) isValue() {}
 func (ACLResources) isValue()  {}
+func (QoSMap) isValue()        {}
 
 // Match returns an enabled ACL field.
 func Match(data, mask Value) Field { return Field{Enabled: true, Data: data, Mask: mask} }

@@ -90,7 +90,7 @@ const (
 	ACLActionTypeMirrorEgress              Enum = 7
 	ACLActionTypeSetPolicer                Enum = 8
 	ACLActionTypeDecrementTTL              Enum = 9
-	ACLActionTypeSetTc                     Enum = 10
+	ACLActionTypeSetTC                     Enum = 10
 	ACLActionTypeSetPacketColor            Enum = 11
 	ACLActionTypeSetInnerVLANID            Enum = 12
 	ACLActionTypeSetInnerVLANPri           Enum = 13
@@ -279,12 +279,78 @@ const (
 	BridgeType1d Enum = 1
 )
 
+// sai_buffer_pool_stat_t
+const (
+	BufferPoolStatCurrOccupancyBytes         StatID = 24<<32 | 0
+	BufferPoolStatWatermarkBytes             StatID = 24<<32 | 1
+	BufferPoolStatDroppedPackets             StatID = 24<<32 | 2
+	BufferPoolStatGreenWREDDroppedPackets    StatID = 24<<32 | 3
+	BufferPoolStatGreenWREDDroppedBytes      StatID = 24<<32 | 4
+	BufferPoolStatYellowWREDDroppedPackets   StatID = 24<<32 | 5
+	BufferPoolStatYellowWREDDroppedBytes     StatID = 24<<32 | 6
+	BufferPoolStatRedWREDDroppedPackets      StatID = 24<<32 | 7
+	BufferPoolStatRedWREDDroppedBytes        StatID = 24<<32 | 8
+	BufferPoolStatWREDDroppedPackets         StatID = 24<<32 | 9
+	BufferPoolStatWREDDroppedBytes           StatID = 24<<32 | 10
+	BufferPoolStatGreenWREDECNMarkedPackets  StatID = 24<<32 | 11
+	BufferPoolStatGreenWREDECNMarkedBytes    StatID = 24<<32 | 12
+	BufferPoolStatYellowWREDECNMarkedPackets StatID = 24<<32 | 13
+	BufferPoolStatYellowWREDECNMarkedBytes   StatID = 24<<32 | 14
+	BufferPoolStatRedWREDECNMarkedPackets    StatID = 24<<32 | 15
+	BufferPoolStatRedWREDECNMarkedBytes      StatID = 24<<32 | 16
+	BufferPoolStatWREDECNMarkedPackets       StatID = 24<<32 | 17
+	BufferPoolStatWREDECNMarkedBytes         StatID = 24<<32 | 18
+	BufferPoolStatXoffRoomCurrOccupancyBytes StatID = 24<<32 | 19
+	BufferPoolStatXoffRoomWatermarkBytes     StatID = 24<<32 | 20
+	BufferPoolStatXoffRoomCurrOccupancyCells StatID = 24<<32 | 21
+	BufferPoolStatXoffRoomWatermarkCells     StatID = 24<<32 | 22
+	BufferPoolStatCurrOccupancyCells         StatID = 24<<32 | 23
+	BufferPoolStatWatermarkCells             StatID = 24<<32 | 24
+)
+
+// sai_buffer_pool_threshold_mode_t
+const (
+	BufferPoolThresholdModeStatic  Enum = 0
+	BufferPoolThresholdModeDynamic Enum = 1
+)
+
+// sai_buffer_pool_type_t
+const (
+	BufferPoolTypeIngress Enum = 0
+	BufferPoolTypeEgress  Enum = 1
+	BufferPoolTypeBoth    Enum = 2
+)
+
+// sai_buffer_profile_packet_admission_fail_action_t
+const (
+	BufferProfilePacketAdmissionFailActionDrop        Enum = 0
+	BufferProfilePacketAdmissionFailActionDropAndTrim Enum = 1
+)
+
+// sai_buffer_profile_threshold_mode_t
+const (
+	BufferProfileThresholdModeStatic  Enum = 0
+	BufferProfileThresholdModeDynamic Enum = 1
+)
+
 // sai_csig_signal_type_t
 const (
 	CsigSignalTypeAbw   Enum = 0
 	CsigSignalTypeAbwc  Enum = 1
 	CsigSignalTypeDelay Enum = 2
 	CsigSignalTypeNqd   Enum = 3
+)
+
+// sai_ecn_mark_mode_t
+const (
+	ECNMarkModeNone        Enum = 0
+	ECNMarkModeGreen       Enum = 1
+	ECNMarkModeYellow      Enum = 2
+	ECNMarkModeRed         Enum = 3
+	ECNMarkModeGreenYellow Enum = 4
+	ECNMarkModeGreenRed    Enum = 5
+	ECNMarkModeYellowRed   Enum = 6
+	ECNMarkModeAll         Enum = 7
 )
 
 // sai_erspan_encapsulation_type_t
@@ -396,7 +462,7 @@ const (
 	HostifTrapTypeTTLError                    Enum = 24577
 	HostifTrapTypeStaticFDBMove               Enum = 24578
 	HostifTrapTypePipelineDiscardEgressBuffer Enum = 28672
-	HostifTrapTypePipelineDiscardWred         Enum = 28673
+	HostifTrapTypePipelineDiscardWRED         Enum = 28673
 	HostifTrapTypePipelineDiscardRouter       Enum = 28674
 	HostifTrapTypeMplsTTLError                Enum = 32768
 	HostifTrapTypeMplsRouterAlertLabel        Enum = 32769
@@ -426,6 +492,25 @@ const (
 	HostifVLANTagStrip    Enum = 0
 	HostifVLANTagKeep     Enum = 1
 	HostifVLANTagOriginal Enum = 2
+)
+
+// sai_ingress_priority_group_stat_t
+const (
+	IngressPriorityGroupStatPackets                    StatID = 26<<32 | 0
+	IngressPriorityGroupStatBytes                      StatID = 26<<32 | 1
+	IngressPriorityGroupStatCurrOccupancyBytes         StatID = 26<<32 | 2
+	IngressPriorityGroupStatWatermarkBytes             StatID = 26<<32 | 3
+	IngressPriorityGroupStatSharedCurrOccupancyBytes   StatID = 26<<32 | 4
+	IngressPriorityGroupStatSharedWatermarkBytes       StatID = 26<<32 | 5
+	IngressPriorityGroupStatXoffRoomCurrOccupancyBytes StatID = 26<<32 | 6
+	IngressPriorityGroupStatXoffRoomWatermarkBytes     StatID = 26<<32 | 7
+	IngressPriorityGroupStatDroppedPackets             StatID = 26<<32 | 8
+	IngressPriorityGroupStatCurrOccupancyCells         StatID = 26<<32 | 9
+	IngressPriorityGroupStatWatermarkCells             StatID = 26<<32 | 10
+	IngressPriorityGroupStatSharedCurrOccupancyCells   StatID = 26<<32 | 11
+	IngressPriorityGroupStatSharedWatermarkCells       StatID = 26<<32 | 12
+	IngressPriorityGroupStatXoffRoomCurrOccupancyCells StatID = 26<<32 | 13
+	IngressPriorityGroupStatXoffRoomWatermarkCells     StatID = 26<<32 | 14
 )
 
 // sai_ip_addr_family_t
@@ -524,7 +609,7 @@ const (
 	ObjectTypeStp                    ObjectType = 16
 	ObjectTypeHostifTrapGroup        ObjectType = 17
 	ObjectTypePolicer                ObjectType = 18
-	ObjectTypeWred                   ObjectType = 19
+	ObjectTypeWRED                   ObjectType = 19
 	ObjectTypeQoSMap                 ObjectType = 20
 	ObjectTypeQueue                  ObjectType = 21
 	ObjectTypeScheduler              ObjectType = 22
@@ -664,7 +749,7 @@ const (
 // sai_packet_trim_dscp_resolution_mode_t
 const (
 	PacketTrimDSCPResolutionModeDSCPValue Enum = 0
-	PacketTrimDSCPResolutionModeFromTc    Enum = 1
+	PacketTrimDSCPResolutionModeFromTC    Enum = 1
 )
 
 // sai_packet_trim_queue_resolution_mode_t
@@ -1047,14 +1132,14 @@ const (
 	PortStatIPv6OutNonUcastPkts                  StatID = 1<<32 | 59
 	PortStatIPv6OutMcastPkts                     StatID = 1<<32 | 60
 	PortStatIPv6OutDiscards                      StatID = 1<<32 | 61
-	PortStatGreenWredDroppedPackets              StatID = 1<<32 | 62
-	PortStatGreenWredDroppedBytes                StatID = 1<<32 | 63
-	PortStatYellowWredDroppedPackets             StatID = 1<<32 | 64
-	PortStatYellowWredDroppedBytes               StatID = 1<<32 | 65
-	PortStatRedWredDroppedPackets                StatID = 1<<32 | 66
-	PortStatRedWredDroppedBytes                  StatID = 1<<32 | 67
-	PortStatWredDroppedPackets                   StatID = 1<<32 | 68
-	PortStatWredDroppedBytes                     StatID = 1<<32 | 69
+	PortStatGreenWREDDroppedPackets              StatID = 1<<32 | 62
+	PortStatGreenWREDDroppedBytes                StatID = 1<<32 | 63
+	PortStatYellowWREDDroppedPackets             StatID = 1<<32 | 64
+	PortStatYellowWREDDroppedBytes               StatID = 1<<32 | 65
+	PortStatRedWREDDroppedPackets                StatID = 1<<32 | 66
+	PortStatRedWREDDroppedBytes                  StatID = 1<<32 | 67
+	PortStatWREDDroppedPackets                   StatID = 1<<32 | 68
+	PortStatWREDDroppedBytes                     StatID = 1<<32 | 69
 	PortStatECNMarkedPackets                     StatID = 1<<32 | 70
 	PortStatEtherInPkts64Octets                  StatID = 1<<32 | 71
 	PortStatEtherInPkts65To127Octets             StatID = 1<<32 | 72
@@ -1269,6 +1354,25 @@ const (
 	PortTypeRecycle Enum = 3
 )
 
+// sai_qos_map_type_t
+const (
+	QoSMapTypeDot1pToTC                  Enum = 0
+	QoSMapTypeDot1pToColor               Enum = 1
+	QoSMapTypeDSCPToTC                   Enum = 2
+	QoSMapTypeDSCPToColor                Enum = 3
+	QoSMapTypeTCToQueue                  Enum = 4
+	QoSMapTypeTCAndColorToDSCP           Enum = 5
+	QoSMapTypeTCAndColorToDot1p          Enum = 6
+	QoSMapTypeTCToPriorityGroup          Enum = 7
+	QoSMapTypePfcPriorityToPriorityGroup Enum = 8
+	QoSMapTypePfcPriorityToQueue         Enum = 9
+	QoSMapTypeMplsExpToTC                Enum = 10
+	QoSMapTypeMplsExpToColor             Enum = 11
+	QoSMapTypeTCAndColorToMplsExp        Enum = 12
+	QoSMapTypeDSCPToForwardingClass      Enum = 13
+	QoSMapTypeMplsExpToForwardingClass   Enum = 14
+)
+
 // sai_queue_pfc_continuous_deadlock_state_t
 const (
 	QueuePfcContinuousDeadlockStateNotPaused           Enum = 0
@@ -1294,26 +1398,26 @@ const (
 	QueueStatRedBytes                   StatID = 21<<32 | 13
 	QueueStatRedDroppedPackets          StatID = 21<<32 | 14
 	QueueStatRedDroppedBytes            StatID = 21<<32 | 15
-	QueueStatGreenWredDroppedPackets    StatID = 21<<32 | 16
-	QueueStatGreenWredDroppedBytes      StatID = 21<<32 | 17
-	QueueStatYellowWredDroppedPackets   StatID = 21<<32 | 18
-	QueueStatYellowWredDroppedBytes     StatID = 21<<32 | 19
-	QueueStatRedWredDroppedPackets      StatID = 21<<32 | 20
-	QueueStatRedWredDroppedBytes        StatID = 21<<32 | 21
-	QueueStatWredDroppedPackets         StatID = 21<<32 | 22
-	QueueStatWredDroppedBytes           StatID = 21<<32 | 23
+	QueueStatGreenWREDDroppedPackets    StatID = 21<<32 | 16
+	QueueStatGreenWREDDroppedBytes      StatID = 21<<32 | 17
+	QueueStatYellowWREDDroppedPackets   StatID = 21<<32 | 18
+	QueueStatYellowWREDDroppedBytes     StatID = 21<<32 | 19
+	QueueStatRedWREDDroppedPackets      StatID = 21<<32 | 20
+	QueueStatRedWREDDroppedBytes        StatID = 21<<32 | 21
+	QueueStatWREDDroppedPackets         StatID = 21<<32 | 22
+	QueueStatWREDDroppedBytes           StatID = 21<<32 | 23
 	QueueStatCurrOccupancyBytes         StatID = 21<<32 | 24
 	QueueStatWatermarkBytes             StatID = 21<<32 | 25
 	QueueStatSharedCurrOccupancyBytes   StatID = 21<<32 | 26
 	QueueStatSharedWatermarkBytes       StatID = 21<<32 | 27
-	QueueStatGreenWredECNMarkedPackets  StatID = 21<<32 | 28
-	QueueStatGreenWredECNMarkedBytes    StatID = 21<<32 | 29
-	QueueStatYellowWredECNMarkedPackets StatID = 21<<32 | 30
-	QueueStatYellowWredECNMarkedBytes   StatID = 21<<32 | 31
-	QueueStatRedWredECNMarkedPackets    StatID = 21<<32 | 32
-	QueueStatRedWredECNMarkedBytes      StatID = 21<<32 | 33
-	QueueStatWredECNMarkedPackets       StatID = 21<<32 | 34
-	QueueStatWredECNMarkedBytes         StatID = 21<<32 | 35
+	QueueStatGreenWREDECNMarkedPackets  StatID = 21<<32 | 28
+	QueueStatGreenWREDECNMarkedBytes    StatID = 21<<32 | 29
+	QueueStatYellowWREDECNMarkedPackets StatID = 21<<32 | 30
+	QueueStatYellowWREDECNMarkedBytes   StatID = 21<<32 | 31
+	QueueStatRedWREDECNMarkedPackets    StatID = 21<<32 | 32
+	QueueStatRedWREDECNMarkedBytes      StatID = 21<<32 | 33
+	QueueStatWREDECNMarkedPackets       StatID = 21<<32 | 34
+	QueueStatWREDECNMarkedBytes         StatID = 21<<32 | 35
 	QueueStatCurrOccupancyLevel         StatID = 21<<32 | 36
 	QueueStatWatermarkLevel             StatID = 21<<32 | 37
 	QueueStatCreditWdDeletedPackets     StatID = 21<<32 | 38
@@ -1370,6 +1474,13 @@ const (
 const (
 	SamplepacketTypeSlowPath      Enum = 0
 	SamplepacketTypeMirrorSession Enum = 1
+)
+
+// sai_scheduling_type_t
+const (
+	SchedulingTypeStrict Enum = 0
+	SchedulingTypeWrr    Enum = 1
+	SchedulingTypeDwrr   Enum = 2
 )
 
 // sai_stats_count_mode_t
@@ -1811,14 +1922,14 @@ const (
 	SwitchAttrLAGHashIPv4InIPv4                              AttrID = 33<<32 | 0x65
 	SwitchAttrLAGHashIPv6                                    AttrID = 33<<32 | 0x66
 	SwitchAttrCounterRefreshInterval                         AttrID = 33<<32 | 0x67
-	SwitchAttrQoSDefaultTc                                   AttrID = 33<<32 | 0x68
-	SwitchAttrQoSDot1pToTcMap                                AttrID = 33<<32 | 0x69
+	SwitchAttrQoSDefaultTC                                   AttrID = 33<<32 | 0x68
+	SwitchAttrQoSDot1pToTCMap                                AttrID = 33<<32 | 0x69
 	SwitchAttrQoSDot1pToColorMap                             AttrID = 33<<32 | 0x6a
-	SwitchAttrQoSDSCPToTcMap                                 AttrID = 33<<32 | 0x6b
+	SwitchAttrQoSDSCPToTCMap                                 AttrID = 33<<32 | 0x6b
 	SwitchAttrQoSDSCPToColorMap                              AttrID = 33<<32 | 0x6c
-	SwitchAttrQoSTcToQueueMap                                AttrID = 33<<32 | 0x6d
-	SwitchAttrQoSTcAndColorToDot1pMap                        AttrID = 33<<32 | 0x6e
-	SwitchAttrQoSTcAndColorToDSCPMap                         AttrID = 33<<32 | 0x6f
+	SwitchAttrQoSTCToQueueMap                                AttrID = 33<<32 | 0x6d
+	SwitchAttrQoSTCAndColorToDot1pMap                        AttrID = 33<<32 | 0x6e
+	SwitchAttrQoSTCAndColorToDSCPMap                         AttrID = 33<<32 | 0x6f
 	SwitchAttrSwitchShellEnable                              AttrID = 33<<32 | 0x70
 	SwitchAttrSwitchProfileID                                AttrID = 33<<32 | 0x71
 	SwitchAttrSwitchHardwareInfo                             AttrID = 33<<32 | 0x72
@@ -1830,7 +1941,7 @@ const (
 	SwitchAttrPortStateChangeNotify                          AttrID = 33<<32 | 0x78
 	SwitchAttrPacketEventNotify                              AttrID = 33<<32 | 0x79
 	SwitchAttrFastApiEnable                                  AttrID = 33<<32 | 0x7a
-	SwitchAttrMirrorTc                                       AttrID = 33<<32 | 0x7b
+	SwitchAttrMirrorTC                                       AttrID = 33<<32 | 0x7b
 	SwitchAttrACLStageIngress                                AttrID = 33<<32 | 0x7c
 	SwitchAttrACLStageEgress                                 AttrID = 33<<32 | 0x7d
 	SwitchAttrSrv6MaxSidDepth                                AttrID = 33<<32 | 0x7e
@@ -1838,8 +1949,8 @@ const (
 	SwitchAttrQoSNumLosslessQueues                           AttrID = 33<<32 | 0x80
 	SwitchAttrQueuePfcDeadlockNotify                         AttrID = 33<<32 | 0x81
 	SwitchAttrPfcDlrPacketAction                             AttrID = 33<<32 | 0x82
-	SwitchAttrPfcTcDldIntervalRange                          AttrID = 33<<32 | 0x83
-	SwitchAttrPfcTcDlrIntervalRange                          AttrID = 33<<32 | 0x85
+	SwitchAttrPfcTCDldIntervalRange                          AttrID = 33<<32 | 0x83
+	SwitchAttrPfcTCDlrIntervalRange                          AttrID = 33<<32 | 0x85
 	SwitchAttrSupportedProtectedObjectType                   AttrID = 33<<32 | 0x87
 	SwitchAttrTpidOuterVLAN                                  AttrID = 33<<32 | 0x88
 	SwitchAttrTpidInnerVLAN                                  AttrID = 33<<32 | 0x89
@@ -1882,9 +1993,9 @@ const (
 	SwitchAttrPropogatePortStateFromLineToSystemPortSupport  AttrID = 33<<32 | 0xae
 	SwitchAttrType                                           AttrID = 33<<32 | 0xaf
 	SwitchAttrMacsecObjectList                               AttrID = 33<<32 | 0xb0
-	SwitchAttrQoSMplsExpToTcMap                              AttrID = 33<<32 | 0xb1
+	SwitchAttrQoSMplsExpToTCMap                              AttrID = 33<<32 | 0xb1
 	SwitchAttrQoSMplsExpToColorMap                           AttrID = 33<<32 | 0xb2
-	SwitchAttrQoSTcAndColorToMplsExpMap                      AttrID = 33<<32 | 0xb3
+	SwitchAttrQoSTCAndColorToMplsExpMap                      AttrID = 33<<32 | 0xb3
 	SwitchAttrSwitchID                                       AttrID = 33<<32 | 0xb4
 	SwitchAttrMaxSystemCores                                 AttrID = 33<<32 | 0xb5
 	SwitchAttrNumberOfSystemPorts                            AttrID = 33<<32 | 0xb7
@@ -1956,7 +2067,7 @@ const (
 	SwitchAttrLAGHashIPv6Rdma                                AttrID = 33<<32 | 0xfa
 	SwitchAttrMaxSynceClockCount                             AttrID = 33<<32 | 0xfb
 	SwitchAttrSynceClockList                                 AttrID = 33<<32 | 0xfc
-	SwitchAttrPacketTrimTcValue                              AttrID = 33<<32 | 0xfd
+	SwitchAttrPacketTrimTCValue                              AttrID = 33<<32 | 0xfd
 	SwitchAttrPacketTrimDSCPResolutionMode                   AttrID = 33<<32 | 0xfe
 	SwitchAttrMacsecPostStatusNotify                         AttrID = 33<<32 | 0xff
 	SwitchAttrIpsecPostStatusNotify                          AttrID = 33<<32 | 0x100
@@ -2053,15 +2164,15 @@ const (
 	PortAttrIngressSampleMirrorSession          AttrID = 1<<32 | 0x44
 	PortAttrEgressSampleMirrorSession           AttrID = 1<<32 | 0x45
 	PortAttrPolicerID                           AttrID = 1<<32 | 0x46
-	PortAttrQoSDefaultTc                        AttrID = 1<<32 | 0x47
-	PortAttrQoSDot1pToTcMap                     AttrID = 1<<32 | 0x48
+	PortAttrQoSDefaultTC                        AttrID = 1<<32 | 0x47
+	PortAttrQoSDot1pToTCMap                     AttrID = 1<<32 | 0x48
 	PortAttrQoSDot1pToColorMap                  AttrID = 1<<32 | 0x49
-	PortAttrQoSDSCPToTcMap                      AttrID = 1<<32 | 0x4a
+	PortAttrQoSDSCPToTCMap                      AttrID = 1<<32 | 0x4a
 	PortAttrQoSDSCPToColorMap                   AttrID = 1<<32 | 0x4b
-	PortAttrQoSTcToQueueMap                     AttrID = 1<<32 | 0x4c
-	PortAttrQoSTcAndColorToDot1pMap             AttrID = 1<<32 | 0x4d
-	PortAttrQoSTcAndColorToDSCPMap              AttrID = 1<<32 | 0x4e
-	PortAttrQoSTcToPriorityGroupMap             AttrID = 1<<32 | 0x4f
+	PortAttrQoSTCToQueueMap                     AttrID = 1<<32 | 0x4c
+	PortAttrQoSTCAndColorToDot1pMap             AttrID = 1<<32 | 0x4d
+	PortAttrQoSTCAndColorToDSCPMap              AttrID = 1<<32 | 0x4e
+	PortAttrQoSTCToPriorityGroupMap             AttrID = 1<<32 | 0x4f
 	PortAttrQoSPfcPriorityToPriorityGroupMap    AttrID = 1<<32 | 0x50
 	PortAttrQoSPfcPriorityToQueueMap            AttrID = 1<<32 | 0x51
 	PortAttrQoSSchedulerProfileID               AttrID = 1<<32 | 0x52
@@ -2099,9 +2210,9 @@ const (
 	PortAttrPrbsRxStatus                        AttrID = 1<<32 | 0x72
 	PortAttrAutoNegStatus                       AttrID = 1<<32 | 0x74
 	PortAttrDisableDecrementTTL                 AttrID = 1<<32 | 0x75
-	PortAttrQoSMplsExpToTcMap                   AttrID = 1<<32 | 0x76
+	PortAttrQoSMplsExpToTCMap                   AttrID = 1<<32 | 0x76
 	PortAttrQoSMplsExpToColorMap                AttrID = 1<<32 | 0x77
-	PortAttrQoSTcAndColorToMplsExpMap           AttrID = 1<<32 | 0x78
+	PortAttrQoSTCAndColorToMplsExpMap           AttrID = 1<<32 | 0x78
 	PortAttrTpid                                AttrID = 1<<32 | 0x79
 	PortAttrFabricAttached                      AttrID = 1<<32 | 0x7b
 	PortAttrFabricAttachedSwitchType            AttrID = 1<<32 | 0x7c
@@ -2123,8 +2234,8 @@ const (
 	PortAttrQoSDSCPToForwardingClassMap         AttrID = 1<<32 | 0x8d
 	PortAttrQoSMplsExpToForwardingClassMap      AttrID = 1<<32 | 0x8e
 	PortAttrIpsecPort                           AttrID = 1<<32 | 0x8f
-	PortAttrPfcTcDldIntervalRange               AttrID = 1<<32 | 0x90
-	PortAttrPfcTcDlrIntervalRange               AttrID = 1<<32 | 0x92
+	PortAttrPfcTCDldIntervalRange               AttrID = 1<<32 | 0x90
+	PortAttrPfcTCDlrIntervalRange               AttrID = 1<<32 | 0x92
 	PortAttrSupportedLinkTrainingMode           AttrID = 1<<32 | 0x94
 	PortAttrFabricIsolate                       AttrID = 1<<32 | 0x99
 	PortAttrMaxFecSymbolErrorsDetectable        AttrID = 1<<32 | 0x9a
@@ -2334,12 +2445,12 @@ const (
 	RouterInterfaceAttrSelectiveCounterList     AttrID = 6<<32 | 0x16
 	RouterInterfaceAttrLabel                    AttrID = 6<<32 | 0x17
 	RouterInterfaceAttrMyMAC                    AttrID = 6<<32 | 0x18
-	RouterInterfaceAttrQoSDSCPToTcMap           AttrID = 6<<32 | 0x19
+	RouterInterfaceAttrQoSDSCPToTCMap           AttrID = 6<<32 | 0x19
 	RouterInterfaceAttrQoSDSCPToColorMap        AttrID = 6<<32 | 0x1a
-	RouterInterfaceAttrQoSDot1pToTcMap          AttrID = 6<<32 | 0x1b
+	RouterInterfaceAttrQoSDot1pToTCMap          AttrID = 6<<32 | 0x1b
 	RouterInterfaceAttrQoSDot1pToColorMap       AttrID = 6<<32 | 0x1c
-	RouterInterfaceAttrQoSTcAndColorToDSCPMap   AttrID = 6<<32 | 0x1d
-	RouterInterfaceAttrQoSTcAndColorToDot1pMap  AttrID = 6<<32 | 0x1e
+	RouterInterfaceAttrQoSTCAndColorToDSCPMap   AttrID = 6<<32 | 0x1d
+	RouterInterfaceAttrQoSTCAndColorToDot1pMap  AttrID = 6<<32 | 0x1e
 )
 
 // Attributes of SAI_OBJECT_TYPE_NEXT_HOP.
@@ -2359,7 +2470,7 @@ const (
 	NextHopAttrOutsegTTLValue            AttrID = 4<<32 | 0xc
 	NextHopAttrOutsegExpMode             AttrID = 4<<32 | 0xd
 	NextHopAttrOutsegExpValue            AttrID = 4<<32 | 0xe
-	NextHopAttrQoSTcAndColorToMplsExpMap AttrID = 4<<32 | 0xf
+	NextHopAttrQoSTCAndColorToMplsExpMap AttrID = 4<<32 | 0xf
 	NextHopAttrDisableSrcMACRewrite      AttrID = 4<<32 | 0x10
 	NextHopAttrDisableDstMACRewrite      AttrID = 4<<32 | 0x11
 	NextHopAttrDisableVLANRewrite        AttrID = 4<<32 | 0x12
@@ -2472,7 +2583,7 @@ const (
 	MirrorSessionAttrTruncateSize            AttrID = 14<<32 | 0x2
 	MirrorSessionAttrSampleRate              AttrID = 14<<32 | 0x3
 	MirrorSessionAttrCongestionMode          AttrID = 14<<32 | 0x4
-	MirrorSessionAttrTc                      AttrID = 14<<32 | 0x5
+	MirrorSessionAttrTC                      AttrID = 14<<32 | 0x5
 	MirrorSessionAttrVLANTpid                AttrID = 14<<32 | 0x6
 	MirrorSessionAttrVLANID                  AttrID = 14<<32 | 0x7
 	MirrorSessionAttrVLANPri                 AttrID = 14<<32 | 0x8
@@ -2532,7 +2643,7 @@ const (
 	QueueAttrPort                       AttrID = 21<<32 | 0x1
 	QueueAttrIndex                      AttrID = 21<<32 | 0x2
 	QueueAttrParentSchedulerNode        AttrID = 21<<32 | 0x3
-	QueueAttrWredProfileID              AttrID = 21<<32 | 0x4
+	QueueAttrWREDProfileID              AttrID = 21<<32 | 0x4
 	QueueAttrBufferProfileID            AttrID = 21<<32 | 0x5
 	QueueAttrSchedulerProfileID         AttrID = 21<<32 | 0x6
 	QueueAttrPauseStatus                AttrID = 21<<32 | 0x7
@@ -2543,6 +2654,115 @@ const (
 	QueueAttrPfcContinuousDeadlockState AttrID = 21<<32 | 0xc
 	QueueAttrStatsCountMode             AttrID = 21<<32 | 0xd
 	QueueAttrSelectiveCounterList       AttrID = 21<<32 | 0xe
+)
+
+// Attributes of SAI_OBJECT_TYPE_SCHEDULER.
+const (
+	SchedulerAttrSchedulingType        AttrID = 22<<32 | 0x0
+	SchedulerAttrSchedulingWeight      AttrID = 22<<32 | 0x1
+	SchedulerAttrMeterType             AttrID = 22<<32 | 0x2
+	SchedulerAttrMinBandwidthRate      AttrID = 22<<32 | 0x3
+	SchedulerAttrMinBandwidthBurstRate AttrID = 22<<32 | 0x4
+	SchedulerAttrMaxBandwidthRate      AttrID = 22<<32 | 0x5
+	SchedulerAttrMaxBandwidthBurstRate AttrID = 22<<32 | 0x6
+	SchedulerAttrLabel                 AttrID = 22<<32 | 0x7
+)
+
+// Attributes of SAI_OBJECT_TYPE_SCHEDULER_GROUP.
+const (
+	SchedulerGroupAttrChildCount         AttrID = 23<<32 | 0x0
+	SchedulerGroupAttrChildList          AttrID = 23<<32 | 0x1
+	SchedulerGroupAttrPortID             AttrID = 23<<32 | 0x2
+	SchedulerGroupAttrLevel              AttrID = 23<<32 | 0x3
+	SchedulerGroupAttrMaxChilds          AttrID = 23<<32 | 0x4
+	SchedulerGroupAttrSchedulerProfileID AttrID = 23<<32 | 0x5
+	SchedulerGroupAttrParentNode         AttrID = 23<<32 | 0x6
+)
+
+// Attributes of SAI_OBJECT_TYPE_WRED.
+const (
+	WREDAttrGreenEnable                    AttrID = 19<<32 | 0x0
+	WREDAttrGreenMinThreshold              AttrID = 19<<32 | 0x1
+	WREDAttrGreenMaxThreshold              AttrID = 19<<32 | 0x2
+	WREDAttrGreenDropProbability           AttrID = 19<<32 | 0x3
+	WREDAttrYellowEnable                   AttrID = 19<<32 | 0x4
+	WREDAttrYellowMinThreshold             AttrID = 19<<32 | 0x5
+	WREDAttrYellowMaxThreshold             AttrID = 19<<32 | 0x6
+	WREDAttrYellowDropProbability          AttrID = 19<<32 | 0x7
+	WREDAttrRedEnable                      AttrID = 19<<32 | 0x8
+	WREDAttrRedMinThreshold                AttrID = 19<<32 | 0x9
+	WREDAttrRedMaxThreshold                AttrID = 19<<32 | 0xa
+	WREDAttrRedDropProbability             AttrID = 19<<32 | 0xb
+	WREDAttrWeight                         AttrID = 19<<32 | 0xc
+	WREDAttrECNMarkMode                    AttrID = 19<<32 | 0xd
+	WREDAttrECNGreenMinThreshold           AttrID = 19<<32 | 0xe
+	WREDAttrECNGreenMaxThreshold           AttrID = 19<<32 | 0xf
+	WREDAttrECNGreenMarkProbability        AttrID = 19<<32 | 0x10
+	WREDAttrECNYellowMinThreshold          AttrID = 19<<32 | 0x11
+	WREDAttrECNYellowMaxThreshold          AttrID = 19<<32 | 0x12
+	WREDAttrECNYellowMarkProbability       AttrID = 19<<32 | 0x13
+	WREDAttrECNRedMinThreshold             AttrID = 19<<32 | 0x14
+	WREDAttrECNRedMaxThreshold             AttrID = 19<<32 | 0x15
+	WREDAttrECNRedMarkProbability          AttrID = 19<<32 | 0x16
+	WREDAttrECNColorUnawareMinThreshold    AttrID = 19<<32 | 0x17
+	WREDAttrECNColorUnawareMaxThreshold    AttrID = 19<<32 | 0x18
+	WREDAttrECNColorUnawareMarkProbability AttrID = 19<<32 | 0x19
+	WREDAttrGreenMinThreshold64            AttrID = 19<<32 | 0x1a
+	WREDAttrGreenMaxThreshold64            AttrID = 19<<32 | 0x1b
+	WREDAttrYellowMinThreshold64           AttrID = 19<<32 | 0x1c
+	WREDAttrYellowMaxThreshold64           AttrID = 19<<32 | 0x1d
+	WREDAttrRedMinThreshold64              AttrID = 19<<32 | 0x1e
+	WREDAttrRedMaxThreshold64              AttrID = 19<<32 | 0x1f
+	WREDAttrECNGreenMinThreshold64         AttrID = 19<<32 | 0x20
+	WREDAttrECNGreenMaxThreshold64         AttrID = 19<<32 | 0x21
+	WREDAttrECNYellowMinThreshold64        AttrID = 19<<32 | 0x22
+	WREDAttrECNYellowMaxThreshold64        AttrID = 19<<32 | 0x23
+	WREDAttrECNRedMinThreshold64           AttrID = 19<<32 | 0x24
+	WREDAttrECNRedMaxThreshold64           AttrID = 19<<32 | 0x25
+	WREDAttrECNColorUnawareMinThreshold64  AttrID = 19<<32 | 0x26
+	WREDAttrECNColorUnawareMaxThreshold64  AttrID = 19<<32 | 0x27
+)
+
+// Attributes of SAI_OBJECT_TYPE_QOS_MAP.
+const (
+	QoSMapAttrType           AttrID = 20<<32 | 0x0
+	QoSMapAttrMapToValueList AttrID = 20<<32 | 0x1
+)
+
+// Attributes of SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP.
+const (
+	IngressPriorityGroupAttrBufferProfile        AttrID = 26<<32 | 0x0
+	IngressPriorityGroupAttrPort                 AttrID = 26<<32 | 0x1
+	IngressPriorityGroupAttrTAM                  AttrID = 26<<32 | 0x2
+	IngressPriorityGroupAttrIndex                AttrID = 26<<32 | 0x3
+	IngressPriorityGroupAttrStatsCountMode       AttrID = 26<<32 | 0x4
+	IngressPriorityGroupAttrSelectiveCounterList AttrID = 26<<32 | 0x5
+)
+
+// Attributes of SAI_OBJECT_TYPE_BUFFER_POOL.
+const (
+	BufferPoolAttrSharedSize           AttrID = 24<<32 | 0x0
+	BufferPoolAttrType                 AttrID = 24<<32 | 0x1
+	BufferPoolAttrSize                 AttrID = 24<<32 | 0x2
+	BufferPoolAttrThresholdMode        AttrID = 24<<32 | 0x3
+	BufferPoolAttrTAM                  AttrID = 24<<32 | 0x4
+	BufferPoolAttrXoffSize             AttrID = 24<<32 | 0x5
+	BufferPoolAttrWREDProfileID        AttrID = 24<<32 | 0x6
+	BufferPoolAttrStatsCountMode       AttrID = 24<<32 | 0x7
+	BufferPoolAttrSelectiveCounterList AttrID = 24<<32 | 0x8
+)
+
+// Attributes of SAI_OBJECT_TYPE_BUFFER_PROFILE.
+const (
+	BufferProfileAttrPoolID                    AttrID = 25<<32 | 0x0
+	BufferProfileAttrReservedBufferSize        AttrID = 25<<32 | 0x1
+	BufferProfileAttrThresholdMode             AttrID = 25<<32 | 0x2
+	BufferProfileAttrSharedDynamicTh           AttrID = 25<<32 | 0x3
+	BufferProfileAttrSharedStaticTh            AttrID = 25<<32 | 0x4
+	BufferProfileAttrXoffTh                    AttrID = 25<<32 | 0x5
+	BufferProfileAttrXonTh                     AttrID = 25<<32 | 0x6
+	BufferProfileAttrXonOffsetTh               AttrID = 25<<32 | 0x7
+	BufferProfileAttrPacketAdmissionFailAction AttrID = 25<<32 | 0x8
 )
 
 // Attributes of SAI_OBJECT_TYPE_ACL_TABLE.
@@ -2598,7 +2818,7 @@ const (
 	ACLTableAttrFieldACLIPType               AttrID = 7<<32 | 0x1024
 	ACLTableAttrFieldACLIPFrag               AttrID = 7<<32 | 0x1025
 	ACLTableAttrFieldIPv6FlowLabel           AttrID = 7<<32 | 0x1026
-	ACLTableAttrFieldTc                      AttrID = 7<<32 | 0x1027
+	ACLTableAttrFieldTC                      AttrID = 7<<32 | 0x1027
 	ACLTableAttrFieldICMPType                AttrID = 7<<32 | 0x1028
 	ACLTableAttrFieldICMPCode                AttrID = 7<<32 | 0x1029
 	ACLTableAttrFieldICMPv6Type              AttrID = 7<<32 | 0x102a
@@ -2727,7 +2947,7 @@ const (
 	ACLEntryAttrFieldACLIPType                  AttrID = 8<<32 | 0x1024
 	ACLEntryAttrFieldACLIPFrag                  AttrID = 8<<32 | 0x1025
 	ACLEntryAttrFieldIPv6FlowLabel              AttrID = 8<<32 | 0x1026
-	ACLEntryAttrFieldTc                         AttrID = 8<<32 | 0x1027
+	ACLEntryAttrFieldTC                         AttrID = 8<<32 | 0x1027
 	ACLEntryAttrFieldICMPType                   AttrID = 8<<32 | 0x1028
 	ACLEntryAttrFieldICMPCode                   AttrID = 8<<32 | 0x1029
 	ACLEntryAttrFieldICMPv6Type                 AttrID = 8<<32 | 0x102a
@@ -2804,7 +3024,7 @@ const (
 	ACLEntryAttrActionMirrorEgress              AttrID = 8<<32 | 0x2007
 	ACLEntryAttrActionSetPolicer                AttrID = 8<<32 | 0x2008
 	ACLEntryAttrActionDecrementTTL              AttrID = 8<<32 | 0x2009
-	ACLEntryAttrActionSetTc                     AttrID = 8<<32 | 0x200a
+	ACLEntryAttrActionSetTC                     AttrID = 8<<32 | 0x200a
 	ACLEntryAttrActionSetPacketColor            AttrID = 8<<32 | 0x200b
 	ACLEntryAttrActionSetInnerVLANID            AttrID = 8<<32 | 0x200c
 	ACLEntryAttrActionSetInnerVLANPri           AttrID = 8<<32 | 0x200d
@@ -3216,11 +3436,65 @@ var enums = map[string]enumFacts{
 		{"SAI_BRIDGE_TYPE_1Q", 0},
 		{"SAI_BRIDGE_TYPE_1D", 1},
 	},
+	"sai_buffer_pool_stat_t": {
+		{"SAI_BUFFER_POOL_STAT_CURR_OCCUPANCY_BYTES", 0},
+		{"SAI_BUFFER_POOL_STAT_WATERMARK_BYTES", 1},
+		{"SAI_BUFFER_POOL_STAT_DROPPED_PACKETS", 2},
+		{"SAI_BUFFER_POOL_STAT_GREEN_WRED_DROPPED_PACKETS", 3},
+		{"SAI_BUFFER_POOL_STAT_GREEN_WRED_DROPPED_BYTES", 4},
+		{"SAI_BUFFER_POOL_STAT_YELLOW_WRED_DROPPED_PACKETS", 5},
+		{"SAI_BUFFER_POOL_STAT_YELLOW_WRED_DROPPED_BYTES", 6},
+		{"SAI_BUFFER_POOL_STAT_RED_WRED_DROPPED_PACKETS", 7},
+		{"SAI_BUFFER_POOL_STAT_RED_WRED_DROPPED_BYTES", 8},
+		{"SAI_BUFFER_POOL_STAT_WRED_DROPPED_PACKETS", 9},
+		{"SAI_BUFFER_POOL_STAT_WRED_DROPPED_BYTES", 10},
+		{"SAI_BUFFER_POOL_STAT_GREEN_WRED_ECN_MARKED_PACKETS", 11},
+		{"SAI_BUFFER_POOL_STAT_GREEN_WRED_ECN_MARKED_BYTES", 12},
+		{"SAI_BUFFER_POOL_STAT_YELLOW_WRED_ECN_MARKED_PACKETS", 13},
+		{"SAI_BUFFER_POOL_STAT_YELLOW_WRED_ECN_MARKED_BYTES", 14},
+		{"SAI_BUFFER_POOL_STAT_RED_WRED_ECN_MARKED_PACKETS", 15},
+		{"SAI_BUFFER_POOL_STAT_RED_WRED_ECN_MARKED_BYTES", 16},
+		{"SAI_BUFFER_POOL_STAT_WRED_ECN_MARKED_PACKETS", 17},
+		{"SAI_BUFFER_POOL_STAT_WRED_ECN_MARKED_BYTES", 18},
+		{"SAI_BUFFER_POOL_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES", 19},
+		{"SAI_BUFFER_POOL_STAT_XOFF_ROOM_WATERMARK_BYTES", 20},
+		{"SAI_BUFFER_POOL_STAT_XOFF_ROOM_CURR_OCCUPANCY_CELLS", 21},
+		{"SAI_BUFFER_POOL_STAT_XOFF_ROOM_WATERMARK_CELLS", 22},
+		{"SAI_BUFFER_POOL_STAT_CURR_OCCUPANCY_CELLS", 23},
+		{"SAI_BUFFER_POOL_STAT_WATERMARK_CELLS", 24},
+	},
+	"sai_buffer_pool_threshold_mode_t": {
+		{"SAI_BUFFER_POOL_THRESHOLD_MODE_STATIC", 0},
+		{"SAI_BUFFER_POOL_THRESHOLD_MODE_DYNAMIC", 1},
+	},
+	"sai_buffer_pool_type_t": {
+		{"SAI_BUFFER_POOL_TYPE_INGRESS", 0},
+		{"SAI_BUFFER_POOL_TYPE_EGRESS", 1},
+		{"SAI_BUFFER_POOL_TYPE_BOTH", 2},
+	},
+	"sai_buffer_profile_packet_admission_fail_action_t": {
+		{"SAI_BUFFER_PROFILE_PACKET_ADMISSION_FAIL_ACTION_DROP", 0},
+		{"SAI_BUFFER_PROFILE_PACKET_ADMISSION_FAIL_ACTION_DROP_AND_TRIM", 1},
+	},
+	"sai_buffer_profile_threshold_mode_t": {
+		{"SAI_BUFFER_PROFILE_THRESHOLD_MODE_STATIC", 0},
+		{"SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC", 1},
+	},
 	"sai_csig_signal_type_t": {
 		{"SAI_CSIG_SIGNAL_TYPE_ABW", 0},
 		{"SAI_CSIG_SIGNAL_TYPE_ABWC", 1},
 		{"SAI_CSIG_SIGNAL_TYPE_DELAY", 2},
 		{"SAI_CSIG_SIGNAL_TYPE_NQD", 3},
+	},
+	"sai_ecn_mark_mode_t": {
+		{"SAI_ECN_MARK_MODE_NONE", 0},
+		{"SAI_ECN_MARK_MODE_GREEN", 1},
+		{"SAI_ECN_MARK_MODE_YELLOW", 2},
+		{"SAI_ECN_MARK_MODE_RED", 3},
+		{"SAI_ECN_MARK_MODE_GREEN_YELLOW", 4},
+		{"SAI_ECN_MARK_MODE_GREEN_RED", 5},
+		{"SAI_ECN_MARK_MODE_YELLOW_RED", 6},
+		{"SAI_ECN_MARK_MODE_ALL", 7},
 	},
 	"sai_erspan_encapsulation_type_t": {
 		{"SAI_ERSPAN_ENCAPSULATION_TYPE_MIRROR_L3_GRE_TUNNEL", 0},
@@ -3344,6 +3618,23 @@ var enums = map[string]enumFacts{
 		{"SAI_HOSTIF_VLAN_TAG_STRIP", 0},
 		{"SAI_HOSTIF_VLAN_TAG_KEEP", 1},
 		{"SAI_HOSTIF_VLAN_TAG_ORIGINAL", 2},
+	},
+	"sai_ingress_priority_group_stat_t": {
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS", 0},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES", 1},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_CURR_OCCUPANCY_BYTES", 2},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_WATERMARK_BYTES", 3},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_CURR_OCCUPANCY_BYTES", 4},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_BYTES", 5},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_BYTES", 6},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_BYTES", 7},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_DROPPED_PACKETS", 8},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_CURR_OCCUPANCY_CELLS", 9},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_WATERMARK_CELLS", 10},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_CURR_OCCUPANCY_CELLS", 11},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_SHARED_WATERMARK_CELLS", 12},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_CURR_OCCUPANCY_CELLS", 13},
+		{"SAI_INGRESS_PRIORITY_GROUP_STAT_XOFF_ROOM_WATERMARK_CELLS", 14},
 	},
 	"sai_ip_addr_family_t": {
 		{"SAI_IP_ADDR_FAMILY_IPV4", 0},
@@ -4080,6 +4371,23 @@ var enums = map[string]enumFacts{
 		{"SAI_PORT_TYPE_FABRIC", 2},
 		{"SAI_PORT_TYPE_RECYCLE", 3},
 	},
+	"sai_qos_map_type_t": {
+		{"SAI_QOS_MAP_TYPE_DOT1P_TO_TC", 0},
+		{"SAI_QOS_MAP_TYPE_DOT1P_TO_COLOR", 1},
+		{"SAI_QOS_MAP_TYPE_DSCP_TO_TC", 2},
+		{"SAI_QOS_MAP_TYPE_DSCP_TO_COLOR", 3},
+		{"SAI_QOS_MAP_TYPE_TC_TO_QUEUE", 4},
+		{"SAI_QOS_MAP_TYPE_TC_AND_COLOR_TO_DSCP", 5},
+		{"SAI_QOS_MAP_TYPE_TC_AND_COLOR_TO_DOT1P", 6},
+		{"SAI_QOS_MAP_TYPE_TC_TO_PRIORITY_GROUP", 7},
+		{"SAI_QOS_MAP_TYPE_PFC_PRIORITY_TO_PRIORITY_GROUP", 8},
+		{"SAI_QOS_MAP_TYPE_PFC_PRIORITY_TO_QUEUE", 9},
+		{"SAI_QOS_MAP_TYPE_MPLS_EXP_TO_TC", 10},
+		{"SAI_QOS_MAP_TYPE_MPLS_EXP_TO_COLOR", 11},
+		{"SAI_QOS_MAP_TYPE_TC_AND_COLOR_TO_MPLS_EXP", 12},
+		{"SAI_QOS_MAP_TYPE_DSCP_TO_FORWARDING_CLASS", 13},
+		{"SAI_QOS_MAP_TYPE_MPLS_EXP_TO_FORWARDING_CLASS", 14},
+	},
 	"sai_queue_pfc_continuous_deadlock_state_t": {
 		{"SAI_QUEUE_PFC_CONTINUOUS_DEADLOCK_STATE_NOT_PAUSED", 0},
 		{"SAI_QUEUE_PFC_CONTINUOUS_DEADLOCK_STATE_PAUSED", 1},
@@ -4168,6 +4476,11 @@ var enums = map[string]enumFacts{
 	"sai_samplepacket_type_t": {
 		{"SAI_SAMPLEPACKET_TYPE_SLOW_PATH", 0},
 		{"SAI_SAMPLEPACKET_TYPE_MIRROR_SESSION", 1},
+	},
+	"sai_scheduling_type_t": {
+		{"SAI_SCHEDULING_TYPE_STRICT", 0},
+		{"SAI_SCHEDULING_TYPE_WRR", 1},
+		{"SAI_SCHEDULING_TYPE_DWRR", 2},
 	},
 	"sai_stats_count_mode_t": {
 		{"SAI_STATS_COUNT_MODE_PACKET_AND_BYTE", 0},
@@ -5222,6 +5535,101 @@ var objects = []objectFacts{
 		{name: "SAI_QUEUE_ATTR_PFC_CONTINUOUS_DEADLOCK_STATE", id: 0xc, typ: "enum", flags: "R", enum: "sai_queue_pfc_continuous_deadlock_state_t"},
 		{name: "SAI_QUEUE_ATTR_STATS_COUNT_MODE", id: 0xd, typ: "enum", flags: "S", enum: "sai_stats_count_mode_t", def: "SAI_STATS_COUNT_MODE_PACKET_AND_BYTE", hasDefault: true},
 		{name: "SAI_QUEUE_ATTR_SELECTIVE_COUNTER_LIST", id: 0xe, typ: "oidlist", flags: "S", objects: "COUNTER", def: "empty", hasDefault: true},
+	}},
+	{name: "SAI_OBJECT_TYPE_SCHEDULER", id: 22, stats: "", attrs: []attrFacts{
+		{name: "SAI_SCHEDULER_ATTR_SCHEDULING_TYPE", id: 0x0, typ: "enum", flags: "S", enum: "sai_scheduling_type_t", def: "SAI_SCHEDULING_TYPE_WRR", hasDefault: true},
+		{name: "SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT", id: 0x1, typ: "u8", flags: "S", def: "1", hasDefault: true, validonly: "or:SAI_SCHEDULER_ATTR_SCHEDULING_TYPE==SAI_SCHEDULING_TYPE_DWRR"},
+		{name: "SAI_SCHEDULER_ATTR_METER_TYPE", id: 0x2, typ: "enum", flags: "S", enum: "sai_meter_type_t", def: "SAI_METER_TYPE_BYTES", hasDefault: true},
+		{name: "SAI_SCHEDULER_ATTR_MIN_BANDWIDTH_RATE", id: 0x3, typ: "u64", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_SCHEDULER_ATTR_MIN_BANDWIDTH_BURST_RATE", id: 0x4, typ: "u64", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_RATE", id: 0x5, typ: "u64", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_SCHEDULER_ATTR_MAX_BANDWIDTH_BURST_RATE", id: 0x6, typ: "u64", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_SCHEDULER_ATTR_LABEL", id: 0x7, typ: "chardata", flags: "S", def: "", hasDefault: true},
+	}},
+	{name: "SAI_OBJECT_TYPE_SCHEDULER_GROUP", id: 23, stats: "", attrs: []attrFacts{
+		{name: "SAI_SCHEDULER_GROUP_ATTR_CHILD_COUNT", id: 0x0, typ: "u32", flags: "R"},
+		{name: "SAI_SCHEDULER_GROUP_ATTR_CHILD_LIST", id: 0x1, typ: "oidlist", flags: "R", objects: "SCHEDULER_GROUP,QUEUE"},
+		{name: "SAI_SCHEDULER_GROUP_ATTR_PORT_ID", id: 0x2, typ: "oid", flags: "MC", objects: "PORT"},
+		{name: "SAI_SCHEDULER_GROUP_ATTR_LEVEL", id: 0x3, typ: "u8", flags: "MC"},
+		{name: "SAI_SCHEDULER_GROUP_ATTR_MAX_CHILDS", id: 0x4, typ: "u8", flags: "MC"},
+		{name: "SAI_SCHEDULER_GROUP_ATTR_SCHEDULER_PROFILE_ID", id: 0x5, typ: "oid", flags: "S", objects: "SCHEDULER", def: "SAI_NULL_OBJECT_ID", hasDefault: true, null: true},
+		{name: "SAI_SCHEDULER_GROUP_ATTR_PARENT_NODE", id: 0x6, typ: "oid", flags: "MS", objects: "SCHEDULER_GROUP,PORT"},
+	}},
+	{name: "SAI_OBJECT_TYPE_WRED", id: 19, stats: "", attrs: []attrFacts{
+		{name: "SAI_WRED_ATTR_GREEN_ENABLE", id: 0x0, typ: "bool", flags: "S", def: "false", hasDefault: true},
+		{name: "SAI_WRED_ATTR_GREEN_MIN_THRESHOLD", id: 0x1, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_GREEN_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_GREEN_MAX_THRESHOLD", id: 0x2, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_GREEN_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_GREEN_DROP_PROBABILITY", id: 0x3, typ: "u32", flags: "S", def: "100", hasDefault: true},
+		{name: "SAI_WRED_ATTR_YELLOW_ENABLE", id: 0x4, typ: "bool", flags: "S", def: "false", hasDefault: true},
+		{name: "SAI_WRED_ATTR_YELLOW_MIN_THRESHOLD", id: 0x5, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_YELLOW_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_YELLOW_MAX_THRESHOLD", id: 0x6, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_YELLOW_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_YELLOW_DROP_PROBABILITY", id: 0x7, typ: "u32", flags: "S", def: "100", hasDefault: true},
+		{name: "SAI_WRED_ATTR_RED_ENABLE", id: 0x8, typ: "bool", flags: "S", def: "false", hasDefault: true},
+		{name: "SAI_WRED_ATTR_RED_MIN_THRESHOLD", id: 0x9, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_RED_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_RED_MAX_THRESHOLD", id: 0xa, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_RED_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_RED_DROP_PROBABILITY", id: 0xb, typ: "u32", flags: "S", def: "100", hasDefault: true},
+		{name: "SAI_WRED_ATTR_WEIGHT", id: 0xc, typ: "u8", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_WRED_ATTR_ECN_MARK_MODE", id: 0xd, typ: "enum", flags: "S", enum: "sai_ecn_mark_mode_t", def: "SAI_ECN_MARK_MODE_NONE", hasDefault: true},
+		{name: "SAI_WRED_ATTR_ECN_GREEN_MIN_THRESHOLD", id: 0xe, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_GREEN_MAX_THRESHOLD", id: 0xf, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_GREEN_MARK_PROBABILITY", id: 0x10, typ: "u32", flags: "S", def: "100", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_YELLOW_MIN_THRESHOLD", id: 0x11, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_YELLOW_MAX_THRESHOLD", id: 0x12, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_YELLOW_MARK_PROBABILITY", id: 0x13, typ: "u32", flags: "S", def: "100", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_RED_MIN_THRESHOLD", id: 0x14, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_RED_MAX_THRESHOLD", id: 0x15, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_RED_MARK_PROBABILITY", id: 0x16, typ: "u32", flags: "S", def: "100", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_COLOR_UNAWARE_MIN_THRESHOLD", id: 0x17, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_COLOR_UNAWARE_MAX_THRESHOLD", id: 0x18, typ: "u32", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_COLOR_UNAWARE_MARK_PROBABILITY", id: 0x19, typ: "u32", flags: "S", def: "100", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_GREEN_MIN_THRESHOLD_64", id: 0x1a, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_GREEN_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_GREEN_MAX_THRESHOLD_64", id: 0x1b, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_GREEN_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_YELLOW_MIN_THRESHOLD_64", id: 0x1c, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_YELLOW_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_YELLOW_MAX_THRESHOLD_64", id: 0x1d, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_YELLOW_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_RED_MIN_THRESHOLD_64", id: 0x1e, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_RED_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_RED_MAX_THRESHOLD_64", id: 0x1f, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_RED_ENABLE==true,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_GREEN_MIN_THRESHOLD_64", id: 0x20, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_GREEN_MAX_THRESHOLD_64", id: 0x21, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_YELLOW_MIN_THRESHOLD_64", id: 0x22, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_YELLOW_MAX_THRESHOLD_64", id: 0x23, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_YELLOW,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_RED_MIN_THRESHOLD_64", id: 0x24, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_RED_MAX_THRESHOLD_64", id: 0x25, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_GREEN_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_YELLOW_RED,SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_COLOR_UNAWARE_MIN_THRESHOLD_64", id: 0x26, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+		{name: "SAI_WRED_ATTR_ECN_COLOR_UNAWARE_MAX_THRESHOLD_64", id: 0x27, typ: "u64", flags: "S", def: "0", hasDefault: true, validonly: "or:SAI_WRED_ATTR_ECN_MARK_MODE==SAI_ECN_MARK_MODE_ALL"},
+	}},
+	{name: "SAI_OBJECT_TYPE_QOS_MAP", id: 20, stats: "", attrs: []attrFacts{
+		{name: "SAI_QOS_MAP_ATTR_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_qos_map_type_t"},
+		{name: "SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST", id: 0x1, typ: "qosmaplist", flags: "MS"},
+	}},
+	{name: "SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP", id: 26, stats: "sai_ingress_priority_group_stat_t", attrs: []attrFacts{
+		{name: "SAI_INGRESS_PRIORITY_GROUP_ATTR_BUFFER_PROFILE", id: 0x0, typ: "oid", flags: "S", objects: "BUFFER_PROFILE", def: "SAI_NULL_OBJECT_ID", hasDefault: true, null: true},
+		{name: "SAI_INGRESS_PRIORITY_GROUP_ATTR_PORT", id: 0x1, typ: "oid", flags: "MCK", objects: "PORT"},
+		{name: "SAI_INGRESS_PRIORITY_GROUP_ATTR_TAM", id: 0x2, typ: "oidlist", flags: "S", objects: "TAM", def: "empty", hasDefault: true},
+		{name: "SAI_INGRESS_PRIORITY_GROUP_ATTR_INDEX", id: 0x3, typ: "u8", flags: "MCK"},
+		{name: "SAI_INGRESS_PRIORITY_GROUP_ATTR_STATS_COUNT_MODE", id: 0x4, typ: "enum", flags: "S", enum: "sai_stats_count_mode_t", def: "SAI_STATS_COUNT_MODE_PACKET_AND_BYTE", hasDefault: true},
+		{name: "SAI_INGRESS_PRIORITY_GROUP_ATTR_SELECTIVE_COUNTER_LIST", id: 0x5, typ: "oidlist", flags: "S", objects: "COUNTER", def: "empty", hasDefault: true},
+	}},
+	{name: "SAI_OBJECT_TYPE_BUFFER_POOL", id: 24, stats: "sai_buffer_pool_stat_t", attrs: []attrFacts{
+		{name: "SAI_BUFFER_POOL_ATTR_SHARED_SIZE", id: 0x0, typ: "u64", flags: "R"},
+		{name: "SAI_BUFFER_POOL_ATTR_TYPE", id: 0x1, typ: "enum", flags: "MC", enum: "sai_buffer_pool_type_t"},
+		{name: "SAI_BUFFER_POOL_ATTR_SIZE", id: 0x2, typ: "u64", flags: "MS"},
+		{name: "SAI_BUFFER_POOL_ATTR_THRESHOLD_MODE", id: 0x3, typ: "enum", flags: "C", enum: "sai_buffer_pool_threshold_mode_t", def: "SAI_BUFFER_POOL_THRESHOLD_MODE_DYNAMIC", hasDefault: true},
+		{name: "SAI_BUFFER_POOL_ATTR_TAM", id: 0x4, typ: "oidlist", flags: "S", objects: "TAM", def: "empty", hasDefault: true},
+		{name: "SAI_BUFFER_POOL_ATTR_XOFF_SIZE", id: 0x5, typ: "u64", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_BUFFER_POOL_ATTR_WRED_PROFILE_ID", id: 0x6, typ: "oid", flags: "S", objects: "WRED", def: "SAI_NULL_OBJECT_ID", hasDefault: true, null: true},
+		{name: "SAI_BUFFER_POOL_ATTR_STATS_COUNT_MODE", id: 0x7, typ: "enum", flags: "S", enum: "sai_stats_count_mode_t", def: "SAI_STATS_COUNT_MODE_PACKET_AND_BYTE", hasDefault: true},
+		{name: "SAI_BUFFER_POOL_ATTR_SELECTIVE_COUNTER_LIST", id: 0x8, typ: "oidlist", flags: "S", objects: "COUNTER", def: "empty", hasDefault: true},
+	}},
+	{name: "SAI_OBJECT_TYPE_BUFFER_PROFILE", id: 25, stats: "", attrs: []attrFacts{
+		{name: "SAI_BUFFER_PROFILE_ATTR_POOL_ID", id: 0x0, typ: "oid", flags: "MC", objects: "BUFFER_POOL", null: true},
+		{name: "SAI_BUFFER_PROFILE_ATTR_RESERVED_BUFFER_SIZE", id: 0x1, typ: "u64", flags: "MS"},
+		{name: "SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE", id: 0x2, typ: "enum", flags: "MC", enum: "sai_buffer_profile_threshold_mode_t"},
+		{name: "SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH", id: 0x3, typ: "s8", flags: "MS", cond: "or:SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE==SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC"},
+		{name: "SAI_BUFFER_PROFILE_ATTR_SHARED_STATIC_TH", id: 0x4, typ: "u64", flags: "MS", cond: "or:SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE==SAI_BUFFER_PROFILE_THRESHOLD_MODE_STATIC"},
+		{name: "SAI_BUFFER_PROFILE_ATTR_XOFF_TH", id: 0x5, typ: "u64", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_BUFFER_PROFILE_ATTR_XON_TH", id: 0x6, typ: "u64", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_BUFFER_PROFILE_ATTR_XON_OFFSET_TH", id: 0x7, typ: "u64", flags: "S", def: "0", hasDefault: true},
+		{name: "SAI_BUFFER_PROFILE_ATTR_PACKET_ADMISSION_FAIL_ACTION", id: 0x8, typ: "enum", flags: "S", enum: "sai_buffer_profile_packet_admission_fail_action_t", def: "SAI_BUFFER_PROFILE_PACKET_ADMISSION_FAIL_ACTION_DROP", hasDefault: true},
 	}},
 	{name: "SAI_OBJECT_TYPE_ACL_TABLE", id: 7, stats: "", attrs: []attrFacts{
 		{name: "SAI_ACL_TABLE_ATTR_ACL_STAGE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_acl_stage_t"},

@@ -125,6 +125,8 @@ func (s *strict) plain(m *sai.AttrMeta, text string, get bool) error {
 		return unsigned(mostU32)(text)
 	case sai.KindU64:
 		return unsigned(mostU64)(text)
+	case sai.KindS8:
+		return number(text, "-128", "127")
 	case sai.KindS32:
 		return signed(text)
 	case sai.KindEnum:
@@ -180,6 +182,8 @@ func (s *strict) plain(m *sai.AttrMeta, text string, get bool) error {
 		return list(rest, get, func(string) error { return nil })
 	case sai.KindACLResources:
 		return resources(text)
+	case sai.KindQoSMapList:
+		return qosMap(text, get)
 	}
 	return fmt.Errorf("values of kind %s are not known", m.Kind)
 }
@@ -243,6 +247,31 @@ func resources(text string) error {
 		if len(m) != 3 || number(m["avail_num"], "0", mostU32) != nil ||
 			!strings.HasPrefix(m["bind_point"], "SAI_ACL_BIND_POINT_TYPE_") || !strings.HasPrefix(m["stage"], "SAI_ACL_STAGE_") {
 			return fmt.Errorf("resource %v", m)
+		}
+	}
+	return nil
+}
+
+// qosMap checks a QoS map: every parameter is there, as SONiC's parser wants
+// it; a placeholder has at least one entry.
+func qosMap(text string, get bool) error {
+	var j struct {
+		Count int                         `json:"count"`
+		List  []map[string]map[string]any `json:"list"`
+	}
+	if err := json.Unmarshal([]byte(text), &j); err != nil || j.Count != len(j.List) || get && j.Count == 0 {
+		return fmt.Errorf("%d entries, the count is %d: %v", len(j.List), j.Count, err)
+	}
+	for _, e := range j.List {
+		for _, side := range []string{"key", "value"} {
+			for _, f := range []string{"tc", "dscp", "dot1p", "prio", "pg", "qidx"} {
+				if n, ok := e[side][f].(float64); !ok || n < 0 || n > 255 {
+					return fmt.Errorf("%s of %s is %v", f, side, e[side][f])
+				}
+			}
+			if c, _ := e[side]["color"].(string); !strings.HasPrefix(c, "SAI_PACKET_COLOR_") {
+				return fmt.Errorf("color of %s is %v", side, e[side]["color"])
+			}
 		}
 	}
 	return nil

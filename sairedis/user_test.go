@@ -156,6 +156,8 @@ func (u *user) plain(m *sai.AttrMeta) sai.Value {
 		return sai.Uint(u.number(32))
 	case sai.KindU64:
 		return sai.Uint(u.number(64))
+	case sai.KindS8:
+		return sai.Int(int8(u.Uint32()))
 	case sai.KindS32:
 		return sai.Int(int32(u.Uint32()))
 	case sai.KindEnum:
@@ -200,6 +202,12 @@ func (u *user) plain(m *sai.AttrMeta) sai.Value {
 		return sai.Range{Min: u.number(8), Max: u.number(32)}
 	case sai.KindU64RangeList:
 		return make(sai.Ranges, n)
+	case sai.KindQoSMapList:
+		l := make(sai.QoSMap, n)
+		for i := range l {
+			l[i] = sai.QoSMapEntry{Key: sai.QoSMapParams{DSCP: uint8(u.number(6))}, Value: sai.QoSMapParams{TC: uint8(u.number(3))}}
+		}
+		return l
 	case sai.KindACLResources:
 		return make(sai.ACLResources, n)
 	}

@@ -99,7 +99,7 @@ var words = map[string]string{
 	"ACL": "ACL", "IP": "IP", "TAM": "TAM", "VLAN": "VLAN", "LAG": "LAG", "MAC": "MAC", "FDB": "FDB",
 	"MTU": "MTU", "ID": "ID", "CPU": "CPU", "TTL": "TTL", "DSCP": "DSCP", "ECN": "ECN", "TCP": "TCP",
 	"UDP": "UDP", "ICMP": "ICMP", "IPV6": "IPv6", "IPV4": "IPv4", "ICMPV6": "ICMPv6", "VNI": "VNI",
-	"OID": "OID", "HW": "HW", "QOS": "QoS", "IPFIX": "IPFIX", "GRE": "GRE", "TOS": "TOS", "IPV4ANY": "IPv4Any", "IPV6ANY": "IPv6Any",
+	"OID": "OID", "HW": "HW", "QOS": "QoS", "TC": "TC", "WRED": "WRED", "IPFIX": "IPFIX", "GRE": "GRE", "TOS": "TOS", "IPV4ANY": "IPv4Any", "IPV6ANY": "IPv6Any",
 }
 
 // camel turns SAI_ACL_ENTRY_ATTR_PRIORITY into ACLEntryAttrPriority.
