@@ -338,7 +338,7 @@ func number(id sai.AttrID, s subject) (uint64, bool) {
 		return uint64(outer.tci >> 12 & 1), true
 	case sai.ACLEntryAttrFieldOuterVLANID:
 		return uint64(s.vid), true // of the VLAN that the frame is in
-	case sai.ACLEntryAttrFieldTc:
+	case sai.ACLEntryAttrFieldTC:
 		return uint64(s.tc), true
 	case sai.ACLEntryAttrFieldACLUserMeta:
 		return uint64(s.meta), true
