@@ -3,7 +3,9 @@ package orch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +58,7 @@ func (r *rows) gone(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
 		left[k] = struct{}{}
 	}
 	var out []swss.KeyOpFieldsValues
-	for k := range r.known {
+	for _, k := range slices.Sorted(maps.Keys(r.known)) {
 		if _, ok := left[k]; !ok {
 			delete(r.known, k)
 			out = append(out, swss.KeyOpFieldsValues{Key: k, Op: swss.OpDel})
@@ -124,11 +126,18 @@ func (d *Daemon) flushes(ctx context.Context) (string, error) {
 // lacksRows says whether a database holds fewer keys than the daemon knows rows
 // of it.
 func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
-	known := map[*swss.DB]int64{}
+	type table struct {
+		db   *swss.DB
+		name string
+	}
+	seen, known := map[table]bool{}, map[*swss.DB]int64{}
 	for _, in := range d.inputs {
-		if r, ok := in.source.(*rows); ok && !r.look {
-			known[r.DB()] += int64(len(r.known))
+		r, ok := in.source.(*rows)
+		if !ok || r.look || seen[table{r.DB(), r.Name()}] {
+			continue // two handlers of one table know the same rows
 		}
+		seen[table{r.DB(), r.Name()}] = true
+		known[r.DB()] += int64(len(r.known))
 	}
 	for db, n := range known {
 		size, err := db.Client().DBSize(ctx).Result()
