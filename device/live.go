@@ -3,9 +3,7 @@ package device
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -139,103 +137,4 @@ func logOf(c Common) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	return c.Log
-}
-
-// A wired frame is one that came in from a live interface.
-type wired struct {
-	port string
-	data []byte
-}
-
-// runWires moves frames between the live interfaces and the chip, and the
-// chip's time on with the wall clock.
-func runWires(ctx context.Context, chip *saisim.Chip, wires map[string]string, log *slog.Logger) error {
-	raw := map[string]*rawPort{}
-	defer func() {
-		for _, p := range raw {
-			p.close()
-		}
-	}()
-	for _, port := range SortedKeys(wires) {
-		p, err := openRawPort(wires[port])
-		if err != nil {
-			return fmt.Errorf("port %s: %w", port, err)
-		}
-		raw[port] = p
-	}
-	frames := make(chan wired, 256)
-	g, ctx := errgroup.WithContext(ctx)
-	for port, p := range raw {
-		g.Go(func() error { return readWire(ctx, port, p, frames) })
-	}
-	g.Go(func() error { return pump(ctx, chip, raw, frames, log) })
-	return g.Wait()
-}
-
-func readWire(ctx context.Context, port string, p *rawPort, frames chan<- wired) error {
-	for ctx.Err() == nil {
-		frame, err := p.read()
-		if err != nil {
-			return err
-		}
-		if frame == nil {
-			continue
-		}
-		select {
-		case frames <- wired{port, slices.Clone(frame)}:
-		case <-ctx.Done():
-		}
-	}
-	return nil
-}
-
-// pump is the only goroutine that moves the chip's time: to the wall clock when
-// a frame comes in, and to the chip's next event when there is one.
-func pump(ctx context.Context, chip *saisim.Chip, raw map[string]*rawPort, frames <-chan wired, log *slog.Logger) error {
-	byID := map[saisim.PortID]*rawPort{}
-	chip.SetOutput(func(o saisim.Out) {
-		if p := byID[o.Port]; p != nil {
-			if err := p.write(o.Data); err != nil {
-				log.Debug("frame lost", "interface", p.name, "error", err)
-			}
-		}
-	})
-	start, timer := time.Now(), time.NewTimer(0)
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-			// Ports come and go with the configuration.
-			clear(byID)
-			for name, p := range raw {
-				if id, ok := chip.PortByName(name); ok {
-					byID[id] = p
-				}
-			}
-		case f := <-frames:
-			id, ok := chip.PortByName(f.port)
-			if !ok {
-				continue // not configured yet, or no more: nobody listens
-			}
-			now := chip.CycleAt(time.Since(start))
-			chip.Advance(now)
-			if err := chip.Receive(id, now, saisim.Frame{Data: f.data, Len: len(f.data)}); err != nil {
-				log.Debug("frame refused", "port", f.port, "error", err)
-			}
-		}
-		chip.Advance(chip.CycleAt(time.Since(start)))
-		timer.Reset(untilNext(chip, start))
-	}
-}
-
-// untilNext returns how long the chip has nothing to do, bounded, since a SAI
-// call can give it something to do.
-func untilNext(chip *saisim.Chip, start time.Time) time.Duration {
-	const idle = 100 * time.Millisecond
-	at, ok := chip.NextEvent()
-	if !ok {
-		return idle
-	}
-	return min(idle, max(0, chip.TrueTime(at).Sub(chip.TrueTime(0))-time.Since(start)))
 }

@@ -11,11 +11,16 @@ import (
 // A rawPort is a live interface that a chip port is wired to: an AF_PACKET
 // socket on eth1, say, for Ethernet0.
 type rawPort struct {
-	fd   int
-	name string
-	buf  []byte
-	oob  []byte
+	fd    int
+	name  string
+	index int // of the interface that the socket is bound to
+	buf   []byte
+	oob   []byte
+	lost  uint64 // frames that the interface did not take
 }
+
+// allProtocols is ETH_P_ALL in network byte order.
+const allProtocols = unix.ETH_P_ALL << 8
 
 // openRawPort binds a raw socket to the interface and makes it promiscuous.
 // It needs CAP_NET_RAW.
@@ -24,19 +29,19 @@ func openRawPort(name string) (*rawPort, error) {
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: %w", name, err)
 	}
-	const all = unix.ETH_P_ALL<<8 | unix.ETH_P_ALL>>8 // in network byte order
-	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, all)
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, allProtocols)
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: open a raw socket (CAP_NET_RAW is needed): %w", name, err)
 	}
 	p := &rawPort{fd: fd, name: name, buf: make([]byte, 1<<16), oob: make([]byte, 256)}
+	if err := p.bind(ifi.Index); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
 	steps := []struct {
 		what string
 		err  error
 	}{
-		{"bind", unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all & 0xffff, Ifindex: ifi.Index})},
-		{"set promiscuous mode", unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
-			&unix.PacketMreq{Ifindex: int32(ifi.Index), Type: unix.PACKET_MR_PROMISC})},
 		{"ask for VLAN tags", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1)},
 		{"ignore outgoing frames", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)},
 		// A read returns now and then so that the reader notices its end.
@@ -49,6 +54,37 @@ func openRawPort(name string) (*rawPort, error) {
 		}
 	}
 	return p, nil
+}
+
+// bind binds the socket to an interface and makes that promiscuous.
+func (p *rawPort) bind(index int) error {
+	if err := unix.Bind(p.fd, &unix.SockaddrLinklayer{Protocol: allProtocols, Ifindex: index}); err != nil {
+		return fmt.Errorf("interface %s: bind: %w", p.name, err)
+	}
+	p.index = index
+	err := unix.SetsockoptPacketMreq(p.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
+		&unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC})
+	if err != nil {
+		return fmt.Errorf("interface %s: set promiscuous mode: %w", p.name, err)
+	}
+	return nil
+}
+
+// link reports whether the interface is up and has a carrier. An interface that
+// was removed and made anew, as a container's, is bound to again. The questions
+// are asked of the socket, which stays in its network namespace.
+func (p *rawPort) link() bool {
+	ask, err := unix.NewIfreq(p.name)
+	if err != nil || unix.IoctlIfreq(p.fd, unix.SIOCGIFINDEX, ask) != nil {
+		return false
+	}
+	if index := int(ask.Uint32()); index != p.index && p.bind(index) != nil {
+		return false
+	}
+	if unix.IoctlIfreq(p.fd, unix.SIOCGIFFLAGS, ask) != nil {
+		return false
+	}
+	return ask.Uint16()&(unix.IFF_UP|unix.IFF_RUNNING) == unix.IFF_UP|unix.IFF_RUNNING
 }
 
 // read returns the next frame with its VLAN tag, which the kernel takes out of
@@ -102,6 +138,9 @@ func vlanTag(oob []byte) (tci, tpid uint16, ok bool) {
 // is lost, as on a wire with nobody at its end.
 func (p *rawPort) write(frame []byte) error {
 	_, err := unix.Write(p.fd, frame)
+	if err == unix.ENETDOWN { // maybe of the past: the socket tells once that the link was down
+		_, err = unix.Write(p.fd, frame)
+	}
 	return err
 }
 

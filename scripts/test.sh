@@ -3,7 +3,8 @@
 # detector, and a few seconds of fuzzing. Exits 0 only when all that could run passed.
 #
 # Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
-# with) it installs with apt-get where it is root or may use sudo without a password; elsewhere it
+# with, iproute2 for live interfaces) it installs with apt-get where it is root or may use sudo
+# without a password; elsewhere it
 # says what it leaves out, and goes on.
 #
 # Usage: scripts/test.sh [--no-install] [--no-race] [--fuzz SECONDS]
@@ -60,6 +61,7 @@ may_install() {
 can_compile() { echo 'int main(void){return 0;}' | "${CC:-gcc}" -x c -o "$log/probe" - 2>/dev/null; }
 
 missing=()
+command -v ip >/dev/null || missing+=(iproute2) # for hosts on veth pairs
 command -v redis-server >/dev/null || missing+=(redis-server)
 [ $race = no ] || can_compile || missing+=(gcc libc6-dev)
 if [ ${#missing[@]} -gt 0 ]; then

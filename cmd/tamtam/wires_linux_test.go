@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tamtam/device"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// ownNetwork is set where the test runs in a network namespace of its own.
+const ownNetwork = "TAMTAM_TEST_OWN_NETWORK"
+
+// A switch on live interfaces: two hosts at veth pairs reach each other through
+// it with their tags and stamps, the ports' links follow the interfaces', and an
+// interface that is made anew is wired again.
+func TestLiveInterfaces(t *testing.T) {
+	if os.Getenv(ownNetwork) == "" {
+		inOwnNetwork(t)
+		return
+	}
+	ip(t, "link set lo up")
+	ip(t, "link add eth1 type veth peer name host1")
+	ip(t, "link add eth2 type veth peer name host2")
+	for _, name := range []string{"eth1", "host1", "eth2", "host2"} {
+		ip(t, "link set "+name+" up")
+	}
+	s := startLiveSwitch(t)
+	s.wait("Ethernet0", "up")
+	s.wait("Ethernet4", "up")
+	for _, member := range []string{"Vlan10|Ethernet0", "Vlan10|Ethernet4"} {
+		s.fleet.wait(t, schema.StateVLANMember, member, active)
+	}
+	a, b := openHost(t, "host1"), openHost(t, "host2")
+
+	// Untagged at one port, tagged at the other.
+	plain := frame("\x02\x00\x00\x00\xaa\x02\x02\x00\x00\x00\xaa\x01\x08\x00hello")
+	a.send(plain)
+	if got, want := b.receive(), append(append(bytes.Clone(plain[:12]), 0x81, 0, 0, 10), plain[12:]...); !bytes.Equal(got, want) {
+		t.Errorf("host2 got %x\nwant %x", got, want)
+	}
+	tagged := frame("\x02\x00\x00\x00\xaa\x01\x02\x00\x00\x00\xaa\x02\x81\x00\x00\x0a\x08\x00hello")
+	b.send(tagged)
+	if got, want := a.receive(), append(bytes.Clone(tagged[:12]), tagged[16:]...); !bytes.Equal(got, want) {
+		t.Errorf("host1 got %x\nwant %x", got, want)
+	}
+
+	ip(t, "link set host1 down") // its peer eth1 loses the carrier
+	s.wait("Ethernet0", "down")
+	ip(t, "link set host1 up")
+	s.wait("Ethernet0", "up")
+	a = openHost(t, "host1") // the old socket still tells that the link was down
+
+	ip(t, "link del eth2")
+	s.wait("Ethernet4", "down")
+	ip(t, "link add eth2 type veth peer name host2")
+	ip(t, "link set eth2 up")
+	ip(t, "link set host2 up")
+	s.wait("Ethernet4", "up")
+	b = openHost(t, "host2")
+	a.send(plain)
+	if got := b.receive(); len(got) != len(plain)+4 {
+		t.Errorf("behind the new interface host2 got %x", got)
+	}
+}
+
+// inOwnNetwork runs the test again in a process with a network of its own.
+func inOwnNetwork(t *testing.T) {
+	for _, tool := range []string{"ip", "redis-server"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), ownNetwork+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Skipf("no network namespace may be made here: %v", err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if strings.Contains(out.String(), "--- SKIP") {
+		t.Skip(out.String())
+	}
+}
+
+// ip runs iproute2's command.
+func ip(t *testing.T, args string) {
+	t.Helper()
+	if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
+		if bytes.Contains(out, []byte("Unknown device type")) || bytes.Contains(out, []byte("not supported")) {
+			t.Skipf("ip %s: %s", args, out)
+		}
+		t.Fatalf("ip %s: %v: %s", args, err, out)
+	}
+}
+
+// frame pads to the least length that Ethernet has, so that no interface pads it.
+func frame(s string) []byte {
+	return append([]byte(s), make([]byte, max(0, 64-len(s)))...)
+}
+
+type liveSwitch struct {
+	t *testing.T
+	*fleet
+}
+
+func startLiveSwitch(t *testing.T) *liveSwitch {
+	server := swsstest.StartServer(t)
+	f := &fleet{redis: server.Open(), addr: server.Addr}
+	config := device.ConfigDB{
+		schema.CfgPort: {
+			"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
+			"Ethernet4": swss.FieldValues{"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up"},
+		},
+		schema.CfgVLAN: {"Vlan10": swss.FieldValues{"vlanid": "10"}},
+		schema.CfgVLANMember: {
+			"Vlan10|Ethernet0": swss.FieldValues{"tagging_mode": "untagged"},
+			"Vlan10|Ethernet4": swss.FieldValues{"tagging_mode": "tagged"},
+		},
+	}
+	if err := config.Load(t.Context(), f.redis); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	startProcess(t, "up", "--redis", server.Addr, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2",
+		"--gnmi", "127.0.0.1:0", "--data", filepath.Join(dir, "data"))
+	return &liveSwitch{t, f}
+}
+
+// wait returns when the port's operational status is as wanted.
+func (s *liveSwitch) wait(port, oper string) {
+	s.t.Helper()
+	s.fleet.wait(s.t, schema.StatePort, port, func(row swss.FieldValues) bool { return row["oper_status"] == oper })
+}
+
+// A host is a raw socket at the far end of a veth pair.
+type host struct {
+	t  *testing.T
+	fd int
+}
+
+func openHost(t *testing.T, name string) *host {
+	t.Helper()
+	index := ifindex(t, name)
+	const all = unix.ETH_P_ALL << 8
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	for _, err := range []error{
+		unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all, Ifindex: index}),
+		unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, &unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}),
+		unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
+		unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(time.Minute / time.Second)}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &host{t, fd}
+}
+
+func ifindex(t *testing.T, name string) int {
+	ask, err := unix.NewIfreq(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFINDEX, ask); err != nil {
+		t.Fatal(err)
+	}
+	return int(ask.Uint32())
+}
+
+func (h *host) send(b []byte) {
+	h.t.Helper()
+	if _, err := unix.Write(h.fd, b); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// receive returns the next frame of the test, tag put back; what the kernel sends
+// of its own accord (neighbour discovery, multicast reports) is left out.
+func (h *host) receive() []byte {
+	h.t.Helper()
+	buf, oob := make([]byte, 2048), make([]byte, 256)
+	for {
+		n, oobn, _, _, err := unix.Recvmsg(h.fd, buf, oob, 0)
+		if err != nil {
+			h.t.Fatalf("nothing came within a minute: %v", err)
+		}
+		if n < 14 || !bytes.Equal(buf[6:11], []byte{2, 0, 0, 0, 0xaa}) {
+			continue
+		}
+		got := bytes.Clone(buf[:n])
+		msgs, _ := unix.ParseSocketControlMessage(oob[:oobn])
+		for _, m := range msgs {
+			if m.Header.Type == unix.PACKET_AUXDATA && binary.NativeEndian.Uint32(m.Data)&unix.TP_STATUS_VLAN_VALID != 0 {
+				tci := binary.NativeEndian.Uint16(m.Data[16:])
+				got = append(append(bytes.Clone(buf[:12]), 0x81, 0, byte(tci>>8), byte(tci)), buf[12:n]...)
+			}
+		}
+		return got
+	}
+}
