@@ -1,7 +1,6 @@
 package orch_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -91,29 +90,5 @@ func TestEmptiedAndFilled(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"DEL old", "SET new1", "SET new2"}, collect(t, tasks, 3)); d != "" {
 		t.Error(d)
-	}
-}
-
-// Two handlers of one table know the same rows: no database was emptied.
-func TestRowsOfTwoHandlers(t *testing.T) {
-	r := swsstest.Start(t)
-	if err := swss.NewTable(r.DB(swss.ConfigDB), "T").Set(t.Context(), "row", nil); err != nil {
-		t.Fatal(err)
-	}
-	d := orch.NewDaemon("d", r, orch.Options{})
-	defer d.Close()
-	flushed := 0
-	d.OnFlush(func() { flushed++ })
-	for range 2 {
-		d.Consume(func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, r.DB(swss.ConfigDB), "T") }, "T",
-			orch.Each(func(context.Context, orch.Task) error { return nil }), orch.Reporting{StateTable: "S"})
-	}
-	for i := range 3 {
-		if _, err := d.Step(t.Context(), time.Unix(int64(i), 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if flushed != 0 {
-		t.Errorf("told %d times that a database was emptied", flushed)
 	}
 }
