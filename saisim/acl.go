@@ -70,21 +70,25 @@ func (h *hits) look(tables []lookup, k *aclKey, x *crossing, bytes int) {
 }
 
 // lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN
-// and the switch, and takes what they say about the packet itself.
-func (c *Chip) lookupIngress(p *port, pk *packet, h *hits) {
+// and the switch, and notes what they say.
+func (c *Chip) lookupIngress(p *port, pk *packet) {
 	tables := p.tables[stageIngress]
 	var more []lookup
-	if c.vlanACLs[stageIngress] && c.vlans[pk.vid] != nil {
-		more = c.vlans[pk.vid].tables[stageIngress]
+	if c.vlanACLs[stageIngress] && c.vlans[pk.vid&0xfff] != nil {
+		more = c.vlans[pk.vid&0xfff].tables[stageIngress]
 	}
 	if len(tables)+len(more) == 0 {
 		return
 	}
 	var k aclKey
+	var h hits
 	c.buildKey(&k, pk)
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	h.look(tables, &k, &x, pk.length+fcsLen)
-	c.lookMore(h, tables, more, &k, &x, pk.length+fcsLen)
+	c.lookMore(&h, tables, more, &k, &x, pk.length+fcsLen)
+	pk.act |= h.act
+	pk.aclDrop, pk.noLearn = h.act&actDrop != 0, h.noLearn
+	pk.redirect = h.redirect.entry
 	if h.stamp.entry != nil {
 		pk.stamp = h.stamp.entry.stamp
 	}

@@ -19,7 +19,7 @@ func (c *Chip) create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	if err := c.valid.CheckCreate(t, attrs); err != nil {
 		return sai.NullOID, err
 	}
-	if err := c.admit(t, attrs); err != nil {
+	if err := c.admitCreate(t, attrs); err != nil {
 		return sai.NullOID, err
 	}
 	o, err := c.make(sai.Obj(t, c.newOID(t)), attrs)
@@ -59,7 +59,7 @@ func (c *Chip) createKeyed(e sai.Entry, attrs []sai.Attr) error {
 	if err := c.valid.CheckCreateEntry(e, attrs); err != nil {
 		return err
 	}
-	if err := c.admit(e.EntryType(), attrs); err != nil {
+	if err := c.admitCreate(e.EntryType(), attrs); err != nil {
 		return err
 	}
 	_, err := c.make(sai.EntryKey(e), attrs)

@@ -22,6 +22,15 @@ const (
 	DropSamePort                        // the destination is where it came from
 	DropNoDestination                   // flooded to nobody
 	DropNoLAGMember                     // the LAG has no member that is up
+	DropNotRouter                       // at a router port, but not to the router's address
+	DropRouterDown                      // the router, or the router interface in or out, is down for IPv4 or IPv6
+	DropIPHeader                        // to be routed, but its IP header is not fit for that
+	DropNoRoute                         // no route to the destination
+	DropRoute                           // the route or the neighbour says so
+	DropNoNextHop                       // the route leads to no next hop
+	DropTTL                             // the time to live or hop limit ends here
+	DropNoNeighbor                      // the next hop's MAC address is not known
+	DropL3MTU                           // longer than the MTU of the router interface that it leaves by
 
 	DropBuffer      // no room in the shared buffer
 	DropEgressDown  // egress port is down
@@ -34,6 +43,7 @@ const (
 var dropNames = [NumDropReasons]string{
 	"port-down", "runt", "oversize", "vlan-tag-filter", "no-vlan", "not-vlan-member", "source-address",
 	"learning", "acl", "trap", "fdb", "unknown-destination", "same-port", "no-destination", "no-lag-member",
+	"not-router", "router-down", "ip-header", "no-route", "route", "no-next-hop", "ttl", "no-neighbor", "l3-mtu",
 	"buffer", "egress-port-down", "egress-mtu", "egress-acl", "port-removed",
 }
 

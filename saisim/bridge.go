@@ -85,8 +85,11 @@ func (c *Chip) createBridgePort(o *object) error {
 		return refuse("create", sai.ObjectTypeBridgePort, sai.BridgePortAttrPortID, s, "%s", why)
 	}
 	if l, ok := self[*lag](c, oid); ok {
-		if l.bridgePort != nil {
+		switch {
+		case l.bridgePort != nil:
 			return bad(sai.StatusItemAlreadyExists, "the LAG has a bridge port already")
+		case l.rif != nil:
+			return bad(sai.StatusObjectInUse, "the LAG is a router interface")
 		}
 		bp.lag = l
 	} else if p, ok := self[*port](c, oid); ok {
@@ -95,6 +98,8 @@ func (c *Chip) createBridgePort(o *object) error {
 			return bad(sai.StatusItemAlreadyExists, "the port has a bridge port already")
 		case p.lag != nil:
 			return bad(sai.StatusObjectInUse, "the port is a member of a LAG")
+		case p.rif != nil:
+			return bad(sai.StatusObjectInUse, "the port is a router interface")
 		}
 		bp.port = p
 	} else {
@@ -149,21 +154,6 @@ func (c *Chip) removeBridgePort(o *object) error {
 	c.bridgePorts = slices.DeleteFunc(c.bridgePorts, func(x *bridgePort) bool { return x == bp })
 	c.stale = true
 	return nil
-}
-
-// routerKind keeps virtual routers; the chip does not route yet.
-func (c *Chip) routerKind() *kind {
-	return &kind{
-		max:    1,
-		attrs:  []sai.AttrID{sai.VirtualRouterAttrAdminV4State, sai.VirtualRouterAttrAdminV6State, sai.VirtualRouterAttrSrcMACAddress},
-		remove: refuseRemove("the default virtual router stays"),
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id == sai.VirtualRouterAttrSrcMACAddress && o.attr(id) == nil {
-				return macBytes(c.switchMAC)
-			}
-			return nil
-		},
-	}
 }
 
 func (c *Chip) fdbKind() *kind {

@@ -258,7 +258,7 @@ func TestTraps(t *testing.T) {
 	// A port in no VLAN still answers for itself.
 	r.clearVLAN1()
 	want("to the switch, no VLAN", own, cpu)
-	r.refused(sai.StatusNotSupported, sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeBgp,
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeSnatMiss,
 		sai.HostifTrapAttrPacketAction, sai.PacketActionTrap)
 }
 

@@ -71,6 +71,12 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 		return uint64(c.prof.ACL.Entries), nil
 	case sai.ObjectTypeACLTable:
 		return uint64(c.tablesLeft(attrs)), nil
+	case sai.ObjectTypeRouteEntry:
+		v, ok := sai.Find(attrs, sai.RouteEntryAttrIPAddrFamily)
+		if ok && v == sai.IPAddrFamilyIPv6 {
+			return uint64(c.prof.IPv6Routes - c.used6), nil
+		}
+		return uint64(c.prof.IPv4Routes - c.used4), nil
 	case sai.ObjectTypeFDBEntry:
 		return uint64(c.fdb.max - c.fdb.n), nil
 	}

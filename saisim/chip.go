@@ -54,6 +54,7 @@ type Out struct {
 	Len     int    // before a capture cut it
 	Stamped bool   // a record was appended here
 	ID      uint64 // of the frame that it is a copy of
+	Trap    Trap   // why the CPU has it
 }
 
 // A Chip is one simulated ASIC. It implements [sai.API].

@@ -42,63 +42,46 @@ func (c *Chip) hostifKind() *kind {
 	}
 }
 
-// trapTypes are the traps that the chip knows, with what it does without them.
-func (c *Chip) trapTypes() map[sai.Enum]struct {
-	at       *actions
-	standing actions
-} {
-	type trap = struct {
-		at       *actions
-		standing actions
-	}
-	const punt = actDrop | actCopy
-	return map[sai.Enum]trap{
-		sai.HostifTrapTypeStp:         {&c.trapLinkLocal[0x0], punt},
-		sai.HostifTrapTypeLacp:        {&c.trapLinkLocal[0x2], punt},
-		sai.HostifTrapTypeEapol:       {&c.trapLinkLocal[0x3], punt},
-		sai.HostifTrapTypeLldp:        {&c.trapLinkLocal[0xe], punt},
-		sai.HostifTrapTypeIp2me:       {&c.trapOwn, punt},
-		sai.HostifTrapTypeArpRequest:  {&c.trapARPRequest, 0},
-		sai.HostifTrapTypeArpResponse: {&c.trapARPResponse, 0},
-	}
-}
-
-func (c *Chip) defaultTraps() {
-	for i := range c.trapLinkLocal {
-		c.trapLinkLocal[i] = actDrop | actCopy
-	}
-	for _, t := range c.trapTypes() {
-		*t.at = t.standing
-	}
-}
-
 func (c *Chip) trapKind() *kind {
-	types := make([]sai.Enum, 0, 8)
-	for t := range c.trapTypes() {
-		types = append(types, t)
+	var types []sai.Enum
+	rows := map[sai.Enum]trapRow{}
+	for _, r := range trapRows() {
+		types = append(types, r.kind)
+		rows[r.kind] = r
 	}
 	slices.Sort(types)
-	apply := func(o *object, action sai.Enum) {
-		*c.trapTypes()[o.enum(sai.HostifTrapAttrTrapType)].at = packetAction(action)
+	// apply makes the state of a trap from its object, nil: there is none.
+	apply := func(r trapRow, o *object) {
+		s := trapState{act: r.standing}
+		if o != nil {
+			s = trapState{
+				act: packetAction(o.enum(sai.HostifTrapAttrPacketAction)), set: true,
+				priority: uint32(o.number(sai.HostifTrapAttrTrapPriority)),
+			}
+		}
+		c.traps[r.trap] = s
+		c.trapsIP = false
+		for t := TrapDHCP; t < TrapIP2ME; t++ {
+			c.trapsIP = c.trapsIP || c.traps[t].set
+		}
 	}
+	row := func(o *object) trapRow { return rows[o.enum(sai.HostifTrapAttrTrapType)] }
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.HostifTrapAttrTrapType, sai.HostifTrapAttrPacketAction, sai.HostifTrapAttrTrapPriority, sai.HostifTrapAttrTrapGroup,
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.HostifTrapAttrTrapType: types},
 		create: func(o *object) error {
-			apply(o, o.enum(sai.HostifTrapAttrPacketAction))
+			apply(row(o), o)
 			return nil
 		},
 		set: func(o *object, a sai.Attr) error {
-			if a.ID == sai.HostifTrapAttrPacketAction {
-				apply(o, a.Value.(sai.Enum))
-			}
+			o.put(a)
+			apply(row(o), o)
 			return nil
 		},
 		remove: func(o *object) error {
-			t := c.trapTypes()[o.enum(sai.HostifTrapAttrTrapType)]
-			*t.at = t.standing
+			apply(row(o), nil)
 			return nil
 		},
 	}

@@ -29,7 +29,8 @@ const (
 	toLAG
 )
 
-// ingress runs the ingress pipe for a packet.
+// ingress runs the ingress pipe for a packet: ADMIT in stage 0, ACL in the
+// middle, FORWARD in the last stage.
 func (c *Chip) ingress(pk *packet) {
 	if c.stale {
 		c.compile()
@@ -43,75 +44,104 @@ func (c *Chip) ingress(pk *packet) {
 		return
 	}
 	pk.h.parse(pk.data, pk.length)
-	pk.inN = p.number
-	pk.lag, pk.source = p.lag, p.bridgePort
-	if p.lag != nil {
-		pk.source = p.lag.bridgePort
-	}
-	act := c.traps(&pk.h)
-	why, ok := c.classify(p, pk)
-	if !ok && (act&actDrop == 0 || why == DropSourceAddress) {
-		c.drop(p, pk, why)
+	if !c.admit(p, pk) {
+		c.drop(p, pk, pk.why)
 		return
 	}
-	var hit hits
-	c.lookupIngress(p, pk, &hit)
-	if ok && !hit.noLearn {
-		why, ok = c.learn(pk)
+	if len(p.tables[stageIngress]) > 0 || c.vlanACLs[stageIngress] {
+		c.lookupIngress(p, pk)
 	}
+	c.forward(pk)
 	v := &pk.verdict
-	act |= hit.act
-	switch {
-	case hit.act&actDrop != 0:
-		why = DropACL
-	case act&actDrop != 0:
-		why = DropTrap
-	case !ok:
-	case hit.redirect.entry != nil:
-		*v = hit.redirect.entry.redirect
-	default:
-		why = c.bridge(pk)
-	}
-	v.cpu = act&(actCopy|actCancel) == actCopy
+	v.cpu = pk.act&(actCopy|actCancel) == actCopy
 	if v.kind == toNobody && !v.cpu {
-		c.drop(p, pk, why)
+		c.drop(p, pk, pk.why)
 		return
 	}
 	c.pipe.push(timed{c.now + c.ingressCycles, pk})
 }
 
-// classify finds the VLAN that the packet is in, and whether the port may send
-// to it.
-func (c *Chip) classify(p *port, pk *packet) (DropReason, bool) {
+// admit is the first stage: the VLAN or router interface that the packet is in,
+// and whether its port may send to it, and traps. False: the packet goes no
+// further, for pk.why. A trapped packet goes on even where the port may not send.
+func (c *Chip) admit(p *port, pk *packet) bool {
 	h := &pk.h
+	pk.inN = p.number
+	in := &p.in
+	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority
 	if h.smac>>40&1 != 0 {
-		return DropSourceAddress, false
+		pk.why, pk.barred = DropSourceAddress, true
+		return false
 	}
-	pvid, noTagged, noUntagged := p.pvid, p.dropTagged, p.dropUntagged
-	pk.pushPriority = p.priority
-	if l := p.lag; l != nil {
-		pvid, noTagged, noUntagged = l.pvid, l.dropTagged, l.dropUntagged
-		pk.pushPriority = l.priority
+	if why, ok := c.classify(in, pk); !ok {
+		pk.why, pk.barred = why, true
 	}
-	pk.tagged = h.flags&flagTagged != 0 && h.outerC
-	pk.vid = pvid
-	if pk.tagged && h.tci[0]&0xfff != 0 {
+	c.trapFrame(pk)
+	return !pk.barred || pk.act&actDrop != 0
+}
+
+// classify finds the VLAN or router interface that the packet is in, and
+// whether the port may send to it.
+func (c *Chip) classify(in *admission, pk *packet) (DropReason, bool) {
+	h := &pk.h
+	pk.vid = in.pvid
+	if pk.tagged = h.flags&flagTagged != 0 && h.outerC; pk.tagged && h.tci[0]&0xfff != 0 {
 		pk.vid = h.tci[0] & 0xfff
-		if noTagged {
+		if in.dropTagged {
 			return DropTagFilter, false
 		}
-	} else if noUntagged {
+	} else if in.dropUntagged {
 		return DropTagFilter, false
 	}
-	switch {
-	case p.lag != nil && !p.lagIngress:
+	if in.closed {
 		return DropNoLAGMember, false
-	case pk.vid > 4094 || c.vlans[pk.vid] == nil || pk.source == nil || !pk.source.admin:
+	}
+	if in.router != nil { // no bridge: tags name no VLAN here
+		if pk.tagged && h.tci[0]&0xfff != 0 {
+			return DropNoVLAN, false
+		}
+		pk.vid, pk.router = 0, in.router
+		return 0, true
+	}
+	if pk.vid > 4094 || c.vlans[pk.vid] == nil || pk.source == nil || !pk.source.admin {
 		return DropNoVLAN, false
-	case !pk.source.member(pk.vid):
+	}
+	if !pk.source.member(pk.vid) {
 		return DropNotMember, false
 	}
+	pk.router = c.vlans[pk.vid].rif
 	return 0, true
+}
+
+// forward is the last stage: learning, then where the packet goes. It leaves
+// pk.why, the reason if that is nowhere.
+func (c *Chip) forward(pk *packet) {
+	why, ok := pk.why, !pk.barred
+	if ok && !pk.noLearn && pk.source != nil {
+		why, ok = c.learn(pk)
+	}
+	switch {
+	case pk.aclDrop:
+		why = DropACL
+	case pk.act&actDrop != 0:
+		why = DropTrap
+	case !ok:
+	case pk.redirect != nil:
+		why = c.redirected(pk)
+	case pk.router != nil && (pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC):
+		why = c.route(pk)
+	case pk.source == nil:
+		why = DropNotRouter
+	default:
+		why = c.bridge(pk)
+	}
+	pk.why = why
+}
+
+// redirected sends the packet where an ACL entry says.
+func (c *Chip) redirected(pk *packet) DropReason {
+	pk.verdict = pk.redirect.redirect
+	return DropNoDestination
 }
 
 // bridge decides where a packet goes by its destination address.
@@ -124,7 +154,12 @@ func (c *Chip) bridge(pk *packet) DropReason {
 		pk.verdict.kind, pk.verdict.vlan = toVLAN, v
 		return DropNoDestination
 	}
-	e := c.fdb.find(fdbKey(pk.vid, pk.h.dmac))
+	return c.toMAC(pk, v, pk.h.dmac)
+}
+
+// toMAC sends the packet to a unicast address in a VLAN.
+func (c *Chip) toMAC(pk *packet, v *vlan, mac uint64) DropReason {
+	e := c.fdb.find(fdbKey(v.id, mac))
 	switch {
 	case e == nil:
 		if v.noUnknown {
@@ -136,33 +171,11 @@ func (c *Chip) bridge(pk *packet) DropReason {
 		return DropFDB
 	case e.to == pk.source:
 		return DropSamePort
-	case !e.to.member(pk.vid) || !e.to.admin:
+	case !e.to.member(v.id) || !e.to.admin:
 		return DropNoDestination
 	}
 	pk.verdict.kind, pk.verdict.to = toBridgePort, e.to
 	return DropNoDestination
-}
-
-// Link-local group addresses, 01-80-C2-00-00-00 to -0F, are not forwarded by a
-// bridge.
-const linkLocal = 0x0180c2000000
-
-// traps returns what the chip does with a packet for the sake of the CPU:
-// link-local frames and frames to the switch itself are trapped, unless a
-// HOSTIF_TRAP object says otherwise.
-func (c *Chip) traps(h *headers) actions {
-	switch {
-	case h.dmac&^0xf == linkLocal:
-		return c.trapLinkLocal[h.dmac&0xf]
-	case h.dmac == c.switchMAC && c.switchMAC != 0:
-		return c.trapOwn
-	case h.flags&flagARP != 0:
-		if h.flags&flagARPRequest != 0 {
-			return c.trapARPRequest
-		}
-		return c.trapARPResponse
-	}
-	return 0
 }
 
 // replicate makes the copies of a packet that leaves the ingress pipe.
@@ -180,7 +193,7 @@ func (c *Chip) replicate(pk *packet) {
 		n = 1
 		c.enqueue(v.port, pk.copy(v.port.bridgePort.tagging(pk)))
 	case toLAG:
-		if p := v.lag.choose(&pk.h); p != nil {
+		if p := c.member(v.lag, pk); p != nil {
 			n = 1
 			c.enqueue(p, pk.copy(v.lag.bridgePort.tagging(pk)))
 		} else {
@@ -196,7 +209,9 @@ func (c *Chip) replicate(pk *packet) {
 	}
 	if v.cpu {
 		n++
-		c.punt(pk.copy(tagAction{}))
+		cp := pk.copy(tagAction{})
+		cp.raw = true
+		c.punt(cp)
 	}
 	if n == 0 {
 		c.drop(c.byID[pk.in], pk, why)
@@ -214,7 +229,7 @@ func (c *Chip) replicate(pk *packet) {
 func (c *Chip) toBridgePort(pk *packet, bp *bridgePort) (int, DropReason) {
 	p := bp.port
 	if bp.lag != nil {
-		if p = bp.lag.choose(&pk.h); p == nil {
+		if p = c.member(bp.lag, pk); p == nil {
 			return 0, DropNoLAGMember
 		}
 	}
@@ -228,6 +243,12 @@ func (c *Chip) toBridgePort(pk *packet, bp *bridgePort) (int, DropReason) {
 // tagging returns what becomes of the packet's VLAN tag at the bridge port;
 // where its VLAN is unknown the frame stays as it is.
 func (bp *bridgePort) tagging(pk *packet) tagAction {
+	if pk.edit.routed && pk.vid == 0 { // by a port without VLANs
+		if pk.tagged {
+			return tagAction{op: tagStrip}
+		}
+		return tagAction{}
+	}
 	if bp == nil || !bp.member(pk.vid) {
 		return tagAction{}
 	}

@@ -12,6 +12,7 @@ type lag struct {
 	members                  []*lagMember // in the order of their ports
 	active                   []*port      // that send; derived
 	bridgePort               *bridgePort
+	rif                      *rif
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool
@@ -31,36 +32,6 @@ func (l *lag) first() PortID {
 		return CPUPort
 	}
 	return l.members[0].port.id
-}
-
-// choose returns the member that a packet leaves by, nil if none is up. Packets
-// of one flow leave by one member, fragments included.
-func (l *lag) choose(h *headers) *port {
-	n := uint32(len(l.active))
-	if n == 0 {
-		return nil
-	}
-	return l.active[flowHash(h)%n]
-}
-
-// flowHash mixes the 5-tuple of an IP packet, the addresses and type of others.
-func flowHash(h *headers) uint32 {
-	mix := func(x, v uint64) uint64 {
-		x = (x ^ v) * 0x9e3779b97f4a7c15
-		return x ^ x>>32
-	}
-	var x uint64
-	if h.flags&flagIP == 0 {
-		x = mix(mix(uint64(h.etherType), h.dmac), h.smac)
-	} else {
-		x = mix(mix(mix(mix(uint64(h.proto), h.src[0]), h.src[1]), h.dst[0]), h.dst[1])
-		if h.flags&flagFragment == 0 {
-			x = mix(x, uint64(h.l4src)<<16|uint64(h.l4dst))
-		}
-	}
-	x = (x ^ x>>33) * 0xff51afd7ed558ccd
-	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
-	return uint32(x >> 32)
 }
 
 func (c *Chip) lagKind() *kind {
@@ -102,6 +73,7 @@ func (c *Chip) lagKind() *kind {
 
 func (c *Chip) setLAG(o *object, a sai.Attr) error {
 	l := o.self.(*lag)
+	c.stale = true
 	switch v := a.Value.(type) {
 	case sai.Bool:
 		if a.ID == sai.LAGAttrDropTagged {
@@ -168,6 +140,8 @@ func (c *Chip) createLAGMember(o *object) error {
 		return bad(sai.StatusItemAlreadyExists, "the port is a member of a LAG already")
 	case p.bridgePort != nil:
 		return bad(sai.StatusObjectInUse, "the port has a bridge port of its own")
+	case p.rif != nil:
+		return bad(sai.StatusObjectInUse, "the port is a router interface")
 	}
 	m := &lagMember{
 		o: o, lag: l, port: p,

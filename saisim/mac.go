@@ -26,8 +26,9 @@ type port struct {
 	number                   uint16 // N of EthernetN; NoPort
 	acl                      [2]sai.OID
 	bridgePort               *bridgePort
-	lag                      *lag // the LAG it is a member of
-	lagIngress               bool // and may receive from
+	rif                      *rif      // that it is
+	in                       admission // derived
+	lag                      *lag      // the LAG it is a member of
 	queueOID                 *object
 	tables                   [2][]lookup // by stage: ACL tables to look in
 	totals                   PortCounters
@@ -46,18 +47,31 @@ type port struct {
 // up reports whether frames pass.
 func (p *port) up() bool { return p.admin && p.link }
 
+// An admission is what the first stage of the ingress pipe knows of a port: of
+// its LAG, if it is in one.
+type admission struct {
+	lag                      *lag
+	source                   *bridgePort
+	router                   *rif // it is a router interface
+	pvid                     uint16
+	priority                 uint8
+	dropTagged, dropUntagged bool
+	closed                   bool // the LAG does not take frames from it
+}
+
 // A copyOf is one copy of a packet on its way to one port.
 type copyOf struct {
 	pk     *packet
 	tag    tagAction
 	number uint16 // 1 for the first copy made
+	raw    bool   // leaves as it came in
 }
 
 // copy makes one more copy of a packet.
 func (pk *packet) copy(tag tagAction) copyOf {
 	pk.refs++
 	pk.copies++
-	return copyOf{pk, tag, pk.copies}
+	return copyOf{pk: pk, tag: tag, number: pk.copies}
 }
 
 // A tagAction says what the egress does to a copy's VLAN tag.
@@ -208,7 +222,7 @@ func (c *Chip) sent(p *port) {
 		return
 	}
 	stamped := t.session != nil && t.result == stampDone
-	data, length := c.retag(pk, t.tag, stamped)
+	data, length := c.edited(t.copyOf, stamped)
 	if t.session != nil {
 		t.session.count(t.result)
 	}
@@ -227,40 +241,6 @@ func (c *Chip) sent(p *port) {
 	}
 	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
 	c.release(pk)
-}
-
-// retag returns the frame as it leaves, tag changed as wanted, and its length.
-// If nothing changes and own is false it is the packet's own data, else it is
-// in c.scratch.
-func (c *Chip) retag(pk *packet, t tagAction, own bool) ([]byte, int) {
-	switch {
-	case t.op == tagStrip && len(pk.data) >= ethernetHeader+4:
-		b := append(c.scratch[:0], pk.data[:12]...)
-		return append(b, pk.data[16:]...), pk.length - 4
-	case t.op == tagPush:
-		b := append(c.scratch[:0], pk.data[:12]...)
-		b = append(b, etherVLAN>>8, etherVLAN&0xff, byte(t.vid>>8), byte(t.vid))
-		return append(b, pk.data[12:]...), pk.length + 4
-	case t.op == tagSet && len(pk.data) >= ethernetHeader+2:
-		b := append(c.scratch[:0], pk.data...)
-		tci := binary.BigEndian.Uint16(b[14:])
-		binary.BigEndian.PutUint16(b[14:], tci&0xf000|t.vid)
-		return b, pk.length
-	case own:
-		return append(c.scratch[:0], pk.data...), pk.length
-	}
-	return pk.data, pk.length
-}
-
-// taggedLen is the length of a copy once its tag is as it shall be.
-func (cp copyOf) taggedLen() int {
-	switch cp.tag.op {
-	case tagStrip:
-		return cp.pk.length - 4
-	case tagPush:
-		return cp.pk.length + 4
-	}
-	return cp.pk.length
 }
 
 // punt hands a copy to the CPU. If a session matched it, it carries the ingress
@@ -282,6 +262,6 @@ func (c *Chip) punt(cp copyOf) {
 		m.Data, m.Len = data, length
 		c.observer(m)
 	}
-	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
+	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap})
 	c.release(pk)
 }

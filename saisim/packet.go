@@ -48,13 +48,15 @@ type headers struct {
 	flowLabel  uint32
 	etherType  uint16    // behind the tags; 0 for 802.3
 	tci        [2]uint16 // outer, inner
+	ipLen      uint32    // of the IP packet, its header included
 	l4src      uint16
 	l4dst      uint16
 	ipID       uint16
-	proto      uint8 // behind IPv6 extension headers
-	tos        uint8 // traffic class
-	ttl        uint8 // hop limit
-	ipFlags    uint8 // IPv4: reserved, DF, MF
+	l3         uint16 // where what is behind the tags and the EtherType begins
+	proto      uint8  // behind IPv6 extension headers
+	tos        uint8  // traffic class
+	ttl        uint8  // hop limit
+	ipFlags    uint8  // IPv4: reserved, DF, MF
 	tcpFlags   uint8
 	icmpType   uint8
 	icmpCode   uint8
@@ -84,6 +86,7 @@ func (h *headers) parse(data []byte, length int) {
 		typ = binary.BigEndian.Uint16(data[off+2:])
 		off += 4
 	}
+	h.l3 = uint16(off)
 	if typ < 0x0600 {
 		return
 	}
@@ -117,6 +120,7 @@ func (h *headers) parseIPv4(b []byte, left int) {
 		return
 	}
 	h.flags |= flagIP | flagIPv4
+	h.ipLen = uint32(total)
 	h.tos, h.ttl, h.proto = b[1], b[8], b[9]
 	h.ipID = binary.BigEndian.Uint16(b[4:])
 	frag := binary.BigEndian.Uint16(b[6:])
@@ -143,6 +147,7 @@ func (h *headers) parseIPv6(b []byte, left int) {
 		return
 	}
 	h.flags |= flagIP | flagIPv6
+	h.ipLen = uint32(total)
 	word := binary.BigEndian.Uint32(b)
 	h.tos, h.flowLabel = uint8(word>>20), word&0xfffff
 	h.proto, h.ttl = b[6], b[7]
@@ -251,8 +256,19 @@ type packet struct {
 	tagged bool // carries the tag of vid (or a priority tag)
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
-	verdict      verdict
-	h            headers
+
+	// What the stages of the ingress pipe say.
+	act      actions    // traps and ACLs together
+	trap     Trap       // the first that wants a copy
+	why      DropReason // if it goes nowhere
+	barred   bool       // its port may not send it
+	aclDrop  bool
+	noLearn  bool
+	redirect *aclEntry // where an ACL sends it; nil: nowhere
+	router   *rif      // it came in at; nil: bridged only
+	verdict  verdict
+	edit     edit // of the copies that are forwarded
+	h        headers
 }
 
 // cut reports whether a capture left some of the frame out.

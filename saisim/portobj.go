@@ -86,6 +86,7 @@ func (c *Chip) setPort(o *object, a sai.Attr) error {
 	if !ok {
 		return badValue(a, sai.StatusNotSupported, "the CPU port cannot be changed")
 	}
+	c.stale = true
 	switch v := a.Value.(type) {
 	case sai.Bool:
 		switch a.ID {

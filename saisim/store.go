@@ -159,8 +159,8 @@ func (c *Chip) make(k sai.Key, attrs []sai.Attr) (*object, error) {
 	return o, nil
 }
 
-// admit makes the checks that are the same for all types.
-func (c *Chip) admit(t sai.ObjectType, attrs []sai.Attr) error {
+// admitCreate makes the checks that are the same for all types.
+func (c *Chip) admitCreate(t sai.ObjectType, attrs []sai.Attr) error {
 	k := c.kinds[t]
 	if k == nil {
 		return refuse("create", t, 0, sai.StatusNotSupported, "the chip has no such objects")

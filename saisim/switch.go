@@ -1,6 +1,7 @@
 package saisim
 
 import (
+	"net/netip"
 	"slices"
 
 	"tamtam/sai"
@@ -17,9 +18,17 @@ type forwarding struct {
 	lags        []*lag
 	fdb         fdb
 
+	// Routing: the trie is what the packet path reads, the maps are for control.
+	fib4, fib6       fib
+	dests            map[netip.Prefix]*dest
+	adjacencies      map[adjacencyKey]*adjacency
+	used4, used6     uint32 // route entries
+	routes4, routes6 bool   // admin states of the virtual router
+
 	switchMAC                                 uint64
-	trapLinkLocal                             [16]actions
-	trapOwn, trapARPRequest, trapARPResponse  actions
+	traps                                     [numTraps]trapState
+	trapsIP                                   bool // some trap that trapIP knows is set
+	lagSeed, ecmpSeed                         uint32
 	missUnicast, missMulticast, missBroadcast bool // switch: do not flood
 	ranges                                    rangeCheckers
 	vlanACLs                                  [2]bool // some VLAN has a table bound
@@ -60,6 +69,8 @@ func (c *Chip) reset() {
 		ranges:        make(rangeCheckers, c.prof.ACL.Ranges),
 		labelled:      map[string][]*aclCounter{},
 		names:         map[string]*port{},
+		dests:         map[netip.Prefix]*dest{},
+		adjacencies:   map[adjacencyKey]*adjacency{},
 		ingressCycles: c.prof.ingressCycles(), egressCycles: c.prof.egressCycles(),
 	}
 	c.control = control{
@@ -84,8 +95,16 @@ func (c *Chip) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeBridgePort:    c.bridgePortKind(),
 		sai.ObjectTypeFDBEntry:      c.fdbKind(),
 		sai.ObjectTypeVirtualRouter: c.routerKind(),
-		sai.ObjectTypeHostif:        c.hostifKind(),
-		sai.ObjectTypeHostifTrap:    c.trapKind(),
+
+		sai.ObjectTypeRouterInterface:    c.rifKind(),
+		sai.ObjectTypeNeighborEntry:      c.neighborKind(),
+		sai.ObjectTypeNextHop:            c.nextHopKind(),
+		sai.ObjectTypeNextHopGroup:       c.hopGroupKind(),
+		sai.ObjectTypeNextHopGroupMember: c.hopMemberKind(),
+		sai.ObjectTypeRouteEntry:         c.routeKind(),
+
+		sai.ObjectTypeHostif:     c.hostifKind(),
+		sai.ObjectTypeHostifTrap: c.trapKind(),
 
 		sai.ObjectTypeACLTable:            c.aclTableKind(),
 		sai.ObjectTypeACLEntry:            c.aclEntryKind(),
@@ -112,6 +131,7 @@ func (c *Chip) switchKind() *kind {
 			sai.SwitchAttrFDBEventNotify, sai.SwitchAttrPortStateChangeNotify, sai.SwitchAttrSwitchShutdownRequestNotify,
 			sai.SwitchAttrSwitchStateChangeNotify, sai.SwitchAttrPacketEventNotify, sai.SwitchAttrTAMEventNotify,
 			sai.SwitchAttrSwitchingMode, sai.SwitchAttrTAMObjectID,
+			sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed,
 		},
 		create: c.createSwitch,
 		set:    c.setSwitch,
@@ -155,6 +175,12 @@ func (c *Chip) setSwitch(_ *object, a sai.Attr) error {
 			age, _ := mulDiv(uint64(v), c.prof.ClockHz, 1)
 			c.fdb.age = Cycle(age)
 			c.sweepFor(c.now)
+		}
+		if a.ID == sai.SwitchAttrLAGDefaultHashSeed {
+			c.lagSeed = uint32(v)
+		}
+		if a.ID == sai.SwitchAttrEcmpDefaultHashSeed {
+			c.ecmpSeed = uint32(v)
 		}
 	case sai.Pointer:
 		switch a.ID {
@@ -231,42 +257,58 @@ func (c *Chip) getSwitch(_ *object, id sai.AttrID) sai.Value {
 func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 	num := func(n uint32) func() sai.Value { return func() sai.Value { return sai.Uint(n) } }
 	oid := func(o **object) func() sai.Value { return func() sai.Value { return (*o).key.OID } }
+	left := func(t sai.ObjectType) func() sai.Value {
+		return func() sai.Value { return sai.Uint(c.kinds[t].max - c.live[t]) }
+	}
 	a := &c.prof.ACL
 	return map[sai.AttrID]func() sai.Value{
-		sai.SwitchAttrPortList:                     func() sai.Value { return c.portOIDs() },
-		sai.SwitchAttrNumberOfActivePorts:          func() sai.Value { return sai.Uint(len(c.ports)) },
-		sai.SwitchAttrMaxNumberOfSupportedPorts:    num(c.prof.Lanes),
-		sai.SwitchAttrPortMaxMTU:                   num(c.prof.MTU),
-		sai.SwitchAttrCPUPort:                      oid(&c.cpu),
-		sai.SwitchAttrDefaultVLANID:                oid(&c.defaultVLAN),
-		sai.SwitchAttrDefault1qBridgeID:            oid(&c.defaultBridge),
-		sai.SwitchAttrDefaultVirtualRouterID:       oid(&c.defaultRouter),
-		sai.SwitchAttrDefaultTrapGroup:             oid(&c.defaultGroup),
-		sai.SwitchAttrOperStatus:                   func() sai.Value { return sai.SwitchOperStatusUp },
-		sai.SwitchAttrFDBTableSize:                 num(c.prof.FDB),
-		sai.SwitchAttrAvailableFDBEntry:            func() sai.Value { return sai.Uint(c.fdb.max - c.fdb.n) },
-		sai.SwitchAttrNumberOfLags:                 num(c.prof.LAGs),
-		sai.SwitchAttrLAGMembers:                   num(c.prof.LAGMembers),
-		sai.SwitchAttrTotalBufferSize:              func() sai.Value { return sai.Uint(c.prof.BufferBytes >> 10) }, // in KB, says SAI
-		sai.SwitchAttrNumberOfUnicastQueues:        num(1),
-		sai.SwitchAttrNumberOfMulticastQueues:      num(0),
-		sai.SwitchAttrNumberOfQueues:               num(1),
-		sai.SwitchAttrNumberOfCPUQueues:            num(1),
-		sai.SwitchAttrACLTableMinimumPriority:      num(0),
-		sai.SwitchAttrACLTableMaximumPriority:      num(maxMemberPriority),
-		sai.SwitchAttrACLTableGroupMinimumPriority: num(0),
-		sai.SwitchAttrACLTableGroupMaximumPriority: num(maxMemberPriority),
-		sai.SwitchAttrACLEntryMinimumPriority:      num(a.MinPriority),
-		sai.SwitchAttrACLEntryMaximumPriority:      num(a.MaxPriority),
-		sai.SwitchAttrMaxACLActionCount:            func() sai.Value { return sai.Uint(len(aclActions(stageIngress))) },
-		sai.SwitchAttrMaxACLRangeCount:             num(a.Ranges),
-		sai.SwitchAttrACLStageIngress:              func() sai.Value { return aclCapability(stageIngress) },
-		sai.SwitchAttrACLStageEgress:               func() sai.Value { return aclCapability(stageEgress) },
-		sai.SwitchAttrAvailableACLTable:            func() sai.Value { return c.aclResources(a.Tables, c.tablesUsed) },
-		sai.SwitchAttrAvailableACLTableGroup:       func() sai.Value { return c.aclResources(a.Groups, c.groupsUsed()) },
-		sai.SwitchAttrACLUserMetaDataRange:         func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
-		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(1),
-		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return c.objectTypes() },
+		sai.SwitchAttrPortList:                         func() sai.Value { return c.portOIDs() },
+		sai.SwitchAttrNumberOfActivePorts:              func() sai.Value { return sai.Uint(len(c.ports)) },
+		sai.SwitchAttrMaxNumberOfSupportedPorts:        num(c.prof.Lanes),
+		sai.SwitchAttrPortMaxMTU:                       num(c.prof.MTU),
+		sai.SwitchAttrCPUPort:                          oid(&c.cpu),
+		sai.SwitchAttrDefaultVLANID:                    oid(&c.defaultVLAN),
+		sai.SwitchAttrDefault1qBridgeID:                oid(&c.defaultBridge),
+		sai.SwitchAttrDefaultVirtualRouterID:           oid(&c.defaultRouter),
+		sai.SwitchAttrDefaultTrapGroup:                 oid(&c.defaultGroup),
+		sai.SwitchAttrOperStatus:                       func() sai.Value { return sai.SwitchOperStatusUp },
+		sai.SwitchAttrFDBTableSize:                     num(c.prof.FDB),
+		sai.SwitchAttrAvailableFDBEntry:                func() sai.Value { return sai.Uint(c.fdb.max - c.fdb.n) },
+		sai.SwitchAttrMaxVirtualRouters:                num(1),
+		sai.SwitchAttrL3NeighborTableSize:              num(c.prof.Neighbors),
+		sai.SwitchAttrL3RouteTableSize:                 num(c.prof.IPv4Routes),
+		sai.SwitchAttrEcmpMembers:                      num(c.prof.NextHopMembers),
+		sai.SwitchAttrNumberOfEcmpGroups:               num(c.prof.NextHopGroups),
+		sai.SwitchAttrAvailableIPv4RouteEntry:          func() sai.Value { return sai.Uint(c.prof.IPv4Routes - c.used4) },
+		sai.SwitchAttrAvailableIPv6RouteEntry:          func() sai.Value { return sai.Uint(c.prof.IPv6Routes - c.used6) },
+		sai.SwitchAttrAvailableIPv4NexthopEntry:        left(sai.ObjectTypeNextHop),
+		sai.SwitchAttrAvailableIPv6NexthopEntry:        left(sai.ObjectTypeNextHop),
+		sai.SwitchAttrAvailableIPv4NeighborEntry:       left(sai.ObjectTypeNeighborEntry),
+		sai.SwitchAttrAvailableIPv6NeighborEntry:       left(sai.ObjectTypeNeighborEntry),
+		sai.SwitchAttrAvailableNextHopGroupEntry:       left(sai.ObjectTypeNextHopGroup),
+		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember),
+		sai.SwitchAttrNumberOfLags:                     num(c.prof.LAGs),
+		sai.SwitchAttrLAGMembers:                       num(c.prof.LAGMembers),
+		sai.SwitchAttrTotalBufferSize:                  func() sai.Value { return sai.Uint(c.prof.BufferBytes >> 10) }, // in KB, says SAI
+		sai.SwitchAttrNumberOfUnicastQueues:            num(1),
+		sai.SwitchAttrNumberOfMulticastQueues:          num(0),
+		sai.SwitchAttrNumberOfQueues:                   num(1),
+		sai.SwitchAttrNumberOfCPUQueues:                num(1),
+		sai.SwitchAttrACLTableMinimumPriority:          num(0),
+		sai.SwitchAttrACLTableMaximumPriority:          num(maxMemberPriority),
+		sai.SwitchAttrACLTableGroupMinimumPriority:     num(0),
+		sai.SwitchAttrACLTableGroupMaximumPriority:     num(maxMemberPriority),
+		sai.SwitchAttrACLEntryMinimumPriority:          num(a.MinPriority),
+		sai.SwitchAttrACLEntryMaximumPriority:          num(a.MaxPriority),
+		sai.SwitchAttrMaxACLActionCount:                func() sai.Value { return sai.Uint(len(aclActions(stageIngress))) },
+		sai.SwitchAttrMaxACLRangeCount:                 num(a.Ranges),
+		sai.SwitchAttrACLStageIngress:                  func() sai.Value { return aclCapability(stageIngress) },
+		sai.SwitchAttrACLStageEgress:                   func() sai.Value { return aclCapability(stageEgress) },
+		sai.SwitchAttrAvailableACLTable:                func() sai.Value { return c.aclResources(a.Tables, c.tablesUsed) },
+		sai.SwitchAttrAvailableACLTableGroup:           func() sai.Value { return c.aclResources(a.Groups, c.groupsUsed()) },
+		sai.SwitchAttrACLUserMetaDataRange:             func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses:     num(1),
+		sai.SwitchAttrSupportedObjectTypeList:          func() sai.Value { return c.objectTypes() },
 	}
 }
 

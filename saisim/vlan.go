@@ -12,6 +12,7 @@ type vlan struct {
 	id      uint16
 	members []*vlanMember
 	noLearn bool
+	rif     *rif
 	acl     [2]sai.OID
 
 	// derived
@@ -159,13 +160,22 @@ func (c *Chip) compile() {
 	for _, l := range c.lags {
 		l.active = l.active[:0]
 		for _, m := range l.members {
-			m.port.lagIngress = !m.ingressDisabled
+			m.port.in = admission{
+				lag: l, source: l.bridgePort, router: l.rif, pvid: l.pvid, priority: l.priority,
+				dropTagged: l.dropTagged, dropUntagged: l.dropUntagged, closed: m.ingressDisabled,
+			}
 			if m.port.up() && !m.egressDisabled {
 				l.active = append(l.active, m.port)
 			}
 		}
 	}
 	for _, p := range c.ports {
+		if p.lag == nil {
+			p.in = admission{
+				source: p.bridgePort, router: p.rif, pvid: p.pvid, priority: p.priority,
+				dropTagged: p.dropTagged, dropUntagged: p.dropUntagged,
+			}
+		}
 		for stage := range p.tables {
 			points := []sai.OID{p.acl[stage], c.switchACL[stage]}
 			if p.lag != nil {

@@ -1,0 +1,91 @@
+package saisim
+
+import "encoding/binary"
+
+// An edit is what the egress pipe does to a packet beside its VLAN tag.
+type edit struct {
+	dmac, smac uint64 // routed
+	routed     bool   // MAC addresses replaced, TTL one less
+	setDSCP    bool
+	dscp       uint8
+}
+
+// edited returns a copy's frame as it leaves, and its length. If nothing changes
+// and own is false it is the packet's own data, else it is in c.scratch.
+func (c *Chip) edited(cp copyOf, own bool) ([]byte, int) {
+	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
+	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP)
+	l3, length := int(pk.h.l3), pk.length
+	switch {
+	case t.op == tagStrip && len(pk.data) >= ethernetHeader+4:
+		b = append(append(b, pk.data[:12]...), pk.data[16:]...)
+		l3, length = l3-4, length-4
+	case t.op == tagPush:
+		b = append(b, pk.data[:12]...)
+		b = append(b, etherVLAN>>8, etherVLAN&0xff, byte(t.vid>>8), byte(t.vid))
+		b = append(b, pk.data[12:]...)
+		l3, length = l3+4, length+4
+	case t.op == tagSet && len(pk.data) >= ethernetHeader+2:
+		b = append(b, pk.data...)
+		tci := binary.BigEndian.Uint16(b[14:])
+		binary.BigEndian.PutUint16(b[14:], tci&0xf000|t.vid)
+	case own || edits:
+		b = append(b, pk.data...)
+	default:
+		return pk.data, length
+	}
+	if edits {
+		pk.edit.apply(b, l3, pk.h.flags&flagIPv4 != 0)
+	}
+	return b, length
+}
+
+// taggedLen is the length of a copy once its tag is as it shall be.
+func (cp copyOf) taggedLen() int {
+	switch cp.tag.op {
+	case tagStrip:
+		return cp.pk.length - 4
+	case tagPush:
+		return cp.pk.length + 4
+	}
+	return cp.pk.length
+}
+
+// apply edits a frame whose IP header is at l3.
+func (e *edit) apply(b []byte, l3 int, v4 bool) {
+	if e.routed {
+		putMAC(b, e.dmac)
+		putMAC(b[6:], e.smac)
+		if v4 {
+			old := binary.BigEndian.Uint16(b[l3+8:])
+			b[l3+8]--
+			fixChecksum(b[l3:], old, binary.BigEndian.Uint16(b[l3+8:]))
+		} else {
+			b[l3+7]--
+		}
+	}
+	if e.setDSCP {
+		if v4 {
+			old := binary.BigEndian.Uint16(b[l3:])
+			b[l3+1] = e.dscp<<2 | b[l3+1]&3
+			fixChecksum(b[l3:], old, binary.BigEndian.Uint16(b[l3:]))
+		} else {
+			b[l3] = b[l3]&0xf0 | e.dscp>>2
+			b[l3+1] = e.dscp<<6 | b[l3+1]&0x3f
+		}
+	}
+}
+
+func putMAC(b []byte, m uint64) {
+	binary.BigEndian.PutUint16(b, uint16(m>>32))
+	binary.BigEndian.PutUint32(b[2:], uint32(m))
+}
+
+// fixChecksum updates the checksum of the IPv4 header b where a word of it has
+// changed: HC' = ~(~HC + ~m + m'), RFC 1624.
+func fixChecksum(b []byte, old, now uint16) {
+	sum := uint32(^binary.BigEndian.Uint16(b[10:])) + uint32(^old) + uint32(now)
+	sum = sum&0xffff + sum>>16
+	sum = sum&0xffff + sum>>16
+	binary.BigEndian.PutUint16(b[10:], ^uint16(sum))
+}
