@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,9 @@ type Replay struct {
 	SimConfig
 	Inputs []Input
 	Out    string // directory
+	// Trace takes the cycle of every packet at every place; nil: no trace.
+	Trace     io.Writer
+	TraceJSON bool // lines of JSON instead of tables
 }
 
 // Run does the whole run. The files of Out appear when the run has succeeded,
@@ -65,6 +69,11 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 	}
 	defer out.discard()
 	s.Chip.SetOutput(out.take)
+	var trace *saisim.Trace
+	if r.Trace != nil {
+		trace = saisim.NewTrace(s.Chip, r.Trace, r.TraceJSON)
+		s.Chip.SetObserver(trace.See)
+	}
 	for i := in.next(s.Chip, origin); i != nil; i = in.next(s.Chip, origin) {
 		if err := s.receive(ctx, i, origin); err != nil {
 			return nil, err
@@ -75,6 +84,11 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 	}
 	if err := s.drain(ctx); err != nil {
 		return nil, err
+	}
+	if trace != nil {
+		if err := trace.Flush(); err != nil {
+			return nil, fmt.Errorf("trace: %w", err)
+		}
 	}
 	report, err := s.Report(ctx)
 	if err != nil {

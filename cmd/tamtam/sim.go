@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,7 +16,7 @@ import (
 )
 
 func newSim() *cobra.Command {
-	var config, out, profile, start, format string
+	var config, out, profile, start, format, trace, traceFormat string
 	var in []string
 	c := &cobra.Command{
 		Use:   "sim --config config_db.json --in Ethernet0=a.pcap [...] --out DIR",
@@ -42,12 +44,16 @@ packet of all inputs unless --start says otherwise.`,
 			if r.Start, err = parseStart(start); err != nil {
 				return err
 			}
+			closeTrace, err := openTrace(cmd, &r, trace, traceFormat)
+			if err != nil {
+				return err
+			}
 			r.Log = logger(cmd)
 			if r.Config, err = device.ReadConfigDB(config); err != nil {
 				return err
 			}
 			report, err := r.Run(cmd.Context())
-			if err != nil {
+			if err := errors.Join(err, closeTrace()); err != nil {
 				return err
 			}
 			return printReport(cmd, report, out, format)
@@ -60,7 +66,31 @@ packet of all inputs unless --start says otherwise.`,
 	f.StringVar(&profile, "profile", "default", profileUsage())
 	f.StringVar(&start, "start", "", "time of day at the first packet, RFC 3339 (2026-01-02T15:04:05.123456789Z)")
 	f.StringVar(&format, "format", "text", "what to print: text or json")
+	f.StringVar(&trace, "trace", "", "file for the cycle of every packet at every place; - is standard output")
+	f.StringVar(&traceFormat, "trace-format", "text", "text, or json: a line for each packet")
 	return c
+}
+
+// openTrace opens the file of --trace, if any.
+func openTrace(cmd *cobra.Command, r *device.Replay, path, format string) (func() error, error) {
+	none := func() error { return nil }
+	if format != "text" && format != "json" {
+		return none, usagef("--trace-format %q: want text or json", format)
+	}
+	r.TraceJSON = format == "json"
+	switch path {
+	case "":
+	case "-":
+		r.Trace = cmd.OutOrStdout()
+	default:
+		f, err := os.Create(path)
+		if err != nil {
+			return none, err
+		}
+		r.Trace = f
+		return f.Close, nil
+	}
+	return none, nil
 }
 
 func parseInputs(in []string) ([]device.Input, error) {

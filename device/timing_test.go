@@ -1,0 +1,83 @@
+package device
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket/layers"
+
+	"tamtam/saisim"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// docs/timing.md has a table made by hand, and behind it what `tamtam sim
+// --trace` prints for the same packets: each cell of the table and the code
+// block are held against what it prints now.
+func TestTimingPage(t *testing.T) {
+	const dir = "../docs/timing/"
+	at := func(ns int) time.Time { return time.Unix(1_000_000_000, int64(ns)) }
+	if *update {
+		udp := func(n int) []byte {
+			return frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(n-42))
+		}
+		writeCapture(t, dir+"a.pcap", packet{at(0), udp(60), 60})
+		writeCapture(t, dir+"bc.pcap", packet{at(30), udp(60), 60}, packet{at(31), udp(100), 100})
+	}
+	config, err := ReadConfigDB(dir + "config_db.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var trace bytes.Buffer
+	r := Replay{Inputs: []Input{{"Ethernet0", dir + "a.pcap"}, {"Ethernet1", dir + "bc.pcap"}}, Out: t.TempDir(), Trace: &trace}
+	r.Profile, r.Config = saisim.SmallProfile(), config
+	if _, err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/timing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin = "--trace -\n"
+	before, rest, _ := strings.Cut(string(page), begin)
+	block, after, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("docs/timing.md has no code block with the command")
+	}
+	if *update {
+		if err := os.WriteFile("../docs/timing.md", []byte(before+begin+trace.String()+"```"+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if block != trace.String() {
+		t.Errorf("docs/timing.md has\n%s\ntamtam sim prints\n%s", block, trace.String())
+	}
+	want := map[string][]string{} // by place, one for each packet
+	for _, line := range strings.Split(trace.String(), "\n") {
+		if len(line) >= 31 && line[0] == ' ' {
+			place := strings.TrimSpace(line[:20])
+			want[place] = append(want[place], strings.TrimSpace(line[20:31]))
+		}
+	}
+	rows := 0
+	for _, line := range strings.Split(before, "\n") {
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		place := strings.TrimSpace(cells[0])
+		if len(cells) != 4 || want[place] == nil {
+			continue
+		}
+		rows++
+		for i, cell := range cells[1:] { // what it comes to is its last number
+			words := strings.Fields(cell)
+			if got := words[len(words)-1]; got != want[place][i] {
+				t.Errorf("docs/timing.md: %s of packet %d is %s, the simulator says %s", place, i+1, got, want[place][i])
+			}
+		}
+	}
+	if rows != len(want) {
+		t.Errorf("docs/timing.md has %d places in its table, the trace %d", rows, len(want))
+	}
+}

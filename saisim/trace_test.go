@@ -1,0 +1,111 @@
+package saisim_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// What becomes of a packet that is dropped on the wire, in the pipe or behind
+// it, flooded, punted or injected; docs/timing.md has one that is forwarded, with
+// every place.
+func TestTraceEnds(t *testing.T) {
+	lldp := udpFrame(1, 2, 60)
+	copy(lldp, []byte{1, 0x80, 0xc2, 0, 0, 0xe})
+	for _, tt := range []struct {
+		name string
+		do   func(r *rig)
+		want []string // copy: end
+	}{
+		{"known", func(r *rig) { r.send(0, udpFrame(1, 2, 60)) }, []string{"0 copies made", "1 Ethernet1 last byte out"}},
+		{"flooded, one egress port down", func(r *rig) { r.send(0, udpFrame(1, 9, 60)) },
+			[]string{"0 copies made", "1 Ethernet1 last byte out", "2 Ethernet2 last byte out", "3 port 3 dropped: egress-port-down", "4 Ethernet4 last byte out",
+				"5 Ethernet5 last byte out", "6 Ethernet6 last byte out", "7 Ethernet7 last byte out"}},
+		{"runt", func(r *rig) { r.send(0, make([]byte, 9)) }, []string{"0 dropped: runt"}},
+		{"from a group address", func(r *rig) { f := udpFrame(1, 2, 60); f[6] = 3; r.send(0, f) }, []string{"0 dropped: source-address"}},
+		{"punted", func(r *rig) { r.send(0, lldp) }, []string{"0 copies made", "1 CPU to the CPU"}},
+		{"injected", func(r *rig) {
+			if err := r.Inject(1, saisim.Frame{Data: udpFrame(9, 2, 60)}); err != nil {
+				t.Fatal(err)
+			}
+			r.drain()
+		}, []string{"0 copies made", "1 Ethernet1 last byte out"}},
+		{"its port is removed", func(r *rig) {
+			if err := r.Receive(3, r.Now(), saisim.Frame{Data: udpFrame(1, 2, 1000)}); err != nil {
+				t.Fatal(err)
+			}
+			r.Advance(r.Now() + 10)
+			r.clearVLAN1()
+			r.remove(sai.ObjectTypePort, r.oid(3))
+		}, []string{"0 dropped: port-removed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := bareRig(t, saisim.SmallProfile())
+			for _, id := range r.Ports() {
+				if id != 3 { // is down, and has no host interface
+					r.up(id)
+				}
+			}
+			r.send(1, udpFrame(2, 1, 60))
+			var out bytes.Buffer
+			trace := saisim.NewTrace(r.Chip, &out, true)
+			r.SetObserver(trace.See)
+			tt.do(r)
+			if err := trace.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			var p struct {
+				Packet int
+				Steps  []struct{ Place string }
+				Copies []struct {
+					Copy  int
+					Out   string
+					Steps []struct{ Place string }
+				}
+			}
+			if err := json.Unmarshal(out.Bytes(), &p); err != nil {
+				t.Fatalf("%v: %s", err, out.Bytes())
+			}
+			got := []string{fmt.Sprintf("0 %s", p.Steps[len(p.Steps)-1].Place)}
+			for _, c := range p.Copies {
+				got = append(got, fmt.Sprintf("%d %s %s", c.Copy, c.Out, c.Steps[len(c.Steps)-1].Place))
+			}
+			if g, w := strings.Join(got, "\n"), strings.Join(tt.want, "\n"); g != w || p.Packet != 2 {
+				t.Errorf("packet %d:\n%s\nwant packet 2:\n%s", p.Packet, g, w)
+			}
+		})
+	}
+}
+
+// At 25 Gb/s a byte takes 2/5 of a cycle of 0.8 ns: frame after frame keeps its
+// exact time.
+func TestTraceFractions(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrSpeed, sai.Uint(25_000))
+	var out bytes.Buffer
+	trace := saisim.NewTrace(r.Chip, &out, false)
+	r.SetObserver(trace.See)
+	for range 3 {
+		if err := r.Receive(0, 1000, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.drain()
+	if err := trace.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{ // 84 bytes are 33 3/5 cycles, 64 are 25 3/5
+		"ingress SFD              1000\n  last byte in             1026  1025+3/5\n",
+		"ingress SFD              1034  1033+3/5\n  last byte in             1060  1059+1/5\n",
+		"ingress SFD              1068  1067+1/5\n  last byte in             1093  1092+4/5\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
