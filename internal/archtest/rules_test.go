@@ -64,4 +64,4 @@ var rules = []room{
 }
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
-var testKits = []string{"forward/forwardtest", "sai/saitest", "swss/swsstest"}
+var testKits = []string{"saisim/pipe/pipetest", "forward/forwardtest", "sai/saitest", "swss/swsstest"}

@@ -1,0 +1,51 @@
+package pipe
+
+// An Array is the content of a register. Get and Set are for control: the packet
+// path has its own way in.
+type Array struct {
+	width uint8
+	depth uint32
+	// One of the two, by width: words of up to 32 bits take half the cache.
+	w32 []uint32
+	w64 []uint64
+}
+
+func newArray(r *Register) *Array {
+	a := &Array{width: r.Width, depth: r.Depth}
+	if r.Width <= 32 {
+		a.w32 = make([]uint32, r.Depth)
+	} else {
+		a.w64 = make([]uint64, r.Depth)
+	}
+	return a
+}
+
+// Depth returns the number of words.
+func (a *Array) Depth() uint32 { return a.depth }
+
+// Width returns the bits of a word.
+func (a *Array) Width() uint8 { return a.width }
+
+// Get returns the word i, which is below the depth.
+func (a *Array) Get(i uint32) uint64 {
+	if a.w32 != nil {
+		return uint64(a.w32[i])
+	}
+	return a.w64[i]
+}
+
+// Set sets the word i, which is below the depth, to v modulo 2^width.
+func (a *Array) Set(i uint32, v uint64) {
+	v &= ones(a.width)
+	if a.w32 != nil {
+		a.w32[i] = uint32(v)
+	} else {
+		a.w64[i] = v
+	}
+}
+
+// A Counter is what a table counts for an entry, or for its default.
+type Counter struct {
+	Packets uint64 `json:"packets"`
+	Bytes   uint64 `json:"bytes"`
+}

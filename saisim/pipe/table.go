@@ -1,0 +1,338 @@
+package pipe
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+// Outcomes of a table in PHV.ran; the number of the action is above them.
+const (
+	outcomeSkipped = iota
+	outcomeMiss
+	outcomeHit
+	outcomeBits = 2
+)
+
+// A table is compiled: the entries behind one of four ways to find them.
+type table struct {
+	name    string
+	gate    [][]term
+	slot    int // in PHV.ran; -1: nobody asks
+	counts  bool
+	end     int32   // code behind the table's actions
+	actions []int32 // code of each
+	parts   []part
+	words   int // of the key
+
+	find   finder
+	direct []int32 // index: entry number + 1
+	list   []row   // few entries, the best first
+	tuples []tuple
+	rows   []row
+	miss   row
+	byID   map[uint32]*Counter
+}
+
+type finder uint8
+
+const (
+	findNothing finder = iota
+	findDirect
+	findList
+	findTuple
+)
+
+// A part puts a field into the key.
+type part struct {
+	from operand
+	word uint8
+	up   uint8
+}
+
+// A row is an entry: key and mask, how good it is, and what to do.
+type row struct {
+	key, mask []uint64
+	rank      uint64 // priority, or length of the prefix
+	id        uint32
+	pc        int32
+	outcome   uint16
+	args      []uint64
+	counter   *Counter
+}
+
+// A tuple holds the entries of one mask, by key.
+type tuple struct {
+	mask  []uint64
+	best  uint64  // highest rank in it
+	slots []int32 // row number + 1, by hash; a power of two of them
+}
+
+// fewRows is how many entries are looked at one by one.
+const fewRows = 8
+
+// addKey puts a field of so many bits behind the key.
+func (t *table) addKey(from operand, width uint8) {
+	used := 0
+	for _, p := range t.parts {
+		if int(p.word) == t.words-1 {
+			used = max(used, int(p.up)+bits.Len64(p.from.mask))
+		}
+	}
+	if t.words == 0 || used+int(width) > 64 {
+		t.words++
+		used = 0
+	}
+	t.parts = append(t.parts, part{from: from, word: uint8(t.words - 1), up: uint8(used)})
+}
+
+// fill puts the table's entries in. Counters of entries that had (nil: none) has
+// too are taken over.
+func (t *table) fill(src *Table, fields map[string]place, had *table) {
+	counters := map[uint32]*Counter{}
+	t.rows, t.list, t.tuples, t.direct, t.find = nil, nil, nil, nil, findNothing
+	counter := func(old *Counter) *Counter {
+		if old == nil || !t.counts {
+			return new(Counter)
+		}
+		return old
+	}
+	var old map[uint32]*Counter
+	var miss *Counter
+	if had != nil && had.counts {
+		old, miss = had.byID, had.miss.counter
+	}
+	t.miss = t.choose(src, src.Default, outcomeMiss)
+	t.miss.counter = counter(miss)
+	for i := range src.Entries {
+		e := &src.Entries[i]
+		r := t.choose(src, e.Choice, outcomeHit)
+		r.id, r.rank = e.ID, uint64(e.Priority)
+		if src.Match == "lpm" {
+			r.rank = uint64(e.Prefix)
+		}
+		if t.counts {
+			r.counter = counter(old[e.ID])
+			counters[e.ID] = r.counter
+		}
+		t.keyOf(&r, src, e, fields)
+		t.rows = append(t.rows, r)
+	}
+	t.byID = counters
+	slices.SortFunc(t.rows, func(a, b row) int {
+		return cmp.Or(-cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id))
+	})
+	switch {
+	case len(t.rows) == 0:
+	case src.Match == "index":
+		t.find = findDirect
+		t.direct = make([]int32, src.Size)
+		for i, r := range t.rows {
+			t.direct[r.key[0]] = int32(i + 1)
+		}
+	case len(t.rows) <= fewRows:
+		t.find, t.list = findList, t.rows
+	default:
+		t.find = findTuple
+		t.makeTuples()
+	}
+}
+
+// choose resolves an action and its arguments.
+func (t *table) choose(src *Table, c Choice, outcome uint16) row {
+	r := row{pc: t.end, args: c.Args, outcome: outcome}
+	if i := slices.IndexFunc(src.Actions, func(a Action) bool { return a.Name == c.Action }); i >= 0 {
+		r.pc = t.actions[i]
+		r.outcome |= uint16(i+1) << outcomeBits
+	}
+	return r
+}
+
+// keyOf lays out key and mask of an entry as the parts do with the PHV.
+func (t *table) keyOf(r *row, src *Table, e *Entry, fields map[string]place) {
+	r.key, r.mask = make([]uint64, t.words), make([]uint64, t.words)
+	at := uint32(0)
+	for i, p := range t.parts {
+		m := p.from.mask
+		width := fields[src.Key[i].Field].width
+		switch src.Match {
+		case "ternary":
+			m = e.Key[i].Mask
+		case "lpm":
+			m = prefixMask(width, at, e.Prefix)
+		}
+		at += uint32(width)
+		r.key[p.word] |= e.Key[i].Value << p.up
+		r.mask[p.word] |= m << p.up
+	}
+}
+
+// makeTuples sorts the rows, the best first, into tuples. Of two that match the
+// same keys the better one stays.
+func (t *table) makeTuples() {
+	members := map[string][]int32{}
+	var order []string
+	for i := range t.rows {
+		var b []byte
+		for _, w := range t.rows[i].mask {
+			for s := 0; s < 64; s += 8 {
+				b = append(b, byte(w>>s))
+			}
+		}
+		k := string(b)
+		if members[k] == nil {
+			order = append(order, k) // in the order of their best row
+		}
+		members[k] = append(members[k], int32(i))
+	}
+	for _, k := range order {
+		list := members[k]
+		size := 1 << bits.Len(uint(2*len(list)-1))
+		tp := tuple{mask: t.rows[list[0]].mask, best: t.rows[list[0]].rank, slots: make([]int32, size)}
+		for _, i := range list {
+			key := t.rows[i].key
+			h := hashWords(key) & uint64(size-1)
+			for tp.slots[h] != 0 && !slices.Equal(t.rows[tp.slots[h]-1].key, key) {
+				h = (h + 1) & uint64(size-1)
+			}
+			if tp.slots[h] == 0 {
+				tp.slots[h] = i + 1
+			}
+		}
+		t.tuples = append(t.tuples, tp)
+	}
+}
+
+func hashWords(key []uint64) uint64 {
+	h := uint64(len(key))
+	for _, w := range key {
+		h = mix(h, w)
+	}
+	return h
+}
+
+func mix(h, w uint64) uint64 {
+	h = (h ^ w) * 0x9e3779b97f4a7c15
+	return h ^ h>>32
+}
+
+// lookup finds the row for what is in the PHV.
+func (t *table) lookup(p *PHV) *row {
+	var key [maxKey]uint64
+	for i := range t.parts {
+		q := &t.parts[i]
+		key[q.word&(maxKey-1)] |= q.from.of(p) << (q.up & 63)
+	}
+	switch t.find {
+	case findDirect:
+		if key[0] < uint64(len(t.direct)) {
+			if i := t.direct[key[0]]; i != 0 {
+				return &t.rows[i-1]
+			}
+		}
+	case findList:
+		for i := range t.list {
+			if r := &t.list[i]; r.matches(&key) {
+				return r
+			}
+		}
+	case findTuple:
+		return t.search(&key)
+	}
+	return &t.miss
+}
+
+func (r *row) matches(key *[maxKey]uint64) bool {
+	var d uint64
+	for i, m := range r.mask {
+		d |= key[i&(maxKey-1)]&m ^ r.key[i]
+	}
+	return d == 0
+}
+
+// search looks in each tuple, those with the best rows first.
+func (t *table) search(key *[maxKey]uint64) *row {
+	best := &t.miss
+	found := int32(0)
+	for i := range t.tuples {
+		tp := &t.tuples[i]
+		if found != 0 && best.rank > tp.best {
+			break
+		}
+		h := uint64(len(tp.mask))
+		for j, m := range tp.mask {
+			h = mix(h, key[j&(maxKey-1)]&m)
+		}
+		for {
+			h &= uint64(len(tp.slots) - 1)
+			n := tp.slots[h]
+			if n == 0 {
+				break
+			}
+			if r := &t.rows[n-1]; r.matches(key) {
+				if found == 0 || n < found { // rows are sorted: the first is the best
+					best, found = r, n
+				}
+				break
+			}
+			h++
+		}
+	}
+	return best
+}
+
+// Kinds of a term beyond the comparisons.
+const (
+	termTable  = 16
+	termAction = 17
+)
+
+// A term of a gate, compiled.
+type term struct {
+	kind   uint8 // a comparison, termTable or termAction
+	slot   uint8
+	accept uint8 // outcomes, one bit each
+	field  operand
+	value  uint64 // or number of the action
+}
+
+// open reports whether the table runs.
+func (t *table) open(p *PHV) bool {
+rows:
+	for _, terms := range t.gate {
+		for i := range terms {
+			if !terms[i].holds(p) {
+				continue rows
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func (x *term) holds(p *PHV) bool {
+	switch x.kind {
+	case termTable:
+		return x.accept>>(p.ran[x.slot]&3)&1 != 0
+	case termAction:
+		return uint64(p.ran[x.slot]>>outcomeBits) == x.value+1
+	}
+	return compare(x.kind, x.field.of(p), x.value)
+}
+
+// compare is one of the comparisons, by number.
+func compare(kind uint8, a, b uint64) bool {
+	switch kind {
+	case 0:
+		return a == b
+	case 1:
+		return a != b
+	case 2:
+		return a < b
+	case 3:
+		return a <= b
+	case 4:
+		return a > b
+	}
+	return a >= b
+}
