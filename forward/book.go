@@ -28,6 +28,10 @@ type Table struct {
 	// Fields lists the fields of APPL_DB that are the book's, where other
 	// daemons write fields into the same rows; nil: all.
 	Fields []string
+	// Mark is a field that all rows of the book in APPL_DB have, where other
+	// daemons write rows of their own, without it, into the same table; "": all
+	// rows are the book's.
+	Mark string
 }
 
 // A Row names a row of a table.
@@ -224,6 +228,9 @@ func (b *Book) loadAppl(ctx context.Context, t Table) error {
 	for key, fields := range rows {
 		if t.Fields != nil {
 			maps.DeleteFunc(fields, func(f, _ string) bool { return !slices.Contains(t.Fields, f) })
+		}
+		if _, ours := fields[t.Mark]; t.Mark != "" && !ours {
+			continue
 		}
 		b.applRow(Row{t.Appl, key}).have = fields
 	}

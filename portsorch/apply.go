@@ -23,7 +23,8 @@ func (o *Orch) converge(ctx context.Context) {
 
 // apply goes once through all that differs between the plan and the ASIC.
 func (o *Orch) apply(ctx context.Context, p *plan) {
-	o.outcome = maps.Clone(p.why)
+	o.outcome, o.plan = maps.Clone(p.why), p
+	o.layout.Publish(ctx, struct{}{})
 
 	o.removeVLANMembers(ctx, p)
 	o.removeBridgePorts(ctx, p)
@@ -41,6 +42,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) {
 	o.createVLANs(ctx, p)
 	o.createVLANMembers(ctx, p)
 	o.publish(ctx, changed)
+	o.layout.Publish(ctx, struct{}{})
 }
 
 // publish tells the other orchs that something about these ports and LAGs has

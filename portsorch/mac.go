@@ -26,5 +26,6 @@ func (o *Orch) setMAC(ctx context.Context, t orch.Task) error {
 		return fmt.Errorf("set the switch's MAC: %w", err)
 	}
 	o.mac = mac
+	o.layout.Publish(ctx, struct{}{})
 	return nil
 }

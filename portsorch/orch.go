@@ -49,7 +49,12 @@ type Orch struct {
 	failed  map[rowKey]error  // what SAI said to a row; stays until the row changes
 	said    map[rowKey]string // what was last reported of a row
 
+	plan     *plan // the last that was applied, or is being applied
+	settings schema.Switch
+
 	changes  orch.Topic[[]string]
+	layout   orch.Topic[struct{}]
+	downs    orch.Topic[string]
 	counters counters
 	oper     operWriter
 }
@@ -96,6 +101,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)
 	}, schema.CfgDeviceMetadata, orch.Each(o.setMAC), orch.Reporting{None: true})
+	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
+		return swss.NewConsumerState(l, appl, schema.AppSwitch)
+	}, schema.AppSwitch, orch.Each(o.setSwitch), orch.Reporting{StateTable: schema.StateSwitch})
 	return o, nil
 }
 
@@ -227,6 +235,11 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	}
 	o.ports[name].oper = state.Oper
 	o.operChanged(ctx, name)
+	if state.Oper != sai.PortOperStatusUp {
+		for _, n := range o.downWith(name) {
+			o.downs.Publish(ctx, n)
+		}
+	}
 	return o.oper.flush(ctx, o)
 }
 

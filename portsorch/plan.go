@@ -32,6 +32,7 @@ type plan struct {
 	vlans       map[string]uint16
 	vlanMembers map[member]sai.Enum // value: tagging mode
 	pvid        map[string]uint16   // of ports and LAGs
+	mtu         map[string]uint32   // of ports, LAGs and VLANs
 	why         map[rowKey]error    // rows that are not in the plan
 }
 
@@ -44,16 +45,17 @@ func (s store) plan(failed map[rowKey]error) *plan {
 	p := &plan{
 		ports: map[string]portSpec{}, lags: map[string]bool{}, lagMembers: map[member]bool{},
 		lagOf: map[string]string{}, vlans: map[string]uint16{}, vlanMembers: map[member]sai.Enum{},
-		pvid: map[string]uint16{}, why: map[rowKey]error{},
+		pvid: map[string]uint16{}, mtu: map[string]uint32{}, why: map[rowKey]error{},
 	}
 	p.addPorts(s, failed)
 	for _, name := range s.keys(schema.AppLAG) {
 		k := rowKey{schema.AppLAG, name}
-		if _, err := schema.ParsePortChannel(name, s[k]); err != nil {
+		lag, err := schema.ParsePortChannel(name, s[k])
+		if err != nil {
 			p.why[k] = err
 			continue
 		}
-		p.lags[name] = true
+		p.lags[name], p.mtu[name] = true, uint32(lag.MTU)
 	}
 	p.addLAGMembers(s)
 	p.addVLANs(s)
@@ -81,7 +83,7 @@ func (p *plan) addPorts(s store, failed map[rowKey]error) {
 		for _, l := range spec.lanes {
 			owner[l] = name
 		}
-		p.ports[name] = spec
+		p.ports[name], p.mtu[name] = spec, spec.mtu
 	}
 }
 
@@ -113,7 +115,7 @@ func (p *plan) addVLANs(s store) {
 			p.why[k] = err
 			continue
 		}
-		p.vlans[name] = v.ID
+		p.vlans[name], p.mtu[name] = v.ID, uint32(v.MTU)
 	}
 }
 
