@@ -16,6 +16,7 @@ import (
 	"tamtam/orch"
 	"tamtam/portmgr"
 	"tamtam/portsorch"
+	"tamtam/routemgr"
 	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/schema"
@@ -49,6 +50,7 @@ func (c Common) daemon() orch.Options {
 func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	d := orch.NewDaemon("tammgrd", r, c.daemon())
 	portmgr.New(d, r)
+	routemgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	return d
 }
