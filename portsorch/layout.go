@@ -1,7 +1,6 @@
 package portsorch
 
 import (
-
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
