@@ -35,6 +35,7 @@ type hits struct {
 	act                   actions
 	noLearn               bool
 	redirect, stamp, meta candidate
+	mirror, tc, dscp      candidate
 }
 
 func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
@@ -43,7 +44,7 @@ func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
 	}
 	h.act |= e.act
 	h.noLearn = h.noLearn || e.noLearn
-	if e.redirect.kind != toNobody {
+	if e.redirect.kind != toNobody || e.hop != nil || e.group != nil {
 		h.redirect.take(e, priority)
 	}
 	if e.stamp != nil {
@@ -51,6 +52,15 @@ func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
 	}
 	if e.setMeta {
 		h.meta.take(e, priority)
+	}
+	if e.mirrors != 0 {
+		h.mirror.take(e, priority)
+	}
+	if e.setTC {
+		h.tc.take(e, priority)
+	}
+	if e.setDSCP {
+		h.dscp.take(e, priority)
 	}
 }
 
@@ -94,6 +104,15 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 	}
 	if h.meta.entry != nil {
 		pk.meta = h.meta.entry.metadata
+	}
+	if h.mirror.entry != nil {
+		pk.mirrors |= h.mirror.entry.mirrors
+	}
+	if h.tc.entry != nil {
+		pk.tcSet, pk.tc = true, h.tc.entry.tc
+	}
+	if h.dscp.entry != nil && pk.h.flags&flagIP != 0 {
+		pk.edit.setDSCP, pk.edit.dscp = true, h.dscp.entry.dscp
 	}
 }
 

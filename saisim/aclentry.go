@@ -18,6 +18,13 @@ type aclEntry struct {
 	noLearn  bool
 	redirect verdict
 	stamp    *stampAction
+	hop      *adjacency // or one of these
+	group    *hopGroup
+	mirrors  uint64 // sessions, by index
+	setTC    bool
+	tc       uint8
+	setDSCP  bool
+	dscp     uint8
 	setMeta  bool
 	metadata uint32
 }
@@ -63,6 +70,10 @@ func entryActions() map[sai.AttrID]sai.Enum {
 		sai.ACLEntryAttrActionPacketAction:   sai.ACLActionTypePacketAction,
 		sai.ACLEntryAttrActionCounter:        sai.ACLActionTypeCounter,
 		sai.ACLEntryAttrActionRedirect:       sai.ACLActionTypeRedirect,
+		sai.ACLEntryAttrActionMirrorIngress:  sai.ACLActionTypeMirrorIngress,
+		sai.ACLEntryAttrActionMirrorEgress:   sai.ACLActionTypeMirrorEgress,
+		sai.ACLEntryAttrActionSetTC:          sai.ACLActionTypeSetTC,
+		sai.ACLEntryAttrActionSetDSCP:        sai.ACLActionTypeSetDSCP,
 		sai.ACLEntryAttrActionSetACLMetaData: sai.ACLActionTypeSetACLMetaData,
 		sai.ACLEntryAttrActionSetDoNotLearn:  sai.ACLActionTypeSetDoNotLearn,
 		sai.ACLEntryAttrActionIntInsert:      sai.ACLActionTypeIntInsert,
@@ -74,8 +85,13 @@ func entryActions() map[sai.AttrID]sai.Enum {
 func aclActions(stage int) (actions []sai.Enum) {
 	for _, a := range entryActions() {
 		switch a {
-		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn:
+		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn,
+			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP:
 			if stage == stageEgress {
+				continue
+			}
+		case sai.ACLActionTypeMirrorEgress:
+			if stage == stageIngress {
 				continue
 			}
 		}
@@ -223,11 +239,9 @@ func (c *Chip) action(e *aclEntry, a sai.Attr, param sai.Value) error {
 			return badValue(a, sai.StatusNotSupported, "egress entries do not copy to the CPU")
 		}
 	case sai.Uint:
-		if a.ID == sai.ACLEntryAttrActionSetACLMetaData {
-			e.setMeta, e.metadata = true, uint32(v)
-		} else {
-			e.noLearn = true
-		}
+		return e.actionNumber(a, uint64(v))
+	case sai.OIDs:
+		e.mirrors = c.mirrorSet(v)
 	case sai.OID:
 		switch a.ID {
 		case sai.ACLEntryAttrActionCounter:
@@ -246,6 +260,27 @@ func (c *Chip) action(e *aclEntry, a sai.Attr, param sai.Value) error {
 	return nil
 }
 
+// actionNumber adds an action whose parameter is a number.
+func (e *aclEntry) actionNumber(a sai.Attr, v uint64) error {
+	switch a.ID {
+	case sai.ACLEntryAttrActionSetACLMetaData:
+		e.setMeta, e.metadata = true, uint32(v)
+	case sai.ACLEntryAttrActionSetTC:
+		if v > 15 {
+			return badValue(a, sai.StatusInvalidParameter, "traffic class %d, want 0 to 15", v)
+		}
+		e.setTC, e.tc = true, uint8(v)
+	case sai.ACLEntryAttrActionSetDSCP:
+		if v > 63 {
+			return badValue(a, sai.StatusInvalidParameter, "DSCP %d, want 0 to 63", v)
+		}
+		e.setDSCP, e.dscp = true, uint8(v)
+	default:
+		e.noLearn = true
+	}
+	return nil
+}
+
 func (c *Chip) redirect(e *aclEntry, a sai.Attr, to sai.OID) error {
 	if p, ok := self[*port](c, to); ok {
 		e.redirect = verdict{kind: toPort, port: p}
@@ -253,8 +288,12 @@ func (c *Chip) redirect(e *aclEntry, a sai.Attr, to sai.OID) error {
 		e.redirect = verdict{kind: toLAG, lag: l}
 	} else if bp, ok := self[*bridgePort](c, to); ok {
 		e.redirect = verdict{kind: toBridgePort, to: bp}
+	} else if h, ok := self[*nextHop](c, to); ok {
+		e.hop = h.adj
+	} else if g, ok := self[*hopGroup](c, to); ok {
+		e.group = g
 	} else {
-		return badValue(a, sai.StatusNotSupported, "the chip redirects to ports, LAGs and bridge ports")
+		return badValue(a, sai.StatusNotSupported, "the chip redirects to ports, LAGs, bridge ports, next hops and their groups")
 	}
 	return nil
 }
@@ -295,6 +334,16 @@ func (c *Chip) describe(oid sai.OID) string {
 		return fmt.Sprintf("range %d %05d-%05d", x.kind, x.min, x.max)
 	case *aclCounter:
 		return "counter " + x.label()
+	case *nextHop:
+		return fmt.Sprintf("next hop %s %05d", x.adj.ip, x.adj.rif.order())
+	case *hopGroup:
+		s := "next hops"
+		for _, m := range x.members {
+			s += fmt.Sprintf(" %s %05d %d", m.hop.adj.ip, m.hop.adj.rif.order(), m.weight)
+		}
+		return s
+	case *mirrorSession:
+		return fmt.Sprintf("mirror %02d", x.index)
 	case *tamInt:
 		return fmt.Sprintf("tam int %d", x.switchID)
 	}

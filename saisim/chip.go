@@ -70,10 +70,12 @@ type Chip struct {
 	now      Cycle
 	heap     heap
 	enter    ring[timed] // in the order of (ready, port)
+	leaving  ring[mirroring]
 	pipe     ring[timed]
 	entered  Cycle // first cycle at which the pipe is free
 	spare    []*packet
 	scratch  []byte
+	wrapped  []byte // a mirrored frame
 	out      func(Out)
 	notes    []sai.Notification
 	buffered uint64
@@ -103,6 +105,7 @@ func New(cfg Config) (*Chip, error) {
 		cfg:     cfg,
 		out:     func(Out) {},
 		scratch: make([]byte, 0, 2*16384), // the longest frame that leaves, and more,
+		wrapped: make([]byte, 0, 2*16384),
 	}
 	c.tod.Store(newTimeOfDay(cfg.Profile.ClockHz, cfg.Start))
 	c.reset()
@@ -249,6 +252,9 @@ func (c *Chip) handle(e event) {
 	case classDequeue:
 		c.heap.pop()
 		c.dequeue(c.byID[e.port()])
+	case classMirror:
+		c.heap.pop()
+		c.mirrorLeaving()
 	case classQueue:
 		pk := c.pipe.first().pk
 		c.pipe.pop()

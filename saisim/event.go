@@ -5,6 +5,7 @@ package saisim
 const (
 	classSent     = iota // a frame's timestamp point at an egress MAC
 	classDequeue         // a port's scheduler is free again
+	classMirror          // a copy that is mirrored leaves an egress pipe
 	classQueue           // a packet leaves the ingress pipe
 	classEnter           // a packet enters the ingress pipe
 	classReceived        // a whole frame is in an ingress MAC

@@ -44,17 +44,14 @@ func (c *Chip) ingress(pk *packet) {
 		return
 	}
 	pk.h.parse(pk.data, pk.length)
-	if !c.admit(p, pk) {
-		c.drop(p, pk, pk.why)
-		return
+	if c.admit(p, pk) {
+		if len(p.tables[stageIngress]) > 0 || c.vlanACLs[stageIngress] {
+			c.lookupIngress(p, pk)
+		}
+		c.forward(pk)
+		pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy
 	}
-	if len(p.tables[stageIngress]) > 0 || c.vlanACLs[stageIngress] {
-		c.lookupIngress(p, pk)
-	}
-	c.forward(pk)
-	v := &pk.verdict
-	v.cpu = pk.act&(actCopy|actCancel) == actCopy
-	if v.kind == toNobody && !v.cpu {
+	if v := &pk.verdict; v.kind == toNobody && !v.cpu && pk.mirrors == 0 {
 		c.drop(p, pk, pk.why)
 		return
 	}
@@ -68,6 +65,7 @@ func (c *Chip) admit(p *port, pk *packet) bool {
 	h := &pk.h
 	pk.inN = p.number
 	in := &p.in
+	pk.mirrors = p.mirror[stageIngress]
 	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority
 	if h.smac>>40&1 != 0 {
 		pk.why, pk.barred = DropSourceAddress, true
@@ -122,26 +120,53 @@ func (c *Chip) forward(pk *packet) {
 	}
 	switch {
 	case pk.aclDrop:
-		why = DropACL
+		pk.why = DropACL
+		return
 	case pk.act&actDrop != 0:
-		why = DropTrap
+		pk.why = DropTrap
+		return
 	case !ok:
+		pk.why = why
+		return
 	case pk.redirect != nil:
-		why = c.redirected(pk)
-	case pk.router != nil && (pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC):
-		why = c.route(pk)
-	case pk.source == nil:
-		why = DropNotRouter
-	default:
-		why = c.bridge(pk)
+		if pk.why, ok = c.redirected(pk); ok {
+			return
+		}
 	}
-	pk.why = why
+	pk.why = c.destination(pk)
 }
 
-// redirected sends the packet where an ACL entry says.
-func (c *Chip) redirected(pk *packet) DropReason {
-	pk.verdict = pk.redirect.redirect
-	return DropNoDestination
+// destination decides where a packet goes by its addresses.
+func (c *Chip) destination(pk *packet) DropReason {
+	switch {
+	case pk.router != nil && (pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC):
+		return c.route(pk)
+	case pk.source == nil:
+		return DropNotRouter
+	}
+	return c.bridge(pk)
+}
+
+// redirected sends the packet where an ACL entry says. To a next hop go only IP
+// packets that can be routed, whatever MAC address they are to; false: the
+// entry sends this packet nowhere.
+func (c *Chip) redirected(pk *packet) (DropReason, bool) {
+	e, h := pk.redirect, &pk.h
+	if e.hop == nil && e.group == nil {
+		pk.verdict = e.redirect
+		return DropNoDestination, true
+	}
+	if h.dmac>>40&1 != 0 || !h.fitToRoute(pk) {
+		return 0, false
+	}
+	if h.ttl <= 1 {
+		c.trap(pk, TrapTTL)
+		return DropTTL, true
+	}
+	if e.group != nil {
+		return c.toHop(pk, e.group.choose(c.ecmpHash(h))), true
+	}
+	return c.toHop(pk, e.hop), true
 }
 
 // bridge decides where a packet goes by its destination address.
@@ -185,7 +210,7 @@ func (c *Chip) replicate(pk *packet) {
 	}
 	v := pk.verdict
 	n := 0
-	why := DropNoDestination
+	why := pk.why
 	switch v.kind {
 	case toBridgePort:
 		n, why = c.toBridgePort(pk, v.to)
@@ -212,6 +237,9 @@ func (c *Chip) replicate(pk *packet) {
 		cp := pk.copy(tagAction{})
 		cp.raw = true
 		c.punt(cp)
+	}
+	if pk.mirrors != 0 {
+		c.mirror(pk.mirrors, copyOf{pk: pk, raw: true})
 	}
 	if n == 0 {
 		c.drop(c.byID[pk.in], pk, why)
@@ -284,12 +312,16 @@ func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) 
 	}
 	t.copyOf = cp
 	pk := cp.pk
-	length = cp.taggedLen()
+	length = cp.leavingLen()
 	if uint32(length)+fcsLen > p.mtu {
 		c.dropCopy(p, cp, DropEgressMTU)
 		return t, 0, false
 	}
+	if cp.mirror != nil {
+		return t, length, true
+	}
 	t.session = pk.stamp
+	mirrors := p.mirror[stageEgress]
 	if len(p.tables[stageEgress]) > 0 || c.vlanACLs[stageEgress] {
 		var hit hits
 		c.lookupEgress(p, cp, &hit)
@@ -300,6 +332,12 @@ func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) 
 		if hit.stamp.entry != nil {
 			t.session = hit.stamp.entry.stamp
 		}
+		if hit.mirror.entry != nil {
+			mirrors |= hit.mirror.entry.mirrors
+		}
+	}
+	if mirrors != 0 {
+		c.mirrorAtEnd(mirrors, cp)
 	}
 	if t.session != nil {
 		t.result = stampable(pk, length, p.mtu)

@@ -25,6 +25,7 @@ type port struct {
 	name                     string // of its host interface
 	number                   uint16 // N of EthernetN; NoPort
 	acl                      [2]sai.OID
+	mirror                   [2]uint64 // sessions, by stage
 	bridgePort               *bridgePort
 	rif                      *rif      // that it is
 	in                       admission // derived
@@ -63,8 +64,9 @@ type admission struct {
 type copyOf struct {
 	pk     *packet
 	tag    tagAction
-	number uint16 // 1 for the first copy made
-	raw    bool   // leaves as it came in
+	number uint16       // 1 for the first copy made
+	raw    bool         // leaves as it came in
+	mirror *mirrorEncap // it is a copy for a mirror session
 }
 
 // copy makes one more copy of a packet.
@@ -153,7 +155,7 @@ func wholeHeader(data []byte) bool {
 
 // enqueue puts one copy into a port's egress queue.
 func (c *Chip) enqueue(p *port, cp copyOf) {
-	n := uint64(cp.pk.length)
+	n := uint64(cp.buffered())
 	switch {
 	case !p.up():
 		c.dropCopy(p, cp, DropEgressDown)
@@ -186,8 +188,8 @@ func (c *Chip) dequeue(p *port) {
 		}
 		cp := *p.queue.first()
 		p.queue.pop()
-		c.buffered -= uint64(cp.pk.length)
-		p.queued -= uint64(cp.pk.length)
+		c.buffered -= uint64(cp.buffered())
+		p.queued -= uint64(cp.buffered())
 		if c.observer != nil {
 			c.saw(MomentDequeued, cp.pk, cp.number, p.id)
 		}

@@ -209,7 +209,11 @@ func TestCapabilities(t *testing.T) {
 	ctx := context.Background()
 	for id, want := range map[sai.AttrID]sai.Capability{
 		sai.ACLEntryAttrActionTAMIntObject:    {Create: true, Set: true, Get: true},
-		sai.ACLEntryAttrActionMirrorIngress:   {},
+		sai.ACLEntryAttrActionMirrorIngress:   {Create: true, Set: true, Get: true},
+		sai.ACLEntryAttrActionSetPolicer:      {},
+		sai.RouteEntryAttrNextHopID:           {Create: true, Set: true, Get: true},
+		sai.RouteEntryAttrIPAddrFamily:        {Get: true},
+		sai.RouterInterfaceAttrOuterVLANID:    {},
 		sai.TAMIntAttrDeviceID:                {Create: true, Get: true},
 		sai.PortAttrOperStatus:                {Get: true},
 		sai.SwitchAttrAvailableACLTable:       {Get: true},

@@ -15,6 +15,7 @@ func (c *Chip) portKind() *kind {
 			sai.PortAttrHWLaneList, sai.PortAttrSpeed, sai.PortAttrAdminState, sai.PortAttrMTU,
 			sai.PortAttrPortVLANID, sai.PortAttrDefaultVLANPriority, sai.PortAttrDropTagged, sai.PortAttrDropUntagged,
 			sai.PortAttrIngressACL, sai.PortAttrEgressACL, sai.PortAttrTAMObject, sai.PortAttrMetaData,
+			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
 			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
@@ -98,6 +99,13 @@ func (c *Chip) setPort(o *object, a sai.Attr) error {
 			p.dropTagged = bool(v)
 		case sai.PortAttrDropUntagged:
 			p.dropUntagged = bool(v)
+		}
+	case sai.OIDs:
+		switch a.ID {
+		case sai.PortAttrIngressMirrorSession:
+			p.mirror[stageIngress] = c.mirrorSet(v)
+		case sai.PortAttrEgressMirrorSession:
+			p.mirror[stageEgress] = c.mirrorSet(v)
 		}
 	case sai.Uint:
 		return c.setPortNumber(p, a, uint32(v))
@@ -207,7 +215,7 @@ func (c *Chip) purge(p *port) {
 	}
 	for p.queue.n > 0 {
 		cp := *p.queue.first()
-		c.buffered -= uint64(cp.pk.length)
+		c.buffered -= uint64(cp.buffered())
 		c.dropCopy(p, cp, DropPortRemoved)
 		p.queue.pop()
 	}

@@ -10,9 +10,21 @@ type edit struct {
 	dscp       uint8
 }
 
-// edited returns a copy's frame as it leaves, and its length. If nothing changes
-// and own is false it is the packet's own data, else it is in c.scratch.
+// edited returns a copy's frame as it leaves, and its length. If own is true, the
+// frame is in c.scratch.
 func (c *Chip) edited(cp copyOf, own bool) ([]byte, int) {
+	if cp.mirror == nil {
+		return c.unwrapped(cp, own)
+	}
+	data, length := c.unwrapped(cp, false)
+	c.wrapped = cp.mirror.wrap(c.wrapped[:0], data, length)
+	return c.wrapped, cp.mirror.length(length)
+}
+
+// unwrapped is the frame that leaves, or the one that a mirror session takes. If
+// nothing changes and own is false it is the packet's own data, else it is in
+// c.scratch.
+func (c *Chip) unwrapped(cp copyOf, own bool) ([]byte, int) {
 	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
 	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP)
 	l3, length := int(pk.h.l3), pk.length
@@ -41,12 +53,29 @@ func (c *Chip) edited(cp copyOf, own bool) ([]byte, int) {
 }
 
 // taggedLen is the length of a copy once its tag is as it shall be.
-func (cp copyOf) taggedLen() int {
+func (cp *copyOf) taggedLen() int {
 	switch cp.tag.op {
 	case tagStrip:
 		return cp.pk.length - 4
 	case tagPush:
 		return cp.pk.length + 4
+	}
+	return cp.pk.length
+}
+
+// leavingLen is the length of the frame that leaves, without a record.
+func (cp *copyOf) leavingLen() int {
+	if cp.mirror != nil {
+		return cp.mirror.length(cp.taggedLen())
+	}
+	return cp.taggedLen()
+}
+
+// buffered is what a copy takes of the buffer: its length as it came in, that of
+// a mirror copy as it leaves.
+func (cp *copyOf) buffered() int {
+	if cp.mirror != nil {
+		return cp.leavingLen()
 	}
 	return cp.pk.length
 }

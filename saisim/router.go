@@ -92,7 +92,7 @@ func (c *Chip) toHop(pk *packet, hop *adjacency) DropReason {
 		c.trap(pk, TrapL3MTU)
 		return DropL3MTU
 	}
-	pk.edit = edit{routed: true, dmac: hop.mac, smac: r.mac}
+	pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, hop.mac, r.mac
 	pk.source, pk.vid = nil, 0 // it may leave where it came from
 	why := DropNoDestination
 	switch {

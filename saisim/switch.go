@@ -26,6 +26,7 @@ type forwarding struct {
 	routes4, routes6 bool   // admin states of the virtual router
 
 	switchMAC                                 uint64
+	mirrors                                   []*mirrorSession // by index; nil: free
 	traps                                     [numTraps]trapState
 	trapsIP                                   bool // some trap that trapIP knows is set
 	lagSeed, ecmpSeed                         uint32
@@ -61,6 +62,10 @@ func (c *Chip) reset() {
 		c.drop(nil, c.pipe.first().pk, DropPortRemoved)
 		c.pipe.pop()
 	}
+	for c.leaving.n > 0 {
+		c.release(c.leaving.first().copy.pk)
+		c.leaving.pop()
+	}
 	c.heap, c.buffered = nil, 0
 	n := c.prof.FirstLane + c.prof.Lanes
 	c.forwarding = forwarding{
@@ -69,6 +74,7 @@ func (c *Chip) reset() {
 		ranges:        make(rangeCheckers, c.prof.ACL.Ranges),
 		labelled:      map[string][]*aclCounter{},
 		names:         map[string]*port{},
+		mirrors:       make([]*mirrorSession, min(c.prof.MirrorSessions, maxMirrors)),
 		dests:         map[netip.Prefix]*dest{},
 		adjacencies:   map[adjacencyKey]*adjacency{},
 		ingressCycles: c.prof.ingressCycles(), egressCycles: c.prof.egressCycles(),
@@ -102,6 +108,7 @@ func (c *Chip) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeNextHopGroup:       c.hopGroupKind(),
 		sai.ObjectTypeNextHopGroupMember: c.hopMemberKind(),
 		sai.ObjectTypeRouteEntry:         c.routeKind(),
+		sai.ObjectTypeMirrorSession:      c.mirrorKind(),
 
 		sai.ObjectTypeHostif:     c.hostifKind(),
 		sai.ObjectTypeHostifTrap: c.trapKind(),
@@ -275,6 +282,7 @@ func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrFDBTableSize:                     num(c.prof.FDB),
 		sai.SwitchAttrAvailableFDBEntry:                func() sai.Value { return sai.Uint(c.fdb.max - c.fdb.n) },
 		sai.SwitchAttrMaxVirtualRouters:                num(1),
+		sai.SwitchAttrMaxMirrorSession:                 num(min(c.prof.MirrorSessions, maxMirrors)),
 		sai.SwitchAttrL3NeighborTableSize:              num(c.prof.Neighbors),
 		sai.SwitchAttrL3RouteTableSize:                 num(c.prof.IPv4Routes),
 		sai.SwitchAttrEcmpMembers:                      num(c.prof.NextHopMembers),

@@ -1,0 +1,227 @@
+package saisim_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// local is a session that copies to a port as it is; pairs add to it.
+func (r *rig) local(to saisim.PortID, pairs ...any) sai.OID {
+	r.Helper()
+	return r.create(sai.ObjectTypeMirrorSession, append([]any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
+		sai.MirrorSessionAttrMonitorPort, r.oid(to)}, pairs...)...)
+}
+
+// erspan is a session from 192.0.2.1 to .2, or 2001:db8::1 to ::2.
+func (r *rig) erspan(to saisim.PortID, kind sai.Enum, v6 bool, pairs ...any) sai.OID {
+	r.Helper()
+	src, dst, version := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), 4
+	if v6 {
+		src, dst, version = netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2"), 6
+	}
+	return r.create(sai.ObjectTypeMirrorSession, append([]any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeEnhancedRemote,
+		sai.MirrorSessionAttrMonitorPort, r.oid(to), sai.MirrorSessionAttrErspanEncapsulationType, kind,
+		sai.MirrorSessionAttrIphdrVersion, sai.Uint(version), sai.MirrorSessionAttrTOS, sai.Uint(0x2c), sai.MirrorSessionAttrTTL, sai.Uint(63),
+		sai.MirrorSessionAttrSrcIPAddress, sai.IP{Addr: src}, sai.MirrorSessionAttrDstIPAddress, sai.IP{Addr: dst},
+		sai.MirrorSessionAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 2, 1}, sai.MirrorSessionAttrDstMACAddress, sai.MAC{2, 0, 0, 0, 2, 2},
+		sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x88be)}, pairs...)...)
+}
+
+// on returns the frames that left by a port.
+func on(outs []sent, id saisim.PortID) (frames [][]byte) {
+	for _, o := range outs {
+		if o.port == id {
+			frames = append(frames, o.data)
+		}
+	}
+	return frames
+}
+
+// What a mirror session makes of a frame, byte by byte.
+func TestMirrorEncapsulation(t *testing.T) {
+	frame := udpFrame(1, 2, 100)
+	tagged := eth(host(2), host(1), tag(0x8100, 0xa064), frame[12:])
+	macs := []byte{2, 0, 0, 0, 2, 2, 2, 0, 0, 0, 2, 1}
+	outer4 := func(n int) []byte { // checksum filled in below
+		b := append([]byte{8, 0, 0x45, 0x2c}, u16(uint16(20+n))...)
+		return append(b, 0, 0, 0x40, 0, 63, 47, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2)
+	}
+	outer6 := func(n int) []byte {
+		b := append([]byte{0x86, 0xdd, 0x62, 0xc0, 0, 0}, u16(uint16(n))...)
+		b = append(b, 47, 63)
+		s, d := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8::2")
+		return append(append(b, s.AsSlice()...), d.AsSlice()...)
+	}
+	gre := []byte{0, 0, 0x88, 0xbe}
+	l3 := sai.ErspanEncapsulationTypeMirrorL3GRETunnel
+	for _, tt := range []struct {
+		name    string
+		session func(r *rig) sai.OID
+		frame   []byte
+		want    []byte
+	}{
+		{"SPAN", func(r *rig) sai.OID { return r.local(7) }, frame, frame},
+		{"SPAN of a tagged frame", func(r *rig) sai.OID { return r.local(7) }, tagged, tagged},
+		{"SPAN truncated", func(r *rig) sai.OID { return r.local(7, sai.MirrorSessionAttrTruncateSize, sai.Uint(64)) }, frame, frame[:64]},
+		{"RSPAN", func(r *rig) sai.OID {
+			return r.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeRemote,
+				sai.MirrorSessionAttrMonitorPort, r.oid(7), sai.MirrorSessionAttrVLANID, sai.Uint(500), sai.MirrorSessionAttrVLANPri, sai.Uint(5))
+		}, frame, slices.Concat(frame[:12], tag(0x8100, 0xa000|500), frame[12:])},
+		{"GRE over IPv4", func(r *rig) sai.OID { return r.erspan(7, l3, false) }, frame,
+			sum(slices.Concat(macs, outer4(4+100), gre, frame))},
+		{"GRE over IPv6", func(r *rig) sai.OID { return r.erspan(7, l3, true) }, frame,
+			slices.Concat(macs, outer6(4+100), gre, frame)},
+		{"GRE in a VLAN, truncated", func(r *rig) sai.OID {
+			return r.erspan(7, l3, true, sai.MirrorSessionAttrVLANHeaderValid, sai.Bool(true), sai.MirrorSessionAttrVLANID, sai.Uint(9),
+				sai.MirrorSessionAttrTruncateSize, sai.Uint(80))
+		}, frame, slices.Concat(macs, tag(0x8100, 9), outer6(4+80), gre, frame[:80])},
+		{"ERSPAN II", func(r *rig) sai.OID {
+			return r.erspan(7, sai.ErspanEncapsulationTypeIi, false, sai.MirrorSessionAttrErspanSessionID, sai.Uint(0x155))
+		}, frame, sum(slices.Concat(macs, outer4(16+100), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0, 0x01, 0x55, 0, 0, 0, 0}, frame))},
+		{"ERSPAN II of a tagged frame, truncated", func(r *rig) sai.OID {
+			return r.erspan(7, sai.ErspanEncapsulationTypeIi, false, sai.MirrorSessionAttrTruncateSize, sai.Uint(70))
+		}, tagged, sum(slices.Concat(macs, outer4(16+70), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0x64, 0xbc, 0, 0, 0, 0, 0}, tagged[:70]))},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, saisim.SmallProfile())
+			r.leave(7)
+			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressMirrorSession, sai.OIDs{tt.session(r)})
+			got := on(r.send(0, tt.frame), 7)
+			if len(got) != 1 || !bytes.Equal(got[0], tt.want) {
+				t.Fatalf("got  %x\nwant %x", got, tt.want)
+			}
+			got = on(r.send(0, tt.frame), 7)
+			if len(tt.want) > 46 && tt.want[34] == 0x10 && binary.BigEndian.Uint32(got[0][38:]) != 1 {
+				t.Errorf("the second copy has the sequence number %x, want 1", got[0][38:42])
+			}
+		})
+	}
+}
+
+// Where mirror sessions take their copies: at the ingress as received, whatever
+// becomes of the frame; at the egress as it leaves, if it does.
+func TestMirrorPoints(t *testing.T) {
+	in, out := sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession
+	routable := packet(0, at4(0, 9), at4(1, 20), 64, 100)
+	left := routed(routable, 1, 20)
+	type at struct {
+		port saisim.PortID
+		attr sai.AttrID
+	}
+	for _, tt := range []struct {
+		name   string
+		on     []at
+		frame  []byte
+		want   [][]byte // at the monitor port
+		drops  string   // at port 0
+		copies uint64
+		setup  func(r *router, session sai.OID)
+	}{
+		{"ingress", []at{{0, in}}, routable, [][]byte{routable}, "", 1, nil},
+		{"egress", []at{{1, out}}, routable, [][]byte{left}, "", 1, nil},
+		{"both", []at{{0, in}, {1, out}}, routable, [][]byte{routable, left}, "", 2, nil},
+		{"another port", []at{{1, in}, {0, out}}, routable, nil, "", 0, nil},
+		{"dropped by the router", []at{{0, in}}, packet(0, at4(0, 9), at4(77, 1), 64, 100), [][]byte{packet(0, at4(0, 9), at4(77, 1), 64, 100)}, "no-route=1 ", 1, nil},
+		{"dropped at admission", []at{{0, in}}, eth(host(1), host(2), tag(0x8100, 9), make([]byte, 50)),
+			[][]byte{eth(host(1), host(2), tag(0x8100, 9), make([]byte, 50))}, "no-vlan=1 ", 1, nil},
+		{"punted", []at{{0, in}}, packet(0, at4(0, 9), at4(0, 1), 64, 100), [][]byte{packet(0, at4(0, 9), at4(0, 1), 64, 100)}, "", 1, nil},
+		{"by an ACL that drops", nil, routable, [][]byte{routable}, "acl=1 ", 1, func(r *router, s sai.OID) {
+			table := r.acl(sai.ACLStageIngress)
+			r.entry(table, 1, append(action(sai.PacketActionDrop), sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{s}))...)
+			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressACL, table)
+		}},
+		{"by an ACL and the port, once", []at{{0, in}}, routable, [][]byte{routable}, "", 1, func(r *router, s sai.OID) {
+			table := r.acl(sai.ACLStageIngress)
+			r.entry(table, 1, sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{s}))
+			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressACL, table)
+		}},
+		{"by an egress ACL", nil, routable, [][]byte{left}, "", 1, func(r *router, s sai.OID) {
+			table := r.acl(sai.ACLStageEgress)
+			r.entry(table, 1, sai.ACLEntryAttrActionMirrorEgress, sai.Do(sai.OIDs{s}))
+			r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrEgressACL, table)
+		}},
+		{"not by an egress ACL that drops", []at{{1, out}}, routable, nil, "", 0, func(r *router, s sai.OID) {
+			table := r.acl(sai.ACLStageEgress)
+			r.entry(table, 1, append(action(sai.PacketActionDrop), sai.ACLEntryAttrActionMirrorEgress, sai.Do(sai.OIDs{s}))...)
+			r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrEgressACL, table)
+		}},
+		{"no mirror of a mirror", []at{{0, in}, {7, out}}, routable, [][]byte{routable}, "", 1, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRouter(t)
+			r.leave(7)
+			r.neighbor(1, at4(1, 20), 20)
+			session := r.local(7)
+			for _, a := range tt.on {
+				r.set(sai.ObjectTypePort, r.oid(a.port), a.attr, sai.OIDs{session})
+			}
+			if tt.setup != nil {
+				tt.setup(r, session)
+			}
+			got := on(r.send(0, tt.frame), 7)
+			if len(got) != len(tt.want) {
+				t.Fatalf("%d copies, want %d", len(got), len(tt.want))
+			}
+			for i := range got {
+				if !bytes.Equal(got[i], tt.want[i]) {
+					t.Errorf("copy %x\nwant %x", got[i], tt.want[i])
+				}
+			}
+			if d := r.dropped(0); d != tt.drops {
+				t.Errorf("drops %q, want %q", d, tt.drops)
+			}
+			if b := r.Books(); b.Copies != tt.copies {
+				t.Errorf("%d copies in the books, want %d", b.Copies, tt.copies)
+			}
+		})
+	}
+}
+
+// An egress mirror copy is made where the egress pipe ends: as many cycles
+// after the scheduler as the pipe is long.
+func TestEgressMirrorTime(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.leave(7)
+	r.send(1, udpFrame(2, 1, 100))
+	r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrEgressMirrorSession, sai.OIDs{r.local(7)})
+	outs := r.send(0, udpFrame(1, 2, 100))
+	p := r.Profile()
+	pipe := saisim.Cycle(p.EgressStages*p.StageCycles + p.Deparser)
+	if len(outs) != 2 || outs[0].port != 1 || outs[1].port != 7 || outs[1].at-outs[0].at != pipe {
+		t.Errorf("%v, want the copy %d cycles later", outs, pipe)
+	}
+}
+
+// What makes no sense is refused, by name.
+func TestMirrorRefusals(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	base := func(kind sai.Enum, pairs ...any) []any {
+		return append([]any{sai.MirrorSessionAttrType, kind, sai.MirrorSessionAttrMonitorPort, r.oid(7)}, pairs...)
+	}
+	local := sai.MirrorSessionTypeLocal
+	for _, tt := range []struct {
+		name  string
+		want  sai.Status
+		pairs []any
+	}{
+		{"sFlow", sai.StatusNotSupported, base(sai.MirrorSessionTypeSflow, sai.MirrorSessionAttrUDPSrcPort, sai.Uint(1), sai.MirrorSessionAttrUDPDstPort, sai.Uint(1))},
+		{"sampling", sai.StatusAttrNotSupported0 - 2, base(local, sai.MirrorSessionAttrSampleRate, sai.Uint(10))},
+		{"truncated to nothing", sai.StatusInvalidParameter, base(local, sai.MirrorSessionAttrTruncateSize, sai.Uint(10))},
+		{"VLAN 4095", sai.StatusInvalidParameter, base(sai.MirrorSessionTypeRemote, sai.MirrorSessionAttrVLANID, sai.Uint(4095))},
+		{"to the CPU", sai.StatusInvalidParameter, []any{sai.MirrorSessionAttrType, local, sai.MirrorSessionAttrMonitorPort,
+			r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrCPUPort).(sai.OID)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) { r.refused(tt.want, sai.ObjectTypeMirrorSession, tt.pairs...) })
+	}
+	session := r.local(7)
+	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressMirrorSession, sai.OIDs{session})
+	if err := r.Remove(r.Context(), sai.Obj(sai.ObjectTypeMirrorSession, session)); err == nil {
+		t.Error("a session in use was removed")
+	}
+}
