@@ -158,9 +158,11 @@ func (c *Chip) removeBridgePort(o *object) error {
 
 func (c *Chip) fdbKind() *kind {
 	return &kind{
-		attrs: []sai.AttrID{sai.FDBEntryAttrType, sai.FDBEntryAttrPacketAction, sai.FDBEntryAttrBridgePortID},
+		attrs: []sai.AttrID{
+			sai.FDBEntryAttrType, sai.FDBEntryAttrPacketAction, sai.FDBEntryAttrBridgePortID, sai.FDBEntryAttrAllowMACMove,
+		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.FDBEntryAttrPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
+			sai.FDBEntryAttrPacketAction: {sai.PacketActionForward, sai.PacketActionDrop, sai.PacketActionTrap, sai.PacketActionCopy},
 		},
 		create: c.createFDB,
 		set:    c.setFDB,
@@ -217,7 +219,8 @@ func (c *Chip) createFDB(o *object) error {
 	e := fdbEntry{
 		key: key, to: bp, seen: c.now,
 		static: o.enum(sai.FDBEntryAttrType) == sai.FDBEntryTypeStatic,
-		drop:   o.enum(sai.FDBEntryAttrPacketAction) == sai.PacketActionDrop,
+		moves:  o.flag(sai.FDBEntryAttrAllowMACMove),
+		act:    packetAction(o.enum(sai.FDBEntryAttrPacketAction)),
 	}
 	if old := c.fdb.find(key); old != nil {
 		*old = e // what was learned gives way
@@ -249,8 +252,10 @@ func (c *Chip) setFDB(o *object, a sai.Attr) error {
 			e.static, e.seen = v == sai.FDBEntryTypeStatic, c.now
 			c.sweepFor(c.now + c.fdb.age)
 		} else {
-			e.drop = v == sai.PacketActionDrop
+			e.act = packetAction(v)
 		}
+	case sai.Bool:
+		e.moves = bool(v)
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ type fdbEntry struct {
 	to     *bridgePort
 	seen   Cycle
 	static bool
-	drop   bool
+	moves  bool // though it is static
+	act    actions
 }
 
 func fdbKey(vid uint16, mac uint64) uint64 { return uint64(vid)<<48 | mac }
@@ -131,7 +132,8 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 	key := fdbKey(pk.vid, pk.h.smac)
 	if e := c.fdb.find(key); e != nil {
 		switch {
-		case e.static:
+		case e.static && e.to != pk.source && !e.moves:
+			return c.staticMove(pk)
 		case e.to != pk.source:
 			e.to, e.seen = pk.source, c.now
 			c.notifyFDB(sai.FDBEventMove, e)
@@ -153,6 +155,13 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 		c.notifyFDB(sai.FDBEventLearned, e)
 	}
 	return 0, true
+}
+
+// staticMove is for a packet whose source address has a static entry elsewhere.
+func (c *Chip) staticMove(pk *packet) (DropReason, bool) {
+	act := c.traps[TrapStaticMove].act
+	c.trapAs(pk, TrapStaticMove, act&^actDrop)
+	return DropLearning, act&actDrop == 0
 }
 
 // ageFDB removes the dynamic entries whose time has come: that have not been

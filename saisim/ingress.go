@@ -185,14 +185,16 @@ func (c *Chip) bridge(pk *packet) DropReason {
 // toMAC sends the packet to a unicast address in a VLAN.
 func (c *Chip) toMAC(pk *packet, v *vlan, mac uint64) DropReason {
 	e := c.fdb.find(fdbKey(v.id, mac))
-	switch {
-	case e == nil:
+	if e == nil {
 		if v.noUnknown {
 			return DropMiss
 		}
 		pk.verdict.kind, pk.verdict.vlan = toVLAN, v
 		return DropNoDestination
-	case e.drop:
+	}
+	pk.act |= e.act
+	switch {
+	case e.act&actDrop != 0:
 		return DropFDB
 	case e.to == pk.source:
 		return DropSamePort

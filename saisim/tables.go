@@ -28,6 +28,14 @@ type Tables struct {
 	ACLGroups   []ACLGroupRow
 	ACLRanges   []ACLRangeRow
 	ACLCounters []ACLCounterRow
+
+	Router     RouterRow
+	Interfaces []InterfaceRow
+	Neighbors  []NeighborRow // by interface, then address
+	NextHops   []NextHopRow
+	HopGroups  []HopGroupRow
+	Routes     []RouteRow // IPv4 first; by address, then length
+	Mirrors    []MirrorRow
 }
 
 // A SwitchRow is the switch object; zero before it is created.
@@ -38,6 +46,8 @@ type SwitchRow struct {
 	// What is done with unknown unicast, broadcast and multicast.
 	UnicastMiss, BroadcastMiss, MulticastMiss sai.Enum // a sai_packet_action_t
 	IngressACL, EgressACL                     sai.OID  // table or group
+	LAGSeed, ECMPSeed                         uint32   // of the flow hash
+	CPU                                       sai.OID  // the CPU port
 }
 
 // A PortRow is a front-panel port.
@@ -52,6 +62,9 @@ type PortRow struct {
 	DropTagged, DropUntagged bool
 	Number                   uint16 // N of EthernetN, its host interface; 65535: none
 	IngressACL, EgressACL    sai.OID
+	// Mirror sessions of all frames that enter the pipe from here, and of all
+	// that leave here.
+	IngressMirrors, EgressMirrors []sai.OID
 }
 
 // A LAGRow is a link aggregation group. Bridging goes by its VLAN settings, not
@@ -102,7 +115,8 @@ type FDBRow struct {
 	MAC        sai.MAC
 	BridgePort sai.OID
 	Static     bool
-	Drop       bool
+	Drop, Copy bool  // the packet action: to the CPU, not forwarded
+	Moves      bool  // static, but learned elsewhere like others
 	Seen       Cycle // when it was last learned or set
 }
 
@@ -111,6 +125,8 @@ type TrapRow struct {
 	OID    sai.OID
 	Type   sai.Enum // a sai_hostif_trap_type_t
 	Action sai.Enum // a sai_packet_action_t
+	// Priority decides between traps that a packet falls in at one place.
+	Priority uint32
 }
 
 // A TAMIntRow is a TAM INT object.
@@ -180,6 +196,7 @@ func (c *Chip) Tables() Tables {
 		return t
 	}
 	t.Switch = switchRow(c.sw)
+	t.Switch.CPU = c.cpu.key.OID
 	members, tables, groups := map[sai.OID][]*object{}, map[sai.OID][]*object{}, map[sai.OID][]*object{}
 	objects := make([]*object, 0, len(c.objects))
 	for _, o := range c.objects {
@@ -215,7 +232,8 @@ func (c *Chip) Tables() Tables {
 				Learning: o.enum(sai.BridgePortAttrFDBLearningMode),
 			})
 		case sai.ObjectTypeHostifTrap:
-			t.Traps = append(t.Traps, TrapRow{o.key.OID, o.enum(sai.HostifTrapAttrTrapType), o.enum(sai.HostifTrapAttrPacketAction)})
+			t.Traps = append(t.Traps, TrapRow{o.key.OID, o.enum(sai.HostifTrapAttrTrapType), o.enum(sai.HostifTrapAttrPacketAction),
+				uint32(o.number(sai.HostifTrapAttrTrapPriority))})
 		case sai.ObjectTypeTAMInt:
 			t.TAMInts = append(t.TAMInts, TAMIntRow{o.key.OID, uint32(o.number(sai.TAMIntAttrDeviceID))})
 		}
@@ -224,6 +242,7 @@ func (c *Chip) Tables() Tables {
 	slices.SortFunc(t.Ports, func(a, b PortRow) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(t.VLANs, func(a, b VLANRow) int { return cmp.Compare(a.ID, b.ID) })
 	t.FDB = c.fdbRows()
+	c.routingTables(&t, objects)
 	return t
 }
 
@@ -258,11 +277,17 @@ func switchRow(o *object) SwitchRow {
 		IngressACL:    o.ref(sai.SwitchAttrIngressACL), EgressACL: o.ref(sai.SwitchAttrEgressACL),
 	}
 	r.MAC, _ = o.attr(sai.SwitchAttrSrcMACAddress).(sai.MAC)
+	r.LAGSeed = uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed))
+	r.ECMPSeed = uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed))
 	return r
 }
 
 func portRow(o *object, p *port) PortRow {
+	in, _ := o.attr(sai.PortAttrIngressMirrorSession).(sai.OIDs)
+	out, _ := o.attr(sai.PortAttrEgressMirrorSession).(sai.OIDs)
 	return PortRow{
+		IngressMirrors: slices.Clone(in), EgressMirrors: slices.Clone(out),
+
 		ID: p.id, OID: o.key.OID, Mbps: uint32(o.number(sai.PortAttrSpeed)),
 		Admin: o.flag(sai.PortAttrAdminState), Link: p.link, MTU: uint32(o.number(sai.PortAttrMTU)),
 		PVID: uint16(o.number(sai.PortAttrPortVLANID)), Priority: uint8(o.number(sai.PortAttrDefaultVLANPriority)),
@@ -304,7 +329,8 @@ func (c *Chip) fdbRows() (rows []FDBRow) {
 	for i := range c.fdb.slots {
 		e := &c.fdb.slots[i]
 		if e.key != 0 {
-			rows = append(rows, FDBRow{uint16(e.key >> 48), macBytes(e.key), e.to.o.key.OID, e.static, e.drop, e.seen})
+			rows = append(rows, FDBRow{uint16(e.key >> 48), macBytes(e.key), e.to.o.key.OID,
+				e.static, e.act&actDrop != 0, e.act&actCopy != 0, e.moves, e.seen})
 		}
 	}
 	slices.SortFunc(rows, func(a, b FDBRow) int {

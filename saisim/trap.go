@@ -48,6 +48,8 @@ const (
 	TrapNTPClient
 	TrapNTPServer
 
+	TrapStaticMove // from an address that has a static FDB entry at another port
+
 	// Recognised by the router.
 	TrapNeighborMiss
 	TrapL3MTU
@@ -97,6 +99,7 @@ func trapRows() []trapRow {
 		{TrapP4RT, sai.HostifTrapTypeP4rt, "p4rt", punt},
 		{TrapNTPClient, sai.HostifTrapTypeNtpclient, "ntpclient", punt},
 		{TrapNTPServer, sai.HostifTrapTypeNtpserver, "ntpserver", punt},
+		{TrapStaticMove, sai.HostifTrapTypeStaticFDBMove, "static_fdb_move", actDrop},
 		{TrapNeighborMiss, sai.HostifTrapTypeNeighborMiss, "neighbor_miss", punt},
 		{TrapL3MTU, sai.HostifTrapTypeL3MTUError, "l3_mtu_error", actDrop},
 		{TrapTTL, sai.HostifTrapTypeTTLError, "ttl_error", punt},
