@@ -26,6 +26,7 @@ type Sim struct {
 
 	common    Common
 	chip      saisim.Config
+	attach    func(*saisim.Chip)
 	notes     []sai.Notification
 	nextPoll  time.Time
 	stopSyncd func() error
@@ -42,12 +43,15 @@ type SimConfig struct {
 	Redis *swss.Redis
 	// Config is loaded into CONFIG_DB before anything starts.
 	Config ConfigDB
+	// Attach is called with every chip as it is made, the one after a restart of
+	// syncd too; nil: nobody wants to know.
+	Attach func(*saisim.Chip)
 }
 
 // NewSim assembles and starts a switch. [Sim.Settle] applies its configuration,
 // and what is written to CONFIG_DB later.
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
-	s := &Sim{Redis: cfg.Redis, common: cfg.Common, ownRedis: cfg.Redis == nil}
+	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
 	if s.Redis == nil {
 		r, err := swss.Open(ctx, "embedded")
 		if err != nil {
@@ -78,7 +82,13 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 		return err
 	}
 	s.Chip = chip
+	if s.attach != nil {
+		s.attach(chip)
+	}
 	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), s.common)
+	if err := s.Syncd.Load(ctx); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan error, 1)
 	go func() { done <- s.Syncd.Serve(ctx) }()

@@ -146,6 +146,11 @@ func (s *Server) look(ctx context.Context) error {
 	return s.drain(ctx)
 }
 
+// Load brings the backend to the state of ASIC_DB, which Serve does first of
+// all unless it is done. A simulation calls it, so that the ASIC is whole before
+// time goes on.
+func (s *Server) Load(ctx context.Context) error { return s.load(ctx) }
+
 // load reads ASIC_DB once and brings the backend to its state.
 func (s *Server) load(ctx context.Context) error {
 	s.mu.Lock()

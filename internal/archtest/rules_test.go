@@ -21,11 +21,13 @@ const (
 	goyang    = "github.com/openconfig/goyang"
 	grpc      = "google.golang.org/grpc"
 	miniredis = "github.com/alicebob/miniredis/v2"
+	plot      = "gonum.org/v1/plot"
 	protobuf  = "google.golang.org/protobuf"
 	xcrypto   = "golang.org/x/crypto"
 	xsync     = "golang.org/x/sync"
 	xsys      = "golang.org/x/sys"
 	xterm     = "golang.org/x/term"
+	yaml      = "go.yaml.in/yaml/v3"
 	ygot      = "github.com/openconfig/ygot"
 )
 
@@ -35,7 +37,7 @@ var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
 		below: []string{"cli", "device", "lab", "mgmt", "collector", "capture", "sairedis", "saisim", "sai", "orch", "swss", "schema"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", below: []string{"device", "collector", "capture", "saisim", "sai", "schema", "swss"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "sai", "schema", "swss"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "portsorch", "routeorch", "fdborch", "aclorch", "tsorch",
 			"orch", "sairedis", "saisim", "saisim/tailstamp", "sai", "swss", "schema"}},

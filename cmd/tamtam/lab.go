@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tamtam/lab"
+)
+
+func newLab() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "lab",
+		Short: "Experiments: whole switches, links, hosts and traffic in one simulated time",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_ = cmd.Help()
+			return usagef("list or run?")
+		},
+	}
+	c.AddCommand(newLabList(), newLabRun())
+	return c
+}
+
+func newLabList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "The experiments that come with tamtam",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := lab.Experiments()
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', 0)
+			for _, e := range list {
+				fmt.Fprintf(w, "%s\t%s\n", e.Name, e.Description)
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func newLabRun() *cobra.Command {
+	var out, duration, format string
+	var set []string
+	var opts lab.Options
+	c := &cobra.Command{
+		Use:   "run NAME|FILE.yaml",
+		Short: "Run an experiment and check what comes of it",
+		Long: `Run an experiment that comes with tamtam, or a topology file (a name with a "/" or a ".").
+
+With --out, DIR gets report.json, a CSV, a PNG and an SVG for each series, and the
+captures that the topology asks for. The exit code is 1 when a check fails. The
+same topology and seed give the same bytes, whatever --workers says.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if format != "text" && format != "json" {
+				return usagef("--format %q: want text or json", format)
+			}
+			if opts.Workers < 0 || opts.Workers > 1024 {
+				return usagef("--workers %d: want 1 to 1024, or 0 for one for each core", opts.Workers)
+			}
+			t, err := lab.Open(args[0], set)
+			if err != nil {
+				return err
+			}
+			if duration != "" {
+				if err := t.Duration.Parse(duration); err != nil || t.Duration <= 0 {
+					return usagef("--duration %q: want a time with its unit, such as 5ms", duration)
+				}
+			}
+			opts.Out = out
+			if v, _ := cmd.Flags().GetBool("verbose"); v {
+				opts.Log = logger(cmd) // else what went wrong is in STATE_DB, and said at the end
+			}
+			if out != "" {
+				if err := os.MkdirAll(out, 0o755); err != nil {
+					return err
+				}
+			}
+			return runLab(cmd, t, opts, format)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&out, "out", "", "directory for report.json, series and captures")
+	f.StringArrayVar(&set, "set", nil, "PATH=VALUE: change the topology, as in traffic.web.rate=5Gbps (may be repeated)")
+	f.Uint64Var(&opts.Seed, "seed", 0, "seed of all that is left to chance (default: the topology's)")
+	f.IntVar(&opts.Workers, "workers", 0, "cores that work at once (default: all)")
+	f.StringVar(&duration, "duration", "", "simulated time to run for (default: the topology's)")
+	f.StringVar(&format, "format", "text", "what to print: text or json")
+	return c
+}
+
+func runLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options, format string) error {
+	bar := newBar(cmd.ErrOrStderr(), t)
+	opts.Progress = bar.show
+	r, err := lab.Run(cmd.Context(), t, opts)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	for _, p := range r.Problems() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s\n", p)
+	}
+	if opts.Out != "" {
+		if err := r.Write(opts.Out); err != nil {
+			return err
+		}
+	}
+	if err := printLab(cmd.OutOrStdout(), r, opts.Out, format); err != nil {
+		return err
+	}
+	if !r.Passed() {
+		return fmt.Errorf("lab %s: not all checks passed", t.Experiment)
+	}
+	return nil
+}
+
+func printLab(out io.Writer, r *lab.Result, dir, format string) error {
+	if format == "json" {
+		text, err := r.JSON()
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		return err
+	}
+	fmt.Fprintf(out, "%s, seed %d, %v of simulated time\n\n", r.Experiment, r.Seed, r.Duration)
+	if err := r.WriteFlows(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	if err := r.WriteChecks(out); err != nil {
+		return err
+	}
+	if dir != "" {
+		fmt.Fprintf(out, "\nreport.json and series are in %s\n", dir)
+	}
+	return nil
+}
+
+// A bar shows how far a run has come, on a terminal.
+type bar struct {
+	out     io.Writer // nil: none
+	total   lab.Time
+	started time.Time
+	shown   time.Time
+}
+
+// barAfter is how long a run must take to get a bar.
+const barAfter = time.Second
+
+func newBar(out io.Writer, t *lab.Topology) *bar {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return &bar{}
+	}
+	return &bar{out: out, total: t.RunTime()}
+}
+
+func (b *bar) show(now lab.Time, frames uint64) {
+	t := time.Now()
+	if b.started.IsZero() {
+		b.started = t // building the switches does not count
+	}
+	if b.out == nil || t.Sub(b.started) < barAfter || t.Sub(b.shown) < 100*time.Millisecond || now == 0 {
+		return
+	}
+	b.shown = t
+	spent := t.Sub(b.started)
+	left := time.Duration(float64(spent) * (float64(b.total)/float64(now) - 1)).Round(time.Second)
+	const width = 30
+	done := int(width * float64(now) / float64(b.total))
+	fmt.Fprintf(b.out, "\r[%-*s] %v of %v, %d frames, %.2f M/s, %v left \x1b[K",
+		width, "##############################"[:min(done, width)], now, b.total, frames, float64(frames)/spent.Seconds()/1e6, left)
+}
+
+// end wipes the bar.
+func (b *bar) end() {
+	if b.out != nil && !b.shown.IsZero() {
+		fmt.Fprint(b.out, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,335 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"tamtam/device"
+	"tamtam/saisim"
+)
+
+// A CheckResult is one line of the table that a run ends with. Times are in
+// nanoseconds.
+type CheckResult struct {
+	Name     string      `json:"name"`
+	Paper    string      `json:"paper"` // what it must be, or what the paper says
+	Measured json.Number `json:"measured"`
+	Unit     string      `json:"unit"`
+	Pass     bool        `json:"pass"`
+}
+
+// A metric is a number that a run gives, and its unit: ps for times.
+type metric struct {
+	value int64
+	unit  string
+}
+
+// number writes a value as reports do: times in ns, exactly.
+func number(v int64, unit string) (json.Number, string) {
+	if unit != "ps" {
+		return json.Number(strconv.FormatInt(v, 10)), unit
+	}
+	sign := ""
+	if v < 0 {
+		sign, v = "-", -v
+	}
+	s := fmt.Sprintf("%s%d.%03d", sign, v/1000, v%1000)
+	return json.Number(strings.TrimSuffix(strings.TrimRight(s, "0"), ".")), "ns"
+}
+
+// check works through the checks of the topology.
+func (l *Lab) check(r *Result) error {
+	for i := range l.t.Checks {
+		c := &l.t.Checks[i]
+		res, err := r.check(c)
+		if err != nil {
+			p := item("checks", c.Name, i)
+			return fmt.Errorf("%s%s: %w", l.t.source.where(p), p, err)
+		}
+		r.Checks = append(r.Checks, res)
+	}
+	return nil
+}
+
+func (r *Result) check(c *Check) (CheckResult, error) {
+	m, err := r.sum(c.Measured, "")
+	if err != nil {
+		return CheckResult{}, fmt.Errorf("measured: %w", err)
+	}
+	res := CheckResult{Name: c.Name, Paper: c.Paper, Pass: true}
+	res.Measured, res.Unit = number(m.value, m.unit)
+	var told []string
+	bound := func(field, text string, ok func(int64) bool) {
+		if text == "" || err != nil {
+			return
+		}
+		var b metric
+		if b, err = r.sum(text, m.unit); err != nil {
+			err = fmt.Errorf("%s: %w", field, err)
+			return
+		}
+		res.Pass = res.Pass && ok(b.value)
+		n, _ := number(b.value, m.unit)
+		told = append(told, map[string]string{"want": "", "min": "≥ ", "max": "≤ "}[field]+n.String())
+	}
+	var tolerance metric
+	if c.Tolerance != "" {
+		if tolerance, err = r.sum(c.Tolerance, m.unit); err != nil {
+			return res, fmt.Errorf("tolerance: %w", err)
+		}
+	}
+	bound("want", c.Want, func(v int64) bool { return m.value-v <= tolerance.value && v-m.value <= tolerance.value })
+	bound("min", c.Min, func(v int64) bool { return m.value >= v })
+	bound("max", c.Max, func(v int64) bool { return m.value <= v })
+	if res.Paper == "" {
+		res.Paper = strings.Join(told, ", ")
+		if tolerance.value > 0 {
+			n, _ := number(tolerance.value, m.unit)
+			res.Paper += " ± " + n.String()
+		}
+	}
+	return res, err
+}
+
+// sum adds up terms joined by " + " and " - ": values of the given unit, and
+// metrics.
+func (r *Result) sum(text, unit string) (metric, error) {
+	words := strings.Fields(text)
+	total := metric{unit: unit}
+	if len(words)%2 == 0 {
+		return total, fmt.Errorf("%q: want values and metrics joined by + and -", text)
+	}
+	for i := 0; i < len(words); i += 2 {
+		m, err := r.term(words[i], unit)
+		if err != nil {
+			return total, err
+		}
+		if i == 0 && unit == "" {
+			total.unit = m.unit
+		}
+		switch {
+		case i == 0 || words[i-1] == "+":
+			total.value += m.value
+		case words[i-1] == "-":
+			total.value -= m.value
+		default:
+			return total, fmt.Errorf("%q: want + or - between values, not %q", text, words[i-1])
+		}
+	}
+	return total, nil
+}
+
+func (r *Result) term(word, unit string) (metric, error) {
+	if c := word[0]; c >= '0' && c <= '9' || c == '-' {
+		if unit == "ps" {
+			var t Time
+			if err := t.Parse(word); err != nil {
+				return metric{}, fmt.Errorf("%q: %w", word, err)
+			}
+			return metric{int64(t), unit}, nil
+		}
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return metric{}, fmt.Errorf("%q: want a whole number", word)
+		}
+		return metric{n, unit}, nil
+	}
+	if m, ok := r.metric(word); ok {
+		return m, nil
+	}
+	return metric{}, fmt.Errorf("%q: no such metric; there are %s", word, metricHelp)
+}
+
+const metricHelp = "flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes delay.min delay.mean delay.p50 " +
+	"delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT), link.NAME.a_to_b.(sent delivered lost_link_down lost lost_in_bursts corrupt duplicated " +
+	"reordered), host.NAME.(sent received stray answered), switch.NAME.(balanced problems to_cpu clock_error port.PORT.sent port.PORT.received port.PORT.dropped.REASON " +
+	"session.NAME.matched session.NAME.stamped), series.NAME.(min max mean last)"
+
+// metric finds a number by its name.
+func (r *Result) metric(name string) (metric, bool) {
+	kind, rest, _ := strings.Cut(name, ".")
+	object, field, _ := strings.Cut(rest, ".")
+	switch kind {
+	case "flow":
+		f, ok := r.Flows[object]
+		if !ok {
+			return metric{}, false
+		}
+		return f.metric(field, r)
+	case "link":
+		w, ok := r.Links[object]
+		dir, field, _ := strings.Cut(field, ".")
+		c := w.AB
+		if dir == "b_to_a" {
+			c = w.BA
+		}
+		return numbered(c, field, ok && (dir == "a_to_b" || dir == "b_to_a"))
+	case "host":
+		h, ok := r.Hosts[object]
+		return numbered(h, field, ok)
+	case "switch":
+		n, ok := r.Switches[object]
+		if !ok {
+			return metric{}, false
+		}
+		return n.metric(field)
+	case "series":
+		i := max(0, strings.LastIndex(rest, "."))
+		if s, ok := r.Series[rest[:i]]; ok {
+			return s.metric(rest[i+1:])
+		}
+	}
+	return metric{}, false
+}
+
+// numbered finds a counter by its JSON name.
+func numbered(counts any, field string, ok bool) (metric, bool) {
+	if !ok {
+		return metric{}, false
+	}
+	text, _ := json.Marshal(counts)
+	var m map[string]any
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	if d.Decode(&m) != nil {
+		return metric{}, false
+	}
+	n, ok := m[field].(json.Number)
+	if !ok {
+		return metric{}, false
+	}
+	v, err := n.Int64()
+	return metric{v, "frames"}, err == nil
+}
+
+func (f *Flow) metric(field string, r *Result) (metric, bool) {
+	head, rest, _ := strings.Cut(field, ".")
+	switch head {
+	case "delay":
+		m, ok := numbered(f.Delay, rest+"_ps", true)
+		return metric{m.value, "ps"}, ok
+	case "path":
+		name, port, _ := strings.Cut(rest, ":")
+		n := r.Switches[name]
+		if n == nil {
+			return metric{}, false
+		}
+		_, ok := n.Ports[port]
+		return metric{int64(f.Paths[rest]), "frames"}, ok
+	case "lost_by":
+		i := strings.LastIndex(rest, ".")
+		if i < 0 {
+			return metric{}, false
+		}
+		_, isLink := r.Links[rest[:i]]
+		_, isSwitch := r.Switches[rest[:i]]
+		return metric{int64(f.LostBy[rest[:i]+": "+rest[i+1:]]), "frames"}, isLink && knownLoss(rest[i+1:], linkLossNames[:]) || isSwitch && knownDrop(rest[i+1:])
+	case "received_bytes":
+		return metric{int64(f.Bytes), "bytes"}, true
+	}
+	return numbered(f, field, true)
+}
+
+func knownLoss(reason string, names []string) bool {
+	for _, n := range names {
+		if n == reason {
+			return true
+		}
+	}
+	return false
+}
+
+func knownDrop(reason string) bool {
+	for r := saisim.DropReason(0); r < saisim.NumDropReasons; r++ {
+		if r.String() == reason {
+			return true
+		}
+	}
+	return reason == "restart"
+}
+
+func (n *Node) metric(field string) (metric, bool) {
+	part := strings.Split(field, ".")
+	switch {
+	case field == "balanced":
+		if n.Balanced {
+			return metric{1, ""}, true
+		}
+		return metric{0, ""}, true
+	case field == "problems":
+		return metric{int64(len(n.Problems)), "objects"}, true
+	case field == "to_cpu":
+		return metric{int64(n.CPU.Sent), "frames"}, true
+	case field == "clock_error":
+		return metric{n.Error * 1000, "ps"}, true
+	case part[0] == "session" && len(part) == 3:
+		s, ok := n.TailStamping[part[1]]
+		return numbered(s, part[2], ok)
+	case part[0] == "port" && len(part) == 3:
+		p, ok := n.Ports[part[1]]
+		return numbered(p, part[2], ok)
+	case part[0] == "port" && len(part) == 4 && part[2] == "dropped":
+		p, ok := n.Ports[part[1]]
+		return metric{int64(p.Dropped[part[3]]), "frames"}, ok && knownDrop(part[3])
+	}
+	return metric{}, false
+}
+
+func (s *Series) metric(what string) (metric, bool) {
+	unit, scale := s.Unit, int64(1)
+	if unit == "ns" {
+		unit, scale = "ps", 1000
+	}
+	if len(s.Values) == 0 {
+		return metric{0, unit}, true
+	}
+	least, most, sum := s.Values[0], s.Values[0], int64(0)
+	for _, v := range s.Values {
+		least, most, sum = min(least, v), max(most, v), sum+v
+	}
+	switch what {
+	case "min":
+		return metric{least * scale, unit}, true
+	case "max":
+		return metric{most * scale, unit}, true
+	case "mean":
+		return metric{sum / int64(len(s.Values)) * scale, unit}, true
+	case "last":
+		return metric{s.Values[len(s.Values)-1] * scale, unit}, true
+	}
+	return metric{}, false
+}
+
+// WriteChecks prints the checks as a table.
+func (r *Result) WriteChecks(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "\tCheck\tWant\tMeasured\t")
+	for _, c := range r.Checks {
+		mark := "ok"
+		if !c.Pass {
+			mark = "FAILED"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s %s\t\n", mark, c.Name, c.Paper, c.Measured, c.Unit)
+	}
+	return w.Flush()
+}
+
+// WriteFlows prints what became of each flow group.
+func (r *Result) WriteFlows(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "Flow group\tSent\tReceived\tLost\tDelay min\tmean\tp99\tmax\tLost where")
+	for _, name := range device.SortedKeys(r.Flows) {
+		f := r.Flows[name]
+		var where []string
+		for _, p := range device.SortedKeys(f.LostBy) {
+			where = append(where, fmt.Sprintf("%s %d", p, f.LostBy[p]))
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%v\t%v\t%v\t%v\t%s\n", name, f.Sent, f.Received, f.Lost,
+			f.Delay.Min, f.Delay.Mean, f.Delay.P99, f.Delay.Max, strings.Join(where, ", "))
+	}
+	return w.Flush()
+}

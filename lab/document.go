@@ -1,0 +1,172 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Bounds of a topology file, so that a hostile one fills neither memory nor stack.
+const (
+	maxFile  = 4 << 20
+	maxNodes = 200_000 // after aliases are expanded
+	maxDepth = 32
+)
+
+// A document is a YAML file that a topology was read from: it knows where
+// things stand.
+type document struct {
+	name  string // of the file, for messages
+	dir   string // that paths in it are relative to
+	root  *yaml.Node
+	lines map[string]int // by path: links[a-b].delay
+}
+
+// Load reads a topology from a YAML file. Each of set is PATH=VALUE and
+// replaces what the file says: traffic.web.rate=5Gbps, links.0.delay=2us.
+func Load(path string, set []string) (*Topology, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return Parse(path, text, set)
+}
+
+// Parse is [Load] for text at hand; name stands for it in messages.
+func Parse(name string, text []byte, set []string) (*Topology, error) {
+	doc := &document{name: name, dir: filepath.Dir(name), lines: map[string]int{}}
+	if len(text) > maxFile {
+		return nil, fmt.Errorf("%s: longer than %d MiB, which is the limit", name, maxFile>>20)
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if len(root.Content) != 1 || root.Content[0].Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s: want a mapping with experiment, switches, hosts, links, traffic, ...", name)
+	}
+	doc.root = root.Content[0]
+	for _, s := range set {
+		if err := doc.set(s); err != nil {
+			return nil, err
+		}
+	}
+	t := &Topology{source: doc}
+	d := decoder{doc: doc}
+	d.decodeRoot(t)
+	if len(d.errs) > 0 {
+		return nil, errors.Join(d.errs...)
+	}
+	return t, t.Validate()
+}
+
+// Set changes a topology that was read, as the set of [Load] does.
+func (d *document) set(assignment string) error {
+	path, value, ok := strings.Cut(assignment, "=")
+	if !ok || path == "" {
+		return fmt.Errorf("set %q: want PATH=VALUE, as in traffic.web.rate=5Gbps", assignment)
+	}
+	var node yaml.Node
+	if err := yaml.Unmarshal([]byte(value), &node); err != nil || len(node.Content) != 1 {
+		return fmt.Errorf("set %q: the value: want YAML, such as 5Gbps or [1, 2]", assignment)
+	}
+	at := d.root
+	parts := strings.Split(path, ".")
+	for i, part := range parts {
+		next, err := child(at, part, i == len(parts)-1, i)
+		if err != nil {
+			return fmt.Errorf("set %q: %w", assignment, err)
+		}
+		at = next
+	}
+	line := at.Line
+	*at = *node.Content[0]
+	at.Line = line
+	return nil
+}
+
+// child finds what a part of a path names: a field of a mapping, made if it is
+// not there, or an item of a list by its name or number.
+func child(n *yaml.Node, part string, last bool, depth int) (*yaml.Node, error) {
+	for range maxDepth {
+		if n.Kind != yaml.AliasNode {
+			break
+		}
+		n = n.Alias
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == part {
+				return n.Content[i+1], nil
+			}
+		}
+		value := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: n.Line}
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: part, Line: n.Line}, value)
+		return value, nil
+	case yaml.SequenceNode:
+		if i, err := strconv.Atoi(part); err == nil && i >= 0 && i < len(n.Content) {
+			return n.Content[i], nil
+		}
+		for i, item := range n.Content {
+			if itemName(item, i) == part {
+				return item, nil
+			}
+		}
+		return nil, fmt.Errorf("%q: want the name of an item or a number below %d", part, len(n.Content))
+	}
+	return nil, fmt.Errorf("%q: what stands before it is a plain value at line %d", part, n.Line)
+}
+
+// itemName is how messages and paths name an item of a list: by its name, else by
+// its place.
+func itemName(n *yaml.Node, i int) string {
+	if n.Kind == yaml.MappingNode {
+		for k := 0; k+1 < len(n.Content); k += 2 {
+			if n.Content[k].Value == "name" && n.Content[k+1].Kind == yaml.ScalarNode {
+				return n.Content[k+1].Value
+			}
+		}
+	}
+	return strconv.Itoa(i)
+}
+
+// where says where a path stands, "" for a topology from Go.
+func (d *document) where(path string) string {
+	if d == nil {
+		return ""
+	}
+	for p := path; p != ""; {
+		if line, ok := d.lines[p]; ok {
+			return fmt.Sprintf("%s:%d: ", d.name, line)
+		}
+		i := strings.LastIndexAny(p, ".[")
+		p = p[:max(i, 0)]
+	}
+	return d.name + ": "
+}
+
+// resolve returns the path of a file named in the topology.
+func (d *document) resolve(path string) string {
+	if d == nil || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(d.dir, path)
+}
+
+func fieldList(names []string) string {
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}

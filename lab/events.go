@@ -1,0 +1,219 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tamtam/device"
+	"tamtam/saisim"
+	"tamtam/swss"
+)
+
+// happen does what is due now: events in the order of the topology, then the
+// clocks' exchanges.
+func (l *Lab) happen(ctx context.Context) error {
+	for len(l.events) > 0 && l.events[0].At <= l.now {
+		e := l.events[0]
+		l.events = l.events[1:]
+		if err := l.do(ctx, e); err != nil {
+			return fmt.Errorf("event %s at %v: %w", e.Do, e.At, err)
+		}
+	}
+	for _, c := range l.clocks {
+		if c.at <= l.now {
+			if err := c.exchange(l.now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *Lab) do(ctx context.Context, e Event) error {
+	if e.Link != "" {
+		for _, k := range l.links {
+			if k.name == e.Link {
+				return l.doLink(ctx, k, e)
+			}
+		}
+		return nil // Validate has seen to it
+	}
+	n := l.byName[e.Switch]
+	switch e.Do {
+	case "restart":
+		if err := l.restart(ctx, n, e.What); err != nil {
+			return err
+		}
+	case "config":
+		if err := n.configure(ctx, e); err != nil {
+			return err
+		}
+	case "step-clock":
+		return n.sim.Chip.StepClock(time.Duration(e.By / Nanosecond))
+	case "drift":
+		return n.sim.Chip.SetClockDrift(e.PPB)
+	}
+	return n.sim.Settle(ctx)
+}
+
+func (l *Lab) doLink(ctx context.Context, k *link, e Event) error {
+	switch e.Do {
+	case "impair":
+		for _, w := range k.wires {
+			w.Impairment = *e.Impair
+		}
+	case "down":
+		k.down = true
+		k.fell++
+		for _, w := range k.wires {
+			w.down = true
+			w.cut()
+		}
+		if k.Detect == 0 {
+			return l.notice(ctx, k)
+		}
+		l.insert(Event{At: l.now + k.Detect, Do: "notice", Link: k.name, What: fmt.Sprint(k.fell)})
+	case "notice":
+		if k.down && e.What == fmt.Sprint(k.fell) {
+			return l.notice(ctx, k)
+		}
+	case "up":
+		k.down = false
+		for _, w := range k.wires {
+			w.down = false
+		}
+		return l.notice(ctx, k)
+	}
+	return nil
+}
+
+func (l *Lab) insert(e Event) {
+	i := 0
+	for i < len(l.events) && l.events[i].At <= e.At {
+		i++
+	}
+	l.events = append(l.events[:i], append([]Event{e}, l.events[i:]...)...)
+}
+
+// notice lets the ports at both ends know whether their link works, and the
+// control planes act on it.
+func (l *Lab) notice(ctx context.Context, k *link) error {
+	for _, w := range k.wires {
+		if n := w.to.node; n != nil {
+			n.sim.Chip.SetLink(w.to.port.id, !k.down)
+			if err := n.sim.Settle(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restart ends a part of a switch and starts it anew. With syncd goes the chip:
+// the frames in it are lost.
+func (l *Lab) restart(ctx context.Context, n *node, what string) error {
+	switch what {
+	case "managers":
+		return n.sim.RestartManagers(ctx)
+	case "orchagent":
+		return n.sim.RestartOrchagent(ctx)
+	}
+	for i := range n.ledger {
+		n.ledger[i].restart += n.ledger[i].flying()
+	}
+	if err := n.sim.RestartSyncd(ctx); err != nil {
+		return err
+	}
+	n.base = l.now
+	if err := n.startClock(); err != nil {
+		return err
+	}
+	for _, k := range l.links {
+		for _, w := range k.wires {
+			if k.down && w.to.node == n {
+				n.sim.Chip.SetLink(w.to.port.id, false)
+			}
+		}
+	}
+	return nil
+}
+
+func (n *node) configure(ctx context.Context, e Event) error {
+	db := n.sim.Redis.DB(swss.ConfigDB)
+	for _, row := range e.Delete {
+		table, key, _ := cutRow(row)
+		if err := swss.NewTable(db, table).Del(ctx, key); err != nil {
+			return err
+		}
+	}
+	for _, row := range device.SortedKeys(e.Set) {
+		table, key, _ := cutRow(row)
+		fields := swss.FieldValues(e.Set[row])
+		if len(fields) == 0 {
+			fields = swss.FieldValues{"NULL": "NULL"}
+		}
+		if err := swss.NewTable(db, table).SetMany(ctx, map[string]swss.FieldValues{key: fields}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *node) startClock() error {
+	return n.sim.Chip.SetClockDrift(n.s.Clock.Drift)
+}
+
+// A discipline keeps one switch's clock to another's.
+type discipline struct {
+	n, master *node
+	ptp       PTP
+	servo     saisim.Servo
+	random    random
+	at        Time // of the next exchange
+}
+
+func (l *Lab) makeClocks(context.Context) error {
+	for _, n := range l.nodes {
+		c := n.s.Clock
+		if err := n.startClock(); err != nil {
+			return fmt.Errorf("switch %s: %w", n.s.Name, err)
+		}
+		if err := n.sim.Chip.StepClock(time.Duration(c.Offset / Nanosecond)); err != nil {
+			return fmt.Errorf("switch %s: %w", n.s.Name, err)
+		}
+		if c.PTP.Master == "" {
+			continue
+		}
+		n.sim.Chip.SetClockSynchronised(false)
+		p := c.PTP
+		if p.Interval == 0 {
+			p.Interval = 125 * Millisecond
+		}
+		if p.Delay == 0 {
+			p.Delay = Microsecond
+		}
+		l.clocks = append(l.clocks, &discipline{
+			n: n, master: l.byName[p.Master], ptp: p, at: p.Interval,
+			servo:  saisim.Servo{StepOver: time.Duration(p.Step / Nanosecond)},
+			random: newRandom(l.seed, "ptp/"+n.s.Name),
+		})
+	}
+	return nil
+}
+
+// exchange makes one exchange of messages, Sync at now. What each clock will say
+// when a message comes is what it says then unless it is changed meanwhile,
+// which it is not: the servo is told at once.
+func (c *discipline) exchange(now Time) error {
+	way := func() Time { return c.ptp.Delay + Time(c.random.below(uint64(c.ptp.Jitter)+1)) }
+	at := func(n *node, t Time) saisim.Cycle { return max(n.sim.Chip.Now(), n.cycle(t)) }
+	slave, master := c.n.sim.Chip, c.master.sim.Chip
+	come := now + way()
+	answer := come + way() + Microsecond
+	k := c.servo.Sample(
+		master.Timestamp(at(c.master, now)), slave.Timestamp(at(c.n, come)),
+		slave.Timestamp(at(c.n, come+Microsecond)), master.Timestamp(at(c.master, answer)))
+	c.at += c.ptp.Interval
+	return slave.Discipline(k)
+}

@@ -1,0 +1,81 @@
+package lab
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+//go:embed experiments/*.yaml
+var experiments embed.FS
+
+// An Experiment is one that comes with tamtam.
+type Experiment struct{ Name, Description string }
+
+// Experiments lists them by name.
+func Experiments() ([]Experiment, error) {
+	entries, err := experiments.ReadDir("experiments")
+	if err != nil {
+		return nil, err
+	}
+	var list []Experiment
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".yaml")
+		t, err := Open(name, nil)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Experiment{name, t.Description})
+	}
+	return list, nil
+}
+
+// Open reads an experiment that comes with tamtam, or, where the name has a "/" or
+// a ".", a file; set as [Load] has it.
+func Open(nameOrFile string, set []string) (*Topology, error) {
+	if strings.ContainsAny(nameOrFile, "/.") {
+		return Load(nameOrFile, set)
+	}
+	text, err := experiments.ReadFile("experiments/" + nameOrFile + ".yaml")
+	if os.IsNotExist(err) {
+		return nil, fmt.Errorf("no experiment %q: want one of %s, or a file (FILE.yaml)", nameOrFile, strings.Join(names(), ", "))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Parse(nameOrFile+".yaml", text, set)
+}
+
+func names() []string {
+	entries, _ := experiments.ReadDir("experiments")
+	var list []string
+	for _, e := range entries {
+		list = append(list, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Run runs a whole topology and returns what it has shown, its checks too.
+func Run(ctx context.Context, t *Topology, opts Options) (*Result, error) {
+	l, err := New(ctx, t, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if err := l.Run(ctx, t.RunTime()); err != nil {
+		return nil, err
+	}
+	return l.Result(ctx)
+}
+
+// RunTime is Duration, or its default.
+func (t *Topology) RunTime() Time {
+	if t.Duration == 0 {
+		return 10 * Millisecond
+	}
+	return t.Duration
+}

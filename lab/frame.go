@@ -1,0 +1,163 @@
+package lab
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+const (
+	ethernetHeader = 14
+	fcsLen         = 4
+	preambleSFD    = 8
+	gap            = 12
+	minFrame       = 64 // with FCS
+	maxFrameSize   = 9416
+
+	typeIPv4 = 0x0800
+	typeARP  = 0x0806
+	typeVLAN = 0x8100
+	typeIPv6 = 0x86dd
+
+	protoICMP   = 1
+	protoTCP    = 6
+	protoUDP    = 17
+	protoICMPv6 = 58
+)
+
+// wireBytes is what a frame of n bytes without FCS takes of the wire.
+func wireBytes(n int) uint64 { return uint64(max(n+fcsLen, minFrame) + preambleSFD + gap) }
+
+// A header is what the frames of a traffic source begin with.
+type header struct {
+	dstMAC, srcMAC   MAC
+	vlan             uint16
+	pcp              uint8
+	src, dst         netip.Addr
+	proto            uint8
+	srcPort, dstPort uint16
+	tos, ttl         uint8
+}
+
+// length is the least that a frame may have, without FCS.
+func (h *header) length() int {
+	n := ethernetHeader + 20 + 8
+	if h.vlan > 0 {
+		n += 4
+	}
+	if h.src.Is6() {
+		n += 20
+	}
+	if h.proto == protoTCP {
+		n += 12
+	}
+	return n
+}
+
+// frame writes the frame of one flow, size bytes without FCS, into b; what
+// follows the headers is zero. b has the capacity.
+func (h *header) frame(b []byte, flow, size int) []byte {
+	b = append(b[:0], h.dstMAC[:]...)
+	b = append(b, h.srcMAC[:]...)
+	if h.vlan > 0 {
+		b = binary.BigEndian.AppendUint16(b, typeVLAN)
+		b = binary.BigEndian.AppendUint16(b, uint16(h.pcp)<<13|h.vlan)
+	}
+	ports := 65536 - int(h.srcPort)
+	src, port := h.src, h.srcPort+uint16(flow%ports)
+	if n := flow / ports; n > 0 {
+		src = later(src, uint64(n))
+	}
+	if h.src.Is4() {
+		b = h.ipv4(binary.BigEndian.AppendUint16(b, typeIPv4), src, size)
+	} else {
+		b = h.ipv6(binary.BigEndian.AppendUint16(b, typeIPv6), src, size)
+	}
+	l4 := len(b)
+	b = binary.BigEndian.AppendUint16(b, port)
+	b = binary.BigEndian.AppendUint16(b, h.dstPort)
+	if h.proto == protoTCP {
+		b = append(b, 0, 0, 0, 1, 0, 0, 0, 1, 5<<4, 0x10, 0xff, 0xff, 0, 0, 0, 0)
+	} else {
+		b = binary.BigEndian.AppendUint16(b, uint16(size-l4))
+		b = append(b, 0, 0)
+	}
+	sum := h.pseudo(src, size-l4)
+	for i := l4; i < len(b); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(b[i:]))
+	}
+	at := l4 + 6
+	if h.proto == protoTCP {
+		at = l4 + 16
+	}
+	check := ^fold(sum)
+	if check == 0 && h.proto == protoUDP {
+		check = 0xffff
+	}
+	binary.BigEndian.PutUint16(b[at:], check)
+	n := len(b)
+	b = b[:size]
+	clear(b[n:])
+	return b
+}
+
+func (h *header) ipv4(b []byte, src netip.Addr, size int) []byte {
+	at := len(b)
+	b = append(b, 0x45, h.tos)
+	b = binary.BigEndian.AppendUint16(b, uint16(size-at))
+	b = append(b, 0, 0, 0x40, 0, h.ttl, h.proto, 0, 0)
+	s, d := src.As4(), h.dst.As4()
+	b = append(b, s[:]...)
+	b = append(b, d[:]...)
+	var sum uint32
+	for i := at; i < len(b); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(b[i:]))
+	}
+	binary.BigEndian.PutUint16(b[at+10:], ^fold(sum))
+	return b
+}
+
+func (h *header) ipv6(b []byte, src netip.Addr, size int) []byte {
+	b = append(b, 0x60|h.tos>>4, h.tos<<4, 0, 0)
+	b = binary.BigEndian.AppendUint16(b, uint16(size-len(b)-36)) // 4 of the 40 bytes are there
+	b = append(b, h.proto, h.ttl)
+	s, d := src.As16(), h.dst.As16()
+	b = append(b, s[:]...)
+	return append(b, d[:]...)
+}
+
+// pseudo is the sum of the pseudo header (RFC 9293 section 3.1, RFC 8200
+// section 8.1): an IPv4 address has the same sum in 4 bytes and in 16.
+func (h *header) pseudo(src netip.Addr, length int) uint32 {
+	return addressSum(src) + addressSum(h.dst) + uint32(h.proto) + uint32(length)
+}
+
+func addressSum(a netip.Addr) (sum uint32) {
+	if a.Is4() {
+		b := a.As4()
+		return uint32(binary.BigEndian.Uint16(b[:])) + uint32(binary.BigEndian.Uint16(b[2:]))
+	}
+	b := a.As16()
+	for i := 0; i < 16; i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(b[i:]))
+	}
+	return sum
+}
+
+func fold(sum uint32) uint16 {
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return uint16(sum)
+}
+
+// later returns the n-th address after a.
+func later(a netip.Addr, n uint64) netip.Addr {
+	if a.Is4() {
+		b := a.As4()
+		binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])+uint32(n))
+		return netip.AddrFrom4(b)
+	}
+	b := a.As16()
+	binary.BigEndian.PutUint64(b[8:], binary.BigEndian.Uint64(b[8:])+n)
+	return netip.AddrFrom16(b)
+}

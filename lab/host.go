@@ -1,0 +1,153 @@
+package lab
+
+import (
+	"math"
+
+	"tamtam/capture"
+)
+
+const forever = Time(math.MaxInt64)
+
+// A frame's id names its flow group in the upper 16 bits (0: what hosts say
+// of themselves) and, in the lower 48, when its start-of-frame delimiter left the
+// sender, in ps. So whoever gets the frame knows how long it took without
+// anybody keeping a list of frames; delays of 281 s and more would be taken for less.
+const idTimeBits = 48
+
+func frameID(flow uint64, t Time) uint64 { return flow<<idTimeBits | uint64(t)&(1<<idTimeBits-1) }
+func flowOf(id uint64) int               { return int(id >> idTimeBits) }
+func delayOf(id uint64, at Time) Time    { return Time((uint64(at) - id) & (1<<idTimeBits - 1)) }
+
+// replyDelay is how long a host takes to answer.
+const replyDelay = 10 * Microsecond
+
+// A station is a host at work. Its MAC serialises frames at the rate of its link,
+// exactly; what it cannot send yet waits without bound, and its delay begins
+// when it leaves.
+type station struct {
+	host     *Host
+	mac      MAC
+	gateway  MAC
+	up, down *wire // to its switch, from it
+	byte     Time  // of one byte on the wire
+	free     Time  // when the next preamble may begin
+
+	sources []*source
+	replies []reply // in the order of time
+	scratch []byte
+
+	flows           []*arrivals // by flow group; nil: not for here
+	sent, received  uint64
+	stray           uint64   // for somebody else: flooded
+	strays          []uint64 // by flow group
+	answered        uint64
+	sentCap, recCap *capture.Writer
+	err             error
+}
+
+// A reply is what a host says of itself.
+type reply struct {
+	at   Time
+	data []byte
+}
+
+// first returns what the host sends next: a source, or nil and a reply.
+func (h *station) first() (s *source, at Time) {
+	at = forever
+	for _, x := range h.sources {
+		if x.at < at {
+			s, at = x, x.at
+		}
+	}
+	if len(h.replies) > 0 && h.replies[0].at < at {
+		return nil, h.replies[0].at
+	}
+	return s, at
+}
+
+// next is when its next frame's start-of-frame delimiter leaves.
+func (h *station) next() Time {
+	_, at := h.first()
+	if at == forever {
+		return at
+	}
+	return max(at, h.free) + preambleSFD*h.byte
+}
+
+// send sends all frames whose start-of-frame delimiter leaves before t.
+func (h *station) send(side int, t Time) error {
+	for {
+		s, at := h.first()
+		if at == forever {
+			return nil
+		}
+		sfd := max(at, h.free) + preambleSFD*h.byte
+		if sfd >= t {
+			return nil
+		}
+		var data []byte
+		var length int
+		var flow uint64
+		if s == nil {
+			data = h.replies[0].data
+			length = len(data)
+			h.replies = h.replies[1:]
+		} else {
+			data, length = s.frame(h.scratch)
+			flow = s.flow
+			s.sent++
+			s.bytes += uint64(length + fcsLen)
+		}
+		h.free = sfd + Time(wireBytes(length)-preambleSFD)*h.byte
+		h.sent++
+		h.capture(h.sentCap, sfd, data, length)
+		h.up.send(side, sfd, data, length, frameID(flow, sfd))
+		if s != nil {
+			if err := s.prepare(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// receive takes the frames that arrive before t.
+func (h *station) receive(side int, t Time) {
+	h.down.take(side)
+	for f := h.down.next(t); f != nil; f = h.down.next(t) {
+		h.frame(f)
+		h.down.delivered++
+		h.down.done(side)
+	}
+}
+
+func (h *station) frame(f *flight) {
+	h.received++
+	h.capture(h.recCap, f.at, f.data, f.len)
+	flow := flowOf(f.id)
+	mine := len(f.data) >= 6 && (MAC(f.data[:6]) == h.mac || f.data[0]&1 == 1)
+	if a := h.flows[flow]; a != nil && (mine || a.any) {
+		a.add(f, delayOf(f.id, f.at))
+	} else if flow != 0 {
+		h.stray++
+		h.strays[flow]++
+	}
+	if data := h.answer(f.data); data != nil {
+		h.answered++
+		h.say(f.at+replyDelay, data)
+	}
+}
+
+// say queues a frame of the host's own.
+func (h *station) say(at Time, data []byte) {
+	h.replies = append(h.replies, reply{at, data})
+	for i := len(h.replies) - 1; i > 0 && h.replies[i-1].at > at; i-- {
+		h.replies[i], h.replies[i-1] = h.replies[i-1], h.replies[i]
+	}
+}
+
+func (h *station) capture(w *capture.Writer, at Time, data []byte, length int) {
+	if w == nil || h.err != nil {
+		return
+	}
+	h.err = w.Write(timeOfRun(at), data, length)
+}

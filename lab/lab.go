@@ -1,0 +1,247 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"tamtam/capture"
+	"tamtam/device"
+	"tamtam/saisim"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Options are how a topology is run. The zero value is good.
+type Options struct {
+	// Seed of all that is left to chance; 0: the topology's.
+	Seed uint64
+	// Workers is how many cores work at once; 0: all that there are. The results
+	// do not depend on it.
+	Workers int
+	// Out is the directory for captures; "": none are written.
+	Out string
+	Log *slog.Logger
+	// Progress is told now and then how far simulated time has come, and how many
+	// frames switches have received; nil: nobody looks.
+	Progress func(now Time, frames uint64)
+}
+
+// A Lab is a topology at work.
+type Lab struct {
+	t        *Topology
+	opts     Options
+	seed     uint64
+	nodes    []*node // in the order of the topology
+	byName   map[string]*node
+	stations []*station
+	hosts    map[string]*station
+	links    []*link
+	sources  []*source
+	clocks   []*discipline
+	events   []Event // in the order of time
+	captures []*capture.Writer
+
+	now, end  Time
+	side      int
+	lookahead Time
+}
+
+// A link is a Link at work.
+type link struct {
+	*Link
+	name  string
+	wires [2]*wire // from A, from B
+	down  bool
+	fell  int // how often it has fallen
+}
+
+// New builds the switches of a topology, lets each apply its configuration, and
+// connects everything. Nothing has been sent yet. The caller closes the Lab.
+func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	l := &Lab{t: t, opts: opts, seed: opts.Seed, byName: map[string]*node{}, hosts: map[string]*station{}, lookahead: maxWindow}
+	if l.seed == 0 {
+		l.seed = t.Seed
+	}
+	if l.opts.Workers <= 0 {
+		l.opts.Workers = runtime.GOMAXPROCS(0)
+	}
+	l.events = slices.Clone(t.Events)
+	slices.SortStableFunc(l.events, func(a, b Event) int { return int(min(1, max(-1, a.At-b.At))) })
+	for _, build := range []func(context.Context) error{l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeClocks, l.makeSamplers, l.openCaptures} {
+		if err := build(ctx); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
+}
+
+// makeSwitches starts the switches, several at once.
+func (l *Lab) makeSwitches(ctx context.Context) error {
+	for i := range l.t.Switches {
+		n := &node{s: &l.t.Switches[i], out: make([]*wire, saisim.CPUPort), port: make([]int16, saisim.CPUPort)}
+		n.ledger = make([]ledger, len(l.t.Traffic)+1)
+		l.nodes, l.byName[n.s.Name] = append(l.nodes, n), n
+	}
+	l.each(func(n *node) { n.err = l.start(ctx, n) })
+	var errs []error
+	for i, n := range l.nodes {
+		if n.err != nil {
+			errs = append(errs, fmt.Errorf("%sswitch %q: %w", l.t.source.where(fmt.Sprintf("switches[%s]", l.t.Switches[i].Name)), n.s.Name, n.err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (l *Lab) start(ctx context.Context, n *node) error {
+	name := n.s.Profile
+	if name == "" {
+		name = "default"
+	} else if strings.ContainsAny(name, "/.") {
+		name = l.t.source.resolve(name)
+	}
+	profile, err := saisim.LoadProfile(name)
+	if err != nil {
+		return err
+	}
+	config, err := l.config(n.s)
+	if err != nil {
+		return err
+	}
+	n.hz = profile.ClockHz
+	n.sim, err = device.NewSim(ctx, device.SimConfig{
+		Common: device.Common{Log: l.opts.Log}, Profile: profile, Start: epoch, Config: config, Attach: n.attach,
+	})
+	if err != nil {
+		return err
+	}
+	if err := n.sim.Settle(ctx); err != nil {
+		return err
+	}
+	for i := range n.port {
+		n.port[i] = -1
+	}
+	for _, p := range n.sim.Chip.Tables().Ports {
+		n.port[p.ID] = int16(len(n.ports))
+		n.ports = append(n.ports, portInfo{n.sim.Chip.PortName(p.ID), p.ID, p.Mbps})
+	}
+	for i := range n.ledger {
+		n.ledger[i].by = make([]uint64, len(n.ports))
+	}
+	return nil
+}
+
+// config returns a switch's configuration, with a name and a MAC of its own if
+// it gives none.
+func (l *Lab) config(s *Switch) (device.ConfigDB, error) {
+	config := device.ConfigDB{}
+	if s.Config.File != "" {
+		var err error
+		if config, err = device.ReadConfigDB(l.t.source.resolve(s.Config.File)); err != nil {
+			return nil, err
+		}
+	}
+	for table, rows := range s.Config.Tables {
+		config[table] = rows
+	}
+	meta := swss.FieldValues{"hostname": s.Name, "mac": s.mac().String()}
+	for field, value := range config[schema.CfgDeviceMetadata]["localhost"] {
+		if field != "NULL" {
+			meta[field] = value
+		}
+	}
+	config[schema.CfgDeviceMetadata] = map[string]swss.FieldValues{"localhost": meta}
+	return config, nil
+}
+
+// mac is the switch's own address unless its configuration gives one.
+func (s *Switch) mac() MAC {
+	if s.MAC != (MAC{}) {
+		return s.MAC
+	}
+	return madeMAC("switch/" + s.Name)
+}
+
+// madeMAC returns a locally administered address that depends on the name alone.
+func madeMAC(name string) MAC {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	v := h.Sum64()
+	return MAC{2, byte(v >> 32), byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}
+}
+
+// each calls f for every node, on as many cores as there are workers.
+func (l *Lab) each(f func(*node)) {
+	if l.opts.Workers == 1 {
+		for _, n := range l.nodes {
+			f(n)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	turn := make(chan struct{}, l.opts.Workers)
+	for _, n := range l.nodes {
+		wg.Add(1)
+		turn <- struct{}{}
+		go func() {
+			f(n)
+			<-turn
+			wg.Done()
+		}()
+	}
+	wg.Wait()
+}
+
+func (l *Lab) openCaptures(context.Context) error {
+	if l.opts.Out == "" {
+		return nil
+	}
+	for _, h := range l.stations {
+		if !h.host.Capture {
+			continue
+		}
+		for _, c := range []struct {
+			to   **capture.Writer
+			name string
+		}{{&h.sentCap, ".sent.pcap"}, {&h.recCap, ".received.pcap"}} {
+			w, err := capture.Create(filepath.Join(l.opts.Out, h.host.Name+c.name))
+			if err != nil {
+				return err
+			}
+			*c.to = w
+			l.captures = append(l.captures, w)
+		}
+	}
+	return nil
+}
+
+// Close ends all switches and completes the captures.
+func (l *Lab) Close() error {
+	var errs []error
+	for _, w := range l.captures {
+		errs = append(errs, w.Close())
+	}
+	l.captures = nil
+	for _, s := range l.sources {
+		if s.file != nil {
+			s.file.close()
+		}
+	}
+	for _, n := range l.nodes {
+		if n.sim != nil {
+			errs = append(errs, n.sim.Close())
+			n.sim = nil
+		}
+	}
+	return errors.Join(errs...)
+}

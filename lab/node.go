@@ -1,0 +1,235 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tamtam/device"
+	"tamtam/saisim"
+)
+
+// epoch is the time of day at time 0 of every run.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// timeOfRun is the true time of day at t, rounded down to nanoseconds.
+func timeOfRun(t Time) time.Time { return epoch.Add(time.Duration(t / Nanosecond)) }
+
+// chunk is how far a node works before it looks at its hosts again: not longer
+// than replyDelay, so that no answer comes too late.
+const chunk = replyDelay
+
+// A node is a switch with its hosts: what one core works on in one window.
+// Nothing else touches it meanwhile; its wires to other nodes are in two halves.
+type node struct {
+	s     *Switch
+	sim   *device.Sim
+	base  Time // of cycle 0
+	hz    uint64
+	now   Time    // everything before has happened
+	side  int     // of the window
+	out   []*wire // by PortID
+	links []*wire // of those, to other switches
+	ports []portInfo
+	port  []int16 // place in ports, by PortID; -1
+	in    []*end  // where frames come in
+	hosts []*station
+
+	ledger   []ledger // by flow group
+	unlinked uint64   // frames sent by ports without a link
+	samplers []*sampler
+	next     Time // the earliest thing to do
+	moved    uint64
+	err      error
+}
+
+type portInfo struct {
+	name string
+	id   saisim.PortID
+	mbps uint32
+}
+
+// An end is where a link ends: at a port of a switch or at a host.
+type end struct {
+	text string // as in the topology
+	node *node
+	port portInfo // of the node
+	host *station // nil: it is the port
+	wire *wire    // that arrives here
+}
+
+// A ledger says what became of the frames of one flow group in one switch.
+type ledger struct {
+	in, sent, punted, restart uint64
+	copies                    int64 // made beyond the first
+	dropped                   [saisim.NumDropReasons]uint64
+	by                        []uint64 // sent, by place in ports
+}
+
+// flying is how many frames and copies are in the chip.
+func (l *ledger) flying() uint64 {
+	n := l.in + uint64(l.copies) - l.sent - l.punted - l.restart
+	for _, d := range l.dropped {
+		n -= d
+	}
+	return n
+}
+
+// time returns when a cycle begins, rounded down to picoseconds.
+func (n *node) time(c saisim.Cycle) Time {
+	q, _ := mulDiv(uint64(c), uint64(Second), n.hz)
+	return n.base + Time(q)
+}
+
+// cycle returns the first cycle that is not before t.
+func (n *node) cycle(t Time) saisim.Cycle {
+	return saisim.Cycle(mulDivUp(uint64(max(0, t-n.base)), n.hz, uint64(Second)))
+}
+
+// attach takes a new chip.
+func (n *node) attach(c *saisim.Chip) {
+	c.SetOutput(n.take)
+	if len(n.ledger) > 0 {
+		c.SetObserver(n.saw)
+	}
+}
+
+// take sends what leaves the chip on its way.
+func (n *node) take(o saisim.Out) {
+	if o.Port == saisim.CPUPort {
+		return
+	}
+	w := n.out[o.Port]
+	if w == nil {
+		n.unlinked++
+		return
+	}
+	w.send(n.side, n.time(o.At), o.Data, o.Len, o.ID)
+}
+
+// saw keeps the ledger of each flow group.
+func (n *node) saw(m saisim.Moment) {
+	flow := flowOf(m.ID)
+	if flow >= len(n.ledger) {
+		return
+	}
+	l := &n.ledger[flow]
+	switch m.What {
+	case saisim.MomentReceived, saisim.MomentInjected:
+		l.in++
+	case saisim.MomentReplicated:
+		l.copies += int64(m.Copies) - 1
+	case saisim.MomentMirrored:
+		l.copies++
+	case saisim.MomentSent:
+		l.sent++
+		if i := n.port[m.Port]; i >= 0 {
+			l.by[i]++
+		}
+	case saisim.MomentPunted:
+		l.punted++
+	case saisim.MomentDropped:
+		l.dropped[m.Why]++
+	}
+}
+
+// run works through everything before end. What other nodes sent in the last
+// window is in the other half of their wires.
+func (n *node) run(ctx context.Context, end Time, side int) {
+	n.side = side
+	for _, e := range n.in {
+		if e.wire.from.host == nil {
+			e.wire.take(1 - side)
+		}
+	}
+	for _, w := range n.links {
+		w.reuse(1 - side)
+	}
+	for n.now < end && n.err == nil {
+		stop := end
+		if work := max(n.now, n.work()); work < end-chunk {
+			stop = work + chunk
+		}
+		for _, s := range n.samplers {
+			stop = min(stop, s.at)
+		}
+		n.step(ctx, stop)
+	}
+	n.plan()
+}
+
+// step works until stop, which is at most a chunk away.
+func (n *node) step(ctx context.Context, stop Time) {
+	for _, h := range n.hosts {
+		if err := h.send(n.side, stop); err != nil {
+			n.err = err
+			return
+		}
+		h.up.take(n.side)
+	}
+	chip := n.sim.Chip
+	for _, e := range n.in {
+		w := e.wire
+		for f := w.next(stop); f != nil; f = w.next(stop) {
+			if err := chip.Receive(e.port.id, n.cycle(f.at), saisim.Frame{Data: f.data, Len: f.len, ID: f.id}); err != nil {
+				n.err = fmt.Errorf("switch %s: %w", n.s.Name, err)
+				return
+			}
+			w.delivered++
+			n.moved++
+			w.done(n.side)
+		}
+		if w.from.host != nil {
+			w.reuse(n.side)
+		}
+	}
+	if c := n.cycle(stop); c > 0 {
+		if err := n.sim.Advance(ctx, c-1); err != nil {
+			n.err = fmt.Errorf("switch %s: %w", n.s.Name, err)
+			return
+		}
+	}
+	for _, h := range n.hosts {
+		h.receive(n.side, stop)
+		h.down.reuse(n.side)
+		if h.err != nil {
+			n.err = fmt.Errorf("host %s: %w", h.host.Name, h.err)
+		}
+	}
+	n.now = stop
+	for _, s := range n.samplers {
+		s.sample(n)
+	}
+}
+
+// plan finds when there is something to do next, here or where frames went.
+func (n *node) plan() {
+	n.next = n.work()
+	for _, w := range n.links {
+		n.next = min(n.next, w.earliest)
+		w.earliest = forever
+	}
+	for _, s := range n.samplers {
+		n.next = min(n.next, s.at)
+	}
+}
+
+// work returns when the next frame moves here.
+func (n *node) work() Time {
+	next := forever
+	if c, ok := n.sim.Chip.NextEvent(); ok {
+		next = n.time(c)
+	}
+	for _, e := range n.in {
+		if w := e.wire; w.head < len(w.flying) {
+			next = min(next, w.flying[w.head].at)
+		}
+	}
+	for _, h := range n.hosts {
+		next = min(next, h.next())
+		if w := h.down; w.head < len(w.flying) {
+			next = min(next, w.flying[w.head].at)
+		}
+	}
+	return next
+}

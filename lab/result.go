@@ -1,0 +1,204 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/device"
+	"tamtam/saisim"
+)
+
+// A Result is what a run has shown: report.json. Times are in picoseconds.
+type Result struct {
+	Experiment string             `json:"experiment"`
+	Seed       uint64             `json:"seed"`
+	Duration   Time               `json:"duration_ps"`
+	Checks     []CheckResult      `json:"checks"`
+	Flows      map[string]Flow    `json:"flows"`
+	Links      map[string]Wires   `json:"links"`
+	Hosts      map[string]Counts  `json:"hosts"`
+	Switches   map[string]*Node   `json:"switches"`
+	Series     map[string]*Series `json:"series"`
+
+	problems []string
+}
+
+// A Flow says what became of a flow group, exactly. Copies are frames that
+// switches or links made of one.
+type Flow struct {
+	Sent     uint64            `json:"sent"`
+	Received uint64            `json:"received"`
+	Bytes    uint64            `json:"received_bytes"` // with FCS
+	Copies   int64             `json:"copies"`
+	Stray    uint64            `json:"stray"` // flooded to others, or out of ports without a link
+	Punted   uint64            `json:"punted"`
+	InFlight int64             `json:"in_flight"`
+	Lost     uint64            `json:"lost"`    // the sum of LostBy
+	LostBy   map[string]uint64 `json:"lost_by"` // place: reason
+	Delay    Delay             `json:"delay"`
+	// Reordered frames were sent before one that came before them.
+	Reordered uint64 `json:"reordered"`
+	// Paths is what left by each SWITCH:PORT.
+	Paths map[string]uint64 `json:"paths"`
+}
+
+// A Delay is one-way, from start-of-frame delimiter to start-of-frame
+// delimiter. Percentiles are within 1/128, upwards; the rest is exact.
+type Delay struct {
+	Min  Time `json:"min_ps"`
+	Mean Time `json:"mean_ps"`
+	P50  Time `json:"p50_ps"`
+	P90  Time `json:"p90_ps"`
+	P99  Time `json:"p99_ps"`
+	P999 Time `json:"p999_ps"`
+	Max  Time `json:"max_ps"`
+}
+
+// Wires are the two directions of a link.
+type Wires struct {
+	AB WireCounts `json:"a_to_b"`
+	BA WireCounts `json:"b_to_a"`
+}
+
+// WireCounts count frames on one direction of a link.
+type WireCounts struct {
+	Sent       uint64 `json:"sent"`
+	Delivered  uint64 `json:"delivered"`
+	Down       uint64 `json:"lost_link_down"`
+	Lost       uint64 `json:"lost"`
+	Burst      uint64 `json:"lost_in_bursts"`
+	Corrupt    uint64 `json:"corrupt"`
+	Duplicated uint64 `json:"duplicated"`
+	Reordered  uint64 `json:"reordered"`
+}
+
+// Counts are those of a host.
+type Counts struct {
+	Sent     uint64 `json:"sent"`
+	Received uint64 `json:"received"`
+	Stray    uint64 `json:"stray"` // of those, for others
+	Answered uint64 `json:"answered"`
+}
+
+// A Node is a switch at the end.
+type Node struct {
+	*device.Report
+	Books    saisim.Books `json:"-"`
+	Balanced bool         `json:"books_balance"`
+	Error    int64        `json:"clock_error_ns"`
+}
+
+// Result gathers what has been measured so far.
+func (l *Lab) Result(ctx context.Context) (*Result, error) {
+	r := &Result{
+		Experiment: l.t.Experiment, Seed: l.seed, Duration: l.now, Checks: []CheckResult{}, Flows: map[string]Flow{},
+		Links: map[string]Wires{}, Hosts: map[string]Counts{}, Switches: map[string]*Node{}, Series: map[string]*Series{},
+	}
+	for _, n := range l.nodes {
+		report, err := n.sim.Report(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("switch %s: %w", n.s.Name, err)
+		}
+		b := n.sim.Chip.Books()
+		r.Switches[n.s.Name] = &Node{report, b, b.Balanced(), int64(n.sim.Chip.ClockError(n.sim.Chip.Now()))}
+		for _, p := range report.Problems {
+			r.problems = append(r.problems, n.s.Name+": "+p.String())
+		}
+		for _, s := range n.samplers {
+			r.Series[s.series.Name] = s.series
+		}
+	}
+	for _, k := range l.links {
+		r.Links[k.name] = Wires{k.wires[0].counts(), k.wires[1].counts()}
+	}
+	for _, h := range l.stations {
+		r.Hosts[h.host.Name] = Counts{h.sent, h.received, h.stray, h.answered}
+	}
+	for i, s := range l.sources {
+		r.Flows[s.t.Name] = l.flow(i+1, s)
+	}
+	return r, l.check(r)
+}
+
+func (w *wire) counts() WireCounts {
+	s := &w.stats
+	return WireCounts{s.Sent, w.delivered, s.Down, s.Lost, s.Burst, s.Corrupt, s.Duplicated, s.Reordered}
+}
+
+// flow adds up what is known of a flow group.
+func (l *Lab) flow(i int, s *source) Flow {
+	f := Flow{Sent: s.sent, LostBy: map[string]uint64{}, Paths: map[string]uint64{}}
+	lose := func(n uint64, place, reason string) {
+		if n > 0 {
+			f.Lost += n
+			f.LostBy[place+": "+reason] += n
+		}
+	}
+	for _, n := range l.nodes {
+		g := &n.ledger[i]
+		f.Copies += g.copies
+		f.Punted += g.punted
+		for why, c := range g.dropped {
+			lose(c, n.s.Name, saisim.DropReason(why).String())
+		}
+		lose(g.restart, n.s.Name, "restart")
+		for k, c := range g.by {
+			if c > 0 {
+				f.Paths[n.s.Name+":"+n.ports[k].name] = c
+				if n.out[n.ports[k].id] == nil {
+					f.Stray += c
+				}
+			}
+		}
+	}
+	for _, k := range l.links {
+		for _, w := range k.wires {
+			fates := w.stats.byFlow[i]
+			for why, name := range linkLossNames {
+				lose(fates[why], k.name, name)
+			}
+			f.Copies += int64(fates[doubled])
+		}
+	}
+	a := new(arrivals)
+	for _, h := range l.stations {
+		if h.flows[i] != nil {
+			a.merge(h.flows[i])
+		}
+		f.Stray += h.strays[i]
+	}
+	f.Received, f.Bytes, f.Reordered = a.frames, a.bytes, a.reordered
+	f.Delay = Delay{a.min, a.mean(), a.percentile(500), a.percentile(900), a.percentile(990), a.percentile(999), a.max}
+	f.InFlight = int64(f.Sent) + f.Copies - int64(f.Received+f.Stray+f.Punted+f.Lost)
+	return f
+}
+
+// Problems are the configured objects that are not active, and why.
+func (r *Result) Problems() []string { return r.problems }
+
+// Passed reports whether all checks have passed.
+func (r *Result) Passed() bool {
+	return !slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return !c.Pass })
+}
+
+// JSON returns report.json.
+func (r *Result) JSON() ([]byte, error) {
+	text, err := json.MarshalIndent(r, "", "  ")
+	return append(text, '\n'), err
+}
+
+// problems says, for an error, what is wrong with a switch's ports.
+func (n *node) problems(ctx context.Context) (string, error) {
+	list, err := device.Problems(ctx, n.sim.Redis)
+	var words []string
+	for _, p := range list {
+		words = append(words, p.String())
+	}
+	if len(words) == 0 {
+		return "", err
+	}
+	return "; " + strings.Join(words, "; "), err
+}

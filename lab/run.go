@@ -1,0 +1,154 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// maxWindow bounds a window where no link does, so that progress can be told.
+const maxWindow = 100 * Microsecond
+
+// Run lets d of simulated time pass. It works in windows: from the first thing
+// that anyone has to do, as far as the shortest link between two switches takes
+// to bring a frame over. Within a window no switch can feel what another does,
+// so each is worked on alone, on whichever core; at its end each has in its
+// wires what the others sent. An event ends a window. So the order of all work
+// is given by the topology, and the number of cores changes nothing.
+func (l *Lab) Run(ctx context.Context, d Time) error {
+	if d <= 0 || d > maxTime-l.now {
+		return fmt.Errorf("lab: run for %v: want more than 0 and at most 30 days in all", d)
+	}
+	l.end = l.now + d
+	for _, n := range l.nodes {
+		n.plan()
+	}
+	crew := l.hire(ctx)
+	defer crew.leave()
+	for rounds := 0; ; rounds++ {
+		if err := l.happen(ctx); err != nil {
+			return err
+		}
+		if l.now >= l.end {
+			return l.settle(ctx)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if rounds%256 == 0 && l.opts.Progress != nil {
+			l.opts.Progress(l.now, l.moved())
+		}
+		crew.work(l.window(), l.side)
+		l.side = 1 - l.side
+		for _, n := range l.nodes {
+			if n.err != nil {
+				return n.err
+			}
+		}
+	}
+}
+
+// window returns when the next one ends, and moves now there.
+func (l *Lab) window() Time {
+	next := forever
+	for _, n := range l.nodes {
+		next = min(next, n.next)
+	}
+	end := l.end
+	if next = max(next, l.now); next < end-l.lookahead {
+		end = next + l.lookahead
+	}
+	if len(l.events) > 0 {
+		end = min(end, l.events[0].At)
+	}
+	for _, c := range l.clocks {
+		end = min(end, c.at)
+	}
+	l.now = end
+	return end
+}
+
+// moved is how many frames the switches have received from the wire.
+func (l *Lab) moved() (sum uint64) {
+	for _, n := range l.nodes {
+		sum += n.moved
+	}
+	return sum
+}
+
+// settle ends a run: every daemon has read what its chip counted.
+func (l *Lab) settle(ctx context.Context) error {
+	l.each(func(n *node) { n.err = n.sim.Poll(ctx) })
+	for _, n := range l.nodes {
+		if n.err != nil {
+			return fmt.Errorf("switch %s: %w", n.s.Name, n.err)
+		}
+	}
+	for _, w := range l.captures {
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if l.opts.Progress != nil {
+		l.opts.Progress(l.now, l.moved())
+	}
+	return nil
+}
+
+// A crew works on the nodes of a window, each node on one core.
+type crew struct {
+	nodes []*node
+	ctx   context.Context
+	next  atomic.Int64 // node that nobody works on yet
+	start []chan window
+	done  sync.WaitGroup
+}
+
+type window struct {
+	end  Time
+	side int
+}
+
+// hire starts one goroutine less than there are workers: the caller is one.
+func (l *Lab) hire(ctx context.Context) *crew {
+	c := &crew{nodes: l.nodes, ctx: ctx}
+	for range min(l.opts.Workers, len(l.nodes)) - 1 {
+		start := make(chan window, 1)
+		c.start = append(c.start, start)
+		go func() {
+			for w := range start {
+				c.take(w)
+				c.done.Done()
+			}
+		}()
+	}
+	return c
+}
+
+func (c *crew) take(w window) {
+	for {
+		i := int(c.next.Add(1)) - 1
+		if i >= len(c.nodes) {
+			return
+		}
+		c.nodes[i].run(c.ctx, w.end, w.side)
+	}
+}
+
+func (c *crew) work(end Time, side int) {
+	w := window{end, side}
+	c.next.Store(0)
+	c.done.Add(len(c.start))
+	for _, s := range c.start {
+		s <- w
+	}
+	c.take(w)
+	c.done.Wait()
+}
+
+func (c *crew) leave() {
+	for _, s := range c.start {
+		close(s)
+	}
+}

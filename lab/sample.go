@@ -1,0 +1,107 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"tamtam/saisim"
+)
+
+// maxSamples bounds one series.
+const maxSamples = 1_000_000
+
+// A Series is a number at regular times.
+type Series struct {
+	Name   string  `json:"-"`
+	Unit   string  `json:"unit"`
+	Start  Time    `json:"start_ps"`
+	Every  Time    `json:"every_ps"`
+	Values []int64 `json:"values"`
+}
+
+// A sampler takes a series.
+type sampler struct {
+	m      Measurement
+	port   saisim.PortID
+	at     Time // next
+	end    Time
+	series *Series
+}
+
+// quantities are what can be measured, and their units.
+var quantities = map[string]string{
+	"queue-bytes": "bytes", "queue-packets": "frames", "buffer-bytes": "bytes",
+	"received": "frames", "sent": "frames", "dropped": "frames", "clock-error": "ns",
+}
+
+func (m *Measurement) name() string {
+	switch {
+	case m.Name != "":
+		return m.Name
+	case m.Port != "":
+		return m.Switch + "." + m.Port + "." + m.What
+	}
+	return m.Switch + "." + m.What
+}
+
+func (l *Lab) makeSamplers(context.Context) error {
+	for i := range l.t.Measure {
+		m := l.t.Measure[i]
+		n := l.byName[m.Switch]
+		s := &sampler{m: m, at: m.Every, series: &Series{Name: m.name(), Unit: quantities[m.What], Start: m.Every, Every: m.Every}}
+		if m.Port != "" {
+			e, err := l.endOf(m.Switch + ":" + m.Port)
+			if err != nil {
+				return fmt.Errorf("%smeasure: %w", l.t.source.where(fmt.Sprintf("measure[%d]", i)), err)
+			}
+			s.port = e.port.id
+		}
+		n.samplers = append(n.samplers, s)
+	}
+	return nil
+}
+
+// sample takes a value if it is time: what has happened before now counts.
+func (s *sampler) sample(n *node) {
+	if n.now < s.at {
+		return
+	}
+	if s.at += s.m.Every; len(s.series.Values) >= maxSamples {
+		s.at = forever
+		return
+	}
+	s.series.Values = append(s.series.Values, s.value(n))
+}
+
+func (s *sampler) value(n *node) int64 {
+	chip := n.sim.Chip
+	switch s.m.What {
+	case "buffer-bytes":
+		b := chip.Books()
+		return int64(b.QueuedBytes)
+	case "clock-error":
+		return int64(chip.ClockError(chip.Now()))
+	case "queue-bytes", "queue-packets":
+		return s.queue(chip)
+	}
+	c, _ := chip.PortCounters(s.port)
+	switch s.m.What {
+	case "received":
+		return int64(c.Received)
+	case "sent":
+		return int64(c.Sent)
+	}
+	var sum uint64
+	for _, d := range c.Dropped {
+		sum += d
+	}
+	return int64(sum)
+}
+
+func (s *sampler) queue(chip *saisim.Chip) int64 {
+	b := chip.Books()
+	if s.m.What == "queue-packets" {
+		return int64(b.Queued)
+	}
+	return int64(b.QueuedBytes)
+}

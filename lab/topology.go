@@ -1,0 +1,197 @@
+package lab
+
+import (
+	"net/netip"
+
+	"tamtam/device"
+)
+
+// A Topology is an experiment: what there is, what happens, what is measured
+// and what must come of it. docs/lab.md has the same in YAML words.
+type Topology struct {
+	Experiment  string        `yaml:"experiment"`
+	Description string        `yaml:"description"` // one line
+	Seed        uint64        `yaml:"seed"`
+	Duration    Time          `yaml:"duration"` // 0: 10 ms
+	Switches    []Switch      `yaml:"switches"`
+	Hosts       []Host        `yaml:"hosts"`
+	Links       []Link        `yaml:"links"`
+	Traffic     []Traffic     `yaml:"traffic"`
+	Events      []Event       `yaml:"events"`
+	Measure     []Measurement `yaml:"measure"`
+	Checks      []Check       `yaml:"checks"`
+
+	source *document // where it was read from; nil: from Go
+}
+
+// A Switch is a whole one: configuration database, control plane and chip.
+type Switch struct {
+	Name    string `yaml:"name"`
+	Profile string `yaml:"profile"` // name or file; "": the default
+	Config  Config `yaml:"config"`
+	// MAC is the switch's own, where Config has no
+	// DEVICE_METADATA|localhost mac. None: one made from the name.
+	MAC   MAC   `yaml:"mac"`
+	Clock Clock `yaml:"clock"`
+}
+
+// A Config is a CONFIG_DB: a config_db.json, or its tables.
+type Config struct {
+	File   string
+	Tables device.ConfigDB
+}
+
+// A Clock is the time-of-day clock of a switch. Simulated time does not depend on it.
+type Clock struct {
+	Offset Time  `yaml:"offset"`    // at the start of the run
+	Drift  int64 `yaml:"drift_ppb"` // of the oscillator: above 0 it is fast
+	PTP    PTP   `yaml:"ptp"`
+}
+
+// A PTP disciplines a clock to that of another switch, as IEEE 1588 does with
+// delay request and response: every Interval it takes the four timestamps of
+// one exchange over the path and gives them to a [saisim.Servo].
+type PTP struct {
+	Master   string `yaml:"master"`    // a switch; "": not disciplined
+	Interval Time   `yaml:"interval"`  // 0: 125 ms
+	Delay    Time   `yaml:"delay"`     // of the path, one way; 0: 1 us
+	Jitter   Time   `yaml:"jitter"`    // each way has up to this much more, at random
+	Step     Time   `yaml:"step_over"` // an offset above this is stepped away; 0: 20 us
+}
+
+// A Host sends and receives at the rate of its one link. It answers ARP, IPv6
+// neighbour solicitations and echo requests for its addresses.
+type Host struct {
+	Name    string         `yaml:"name"`
+	MAC     MAC            `yaml:"mac"` // none: one made from the name
+	IPs     []netip.Prefix `yaml:"ips"`
+	Gateway MAC            `yaml:"gateway_mac"` // for what is in none of IPs' subnets; none: the MAC of its switch
+	Capture bool           `yaml:"capture"`     // write what it sent and received to NAME.pcap
+	Silent  bool           `yaml:"silent"`      // does not say at the start who it is (gratuitous ARP)
+}
+
+// A Link joins two ports. A host's end is its name alone.
+type Link struct {
+	Name       string `yaml:"name"` // "": A-B
+	A          string `yaml:"a"`    // SWITCH:PORT or HOST
+	B          string `yaml:"b"`
+	Rate       Rate   `yaml:"rate"`   // 0: that of the ports; else it must be that
+	Detect     Time   `yaml:"detect"` // from when it fails until its ends notice
+	Impairment `yaml:",inline"`
+}
+
+// An Impairment is what a link does to frames, in each direction by itself.
+type Impairment struct {
+	Delay     Time        `yaml:"delay"` // of every frame, start-of-frame delimiter to start-of-frame delimiter
+	Jitter    Jitter      `yaml:"jitter"`
+	Loss      Probability `yaml:"loss"`
+	Burst     Burst       `yaml:"burst"`
+	Reorder   Reorder     `yaml:"reorder"`
+	Duplicate Probability `yaml:"duplicate"`
+	Corrupt   Probability `yaml:"corrupt"` // damaged on the way: the receiving MAC drops it for its FCS
+}
+
+// Jitter is added to the delay of each frame. It never lets a frame overtake
+// the one before it.
+type Jitter struct {
+	Max          Time   `yaml:"max"`
+	Distribution string `yaml:"distribution"` // uniform, normal, exponential (mean Max/8, cut at Max); "": uniform
+}
+
+// A Burst loses frames as Gilbert and Elliott have it: a link is good or bad,
+// and changes its state, if at all, after each frame.
+type Burst struct {
+	GoodToBad Probability `yaml:"good_to_bad"`
+	BadToGood Probability `yaml:"bad_to_good"`
+	LossGood  Probability `yaml:"loss_good"`
+	LossBad   Probability `yaml:"loss_bad"` // 0: 1
+}
+
+// Reorder holds some frames back, so that others overtake them.
+type Reorder struct {
+	Probability Probability `yaml:"probability"`
+	Delay       Time        `yaml:"delay"`
+}
+
+// Traffic is a flow group: what one host sends to another. The name is that of
+// the group in reports.
+type Traffic struct {
+	Name string `yaml:"name"`
+	From string `yaml:"from"`
+	To   string `yaml:"to"`   // a host; "" for pcap: whoever gets it
+	Kind string `yaml:"kind"` // constant, poisson, onoff, pcap; "": constant
+
+	Rate  Rate   `yaml:"rate"` // on the wire, preamble, gap and FCS included
+	PPS   uint64 `yaml:"pps"`  // or so many frames per second
+	Size  Sizes  `yaml:"size"` // of frames with FCS; none: 64
+	Flows Flows  `yaml:"flows"`
+	Burst OnOff  `yaml:"bursts"` // for onoff
+
+	Start Time   `yaml:"start"`
+	Stop  Time   `yaml:"stop"`  // 0: the end of the run
+	Count uint64 `yaml:"count"` // frames at most; 0: no limit
+
+	Protocol string     `yaml:"protocol"` // udp, tcp; "": udp
+	SrcPort  uint16     `yaml:"src_port"` // of the first flow; 0: 1024
+	DstPort  uint16     `yaml:"dst_port"` // 0: 9, discard
+	Src      netip.Addr `yaml:"src"`      // none: From's first address of To's family
+	Dst      netip.Addr `yaml:"dst"`      // none: To's first
+	DSCP     uint8      `yaml:"dscp"`
+	ECN      uint8      `yaml:"ecn"`
+	VLAN     uint16     `yaml:"vlan"` // 0: untagged
+	PCP      uint8      `yaml:"pcp"`
+	TTL      uint8      `yaml:"ttl"` // 0: 64
+
+	File string `yaml:"file"` // for pcap: sent as captured, at the times of the capture
+	Loop uint32 `yaml:"loop"` // how many times; 0: once
+}
+
+// Flows are the 5-tuples of a traffic source: source ports from SrcPort on, and
+// when those are used up the next source address.
+type Flows struct {
+	Count int         `yaml:"count"` // 0: 1
+	Zipf  Thousandths `yaml:"zipf"`  // exponent; 0: all alike
+}
+
+// OnOff gives the bursts of a traffic source, at Rate, and the gaps between.
+type OnOff struct {
+	On     Time `yaml:"on"`
+	Off    Time `yaml:"off"`
+	Random bool `yaml:"random"` // exponential, with these means
+}
+
+// An Event happens once.
+type Event struct {
+	At     Time   `yaml:"at"`
+	Do     string `yaml:"do"`   // down, up, impair; restart, config, step-clock, drift
+	Link   string `yaml:"link"` // for down, up, impair
+	Switch string `yaml:"switch"`
+	// Impair is what the link does from now on.
+	Impair *Impairment                  `yaml:"impair"`
+	What   string                       `yaml:"what"`      // restart: syncd, orchagent, managers
+	Set    map[string]map[string]string `yaml:"set"`       // config: rows of CONFIG_DB, TABLE|key
+	Delete []string                     `yaml:"delete"`    // config: rows
+	By     Time                         `yaml:"by"`        // step-clock
+	PPB    int64                        `yaml:"drift_ppb"` // drift
+}
+
+// A Measurement is a series: a number of a switch at regular times.
+type Measurement struct {
+	Name   string `yaml:"name"` // "": made from the rest
+	Switch string `yaml:"switch"`
+	Port   string `yaml:"port"`
+	Queue  int    `yaml:"queue"` // -1: all of the port
+	What   string `yaml:"what"`
+	Every  Time   `yaml:"every"`
+}
+
+// A Check compares what was measured with what it must be.
+type Check struct {
+	Name      string `yaml:"name"`
+	Measured  string `yaml:"measured"`  // a metric of the result, or a sum of such: a + b - c
+	Want      string `yaml:"want"`      // a value, or a metric or sum
+	Min       string `yaml:"min"`       // or bounds
+	Max       string `yaml:"max"`       // both included
+	Tolerance string `yaml:"tolerance"` // with Want: how far off is right
+	Paper     string `yaml:"paper"`     // what is said elsewhere, if not Want
+}
