@@ -109,7 +109,7 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 		pk.mirrors |= h.mirror.entry.mirrors
 	}
 	if h.tc.entry != nil {
-		pk.tcSet, pk.tc = true, h.tc.entry.tc
+		pk.tc = h.tc.entry.tc
 	}
 	if h.dscp.entry != nil && pk.h.flags&flagIP != 0 {
 		pk.edit.setDSCP, pk.edit.dscp = true, h.dscp.entry.dscp

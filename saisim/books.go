@@ -33,6 +33,8 @@ const (
 	DropL3MTU                           // longer than the MTU of the router interface that it leaves by
 
 	DropBuffer      // no room in the shared buffer
+	DropQueueLimit  // the queue is as long as it may be
+	DropWRED        // dropped early, by WRED
 	DropEgressDown  // egress port is down
 	DropEgressMTU   // longer, with FCS, than the egress port's MTU
 	DropEgressACL   // an egress ACL entry says so
@@ -44,7 +46,7 @@ var dropNames = [NumDropReasons]string{
 	"port-down", "runt", "oversize", "vlan-tag-filter", "no-vlan", "not-vlan-member", "source-address",
 	"learning", "acl", "trap", "fdb", "unknown-destination", "same-port", "no-destination", "no-lag-member",
 	"not-router", "router-down", "ip-header", "no-route", "route", "no-next-hop", "ttl", "no-neighbor", "l3-mtu",
-	"buffer", "egress-port-down", "egress-mtu", "egress-acl", "port-removed",
+	"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-acl", "port-removed",
 }
 
 // String returns the reason in the words of reports.
@@ -85,12 +87,12 @@ func (c *Chip) Books() Books {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := c.books
-	b.InFlight = uint64(c.enter.n + c.pipe.n)
+	b.InFlight = uint64(c.enter.Len() + c.pipe.Len())
 	for _, p := range c.ports {
-		b.InFlight += uint64(p.rx.n + p.queue.n + p.tx.n)
-		b.Queued += uint64(p.queue.n)
+		b.InFlight += uint64(p.rx.Len() + p.queues.Len() + p.tx.Len())
+		b.Queued += uint64(p.queues.Len())
+		b.QueuedBytes += p.queues.Bytes()
 	}
-	b.QueuedBytes = c.buffered
 	return b
 }
 

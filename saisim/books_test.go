@@ -26,7 +26,7 @@ type storm struct {
 
 func newStorm(t testing.TB, seed uint64) *storm {
 	p := saisim.SmallProfile()
-	p.BufferBytes = 8000
+	p.Buffer = saisim.BufferProfile{CellBytes: 80, Cells: 100}
 	s := &storm{rig: newRig(t, p), rnd: rand.New(rand.NewPCG(seed, 3)), gone: map[saisim.PortID]bool{}}
 	s.vlan = s.create(sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.Uint(100))
 	for id := range saisim.PortID(5) {

@@ -9,6 +9,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
 )
 
 // Config is what a chip is made from.
@@ -67,21 +68,26 @@ type Chip struct {
 	control
 	forwarding
 
-	now      Cycle
-	heap     heap
-	enter    ring[timed] // in the order of (ready, port)
-	leaving  ring[mirroring]
-	pipe     ring[timed]
-	entered  Cycle // first cycle at which the pipe is free
-	spare    []*packet
-	scratch  []byte
-	wrapped  []byte // a mirrored frame
-	out      func(Out)
-	notes    []sai.Notification
-	buffered uint64
-	books    Books
-	frames   uint64 // received and injected
-	observer func(Moment)
+	now     Cycle
+	heap    heap
+	enter   tm.Ring[timed] // in the order of (ready, port)
+	leaving tm.Ring[mirroring]
+	pipe    tm.Ring[timed]
+	entered Cycle // first cycle at which the pipe is free
+	spare   []*packet
+	scratch []byte
+	wrapped []byte // a mirrored frame
+	out     func(Out)
+	notes   []sai.Notification
+	buffer  *tm.Buffer
+	// The egress pipe takes one frame per cycle.
+	egressFree Cycle   // the first cycle when it takes one
+	waiting    portSet // ports that have one for it
+	waitingN   int
+	served     PortID // the last port that had its turn
+	books      Books
+	frames     uint64 // received and injected
+	observer   func(Moment)
 }
 
 // A timed packet is due at a cycle.
@@ -228,13 +234,18 @@ func (c *Chip) next(ageing bool) (event, bool) {
 	if len(c.heap) > 0 {
 		e = c.heap[0]
 	}
-	if c.pipe.n > 0 {
-		if f := (event{c.pipe.first().at, eventKey(classQueue, 0)}); f.before(e) {
+	if c.waitingN > 0 {
+		if f := (event{max(c.now, c.egressFree), eventKey(classServe, 0)}); f.before(e) {
 			e = f
 		}
 	}
-	if c.enter.n > 0 {
-		if f := (event{c.enter.first().at, eventKey(classEnter, 0)}); f.before(e) {
+	if c.pipe.Len() > 0 {
+		if f := (event{c.pipe.First().at, eventKey(classQueue, 0)}); f.before(e) {
+			e = f
+		}
+	}
+	if c.enter.Len() > 0 {
+		if f := (event{c.enter.First().at, eventKey(classEnter, 0)}); f.before(e) {
 			e = f
 		}
 	}
@@ -251,17 +262,19 @@ func (c *Chip) handle(e event) {
 		c.sent(c.byID[e.port()])
 	case classDequeue:
 		c.heap.pop()
-		c.dequeue(c.byID[e.port()])
+		c.due(c.byID[e.port()])
+	case classServe:
+		c.serve()
 	case classMirror:
 		c.heap.pop()
 		c.mirrorLeaving()
 	case classQueue:
-		pk := c.pipe.first().pk
-		c.pipe.pop()
+		pk := c.pipe.First().pk
+		c.pipe.Pop()
 		c.replicate(pk)
 	case classEnter:
-		pk := c.enter.first().pk
-		c.enter.pop()
+		pk := c.enter.First().pk
+		c.enter.Pop()
 		c.ingress(pk)
 	case classReceived:
 		c.heap.pop()

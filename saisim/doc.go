@@ -25,18 +25,26 @@
 //	         enter = max(ready, enter' + 1)        one frame enters the pipe per cycle, in the
 //	                                               order of (ready, port)
 //	pipe     queue = enter + Parser + IngressStages*StageCycles + TrafficManager
-//	egress   deq   = the first cycle when the port's scheduler is free, at or after queue
+//	egress   free  of the scheduler: floor(free') - EgressStages*StageCycles - Deparser
+//	         deq   = a cycle, not before queue and free, in which the egress pipe takes the frame
 //	         pre   = max(deq + EgressStages*StageCycles + Deparser, free')
 //	         sfd   = pre + 8 B
 //	         free  = sfd + (len+12) B
-//	         the scheduler is free again at floor(free) - EgressStages*StageCycles - Deparser
+//
+// The egress pipe takes one frame per cycle too. First come the ports that had a
+// frame queued before this cycle and whose scheduler is free, in turns: the next,
+// by number, behind the last one that had its turn so (at the start the lowest).
+// If there is none, the first copy that is queued in this cycle at a port whose
+// scheduler is free goes on at once. Which of a port's frames goes is said in
+// [tamtam/saisim/tm], and so is which frames find room there. The length that
+// counts for it is the one with which the frame came in, without FCS; for a mirror
+// copy, the one with which it leaves.
 //
 // A port in an order is its first lane. What the ingress MAC drops (a port that
 // is down, runts, what exceeds the MTU) takes its time on the wire and no place
 // in the pipe; what the egress pipe drops takes none of the port's time. Copies
-// for the CPU leave at queue. From queue to deq a copy takes its length as it
-// came in, without FCS, of the buffer that all ports share; in one cycle what
-// leaves makes room before what comes asks for it.
+// for the CPU leave at queue. In one cycle what leaves the queues makes room before
+// what comes asks for it.
 //
 // Here len counts the FCS, and for the egress the trailer too when the frame is
 // stamped; it is at least 64. The ingress timestamp is that of ceil(ingress

@@ -5,6 +5,7 @@ package saisim
 const (
 	classSent     = iota // a frame's timestamp point at an egress MAC
 	classDequeue         // a port's scheduler is free again
+	classServe           // the egress pipe takes a frame of a port that waits
 	classMirror          // a copy that is mirrored leaves an egress pipe
 	classQueue           // a packet leaves the ingress pipe
 	classEnter           // a packet enters the ingress pipe
@@ -84,39 +85,4 @@ func (h *heap) remove(key uint32) {
 		}
 	}
 	*h = kept
-}
-
-// A ring is a first-in first-out queue that grows as it must and then
-// allocates no more.
-type ring[T any] struct {
-	buf  []T // a power of two
-	head int
-	n    int
-}
-
-func (r *ring[T]) push(v T) {
-	if r.n == len(r.buf) {
-		r.grow()
-	}
-	r.buf[(r.head+r.n)&(len(r.buf)-1)] = v
-	r.n++
-}
-
-func (r *ring[T]) grow() {
-	buf := make([]T, max(16, 2*len(r.buf)))
-	for i := range r.n {
-		buf[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
-	}
-	r.buf, r.head = buf, 0
-}
-
-// first returns the oldest item, which there must be, in place.
-func (r *ring[T]) first() *T { return &r.buf[r.head] }
-
-// pop removes the oldest item, which there must be.
-func (r *ring[T]) pop() {
-	var zero T
-	r.buf[r.head] = zero
-	r.head = (r.head + 1) & (len(r.buf) - 1)
-	r.n--
 }

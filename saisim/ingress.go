@@ -55,7 +55,7 @@ func (c *Chip) ingress(pk *packet) {
 		c.drop(p, pk, pk.why)
 		return
 	}
-	c.pipe.push(timed{c.now + c.ingressCycles, pk})
+	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }
 
 // admit is the first stage: the VLAN or router interface that the packet is in,
@@ -64,6 +64,7 @@ func (c *Chip) ingress(pk *packet) {
 func (c *Chip) admit(p *port, pk *packet) bool {
 	h := &pk.h
 	pk.inN = p.number
+	pk.tc = p.class.trafficClass(h)
 	in := &p.in
 	pk.mirrors = p.mirror[stageIngress]
 	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority

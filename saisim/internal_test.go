@@ -104,27 +104,6 @@ func TestHeap(t *testing.T) {
 	}
 }
 
-func TestRing(t *testing.T) {
-	var r ring[int]
-	next, first := 0, 0
-	rnd := rand.New(rand.NewPCG(3, 3))
-	for range 1000 {
-		if rnd.IntN(5) > 1 || r.n == 0 {
-			r.push(next)
-			next++
-		} else {
-			if *r.first() != first {
-				t.Fatalf("first is %d, want %d", *r.first(), first)
-			}
-			r.pop()
-			first++
-		}
-		if r.n != next-first {
-			t.Fatalf("%d items, want %d", r.n, next-first)
-		}
-	}
-}
-
 // The FDB behaves as a map of bounded size.
 func TestFDB(t *testing.T) {
 	for seed := range uint64(5) {

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
 )
 
 const ethernetHeader = 14
@@ -36,13 +37,15 @@ type port struct {
 	stats                    portStats
 
 	rxFree instant // earliest timestamp point of the next frame
-	rx     ring[timed]
+	rx     tm.Ring[timed]
 
-	queue  ring[copyOf]
-	queued uint64  // bytes
+	queues *tm.Port[copyOf]
+	class  qosClass
 	txFree instant // earliest preamble of the next frame
-	tx     ring[transmission]
-	paced  bool // a classDequeue event is pending
+	tx     tm.Ring[transmission]
+	// paced says that the scheduler will come back by itself: a classDequeue event
+	// is pending, or the port waits for the egress pipe.
+	paced bool
 }
 
 // up reports whether frames pass.
@@ -67,6 +70,9 @@ type copyOf struct {
 	number uint16       // 1 for the first copy made
 	raw    bool         // leaves as it came in
 	mirror *mirrorEncap // it is a copy for a mirror session
+	ce     bool         // to be marked: congestion experienced
+	queue  uint8
+	queued Cycle // when it was
 }
 
 // copy makes one more copy of a packet.
@@ -113,18 +119,18 @@ func (c *Chip) receive(p *port, at Cycle, f Frame) {
 	if c.observer != nil {
 		c.sawOnWire(c.moment(MomentReceived, pk, 0, p.id), sfd, p.rate)
 	}
-	p.rx.push(timed{end.ceil(), pk})
-	if p.rx.n == 1 {
+	p.rx.Push(timed{end.ceil(), pk})
+	if p.rx.Len() == 1 {
 		c.heap.push(event{end.ceil(), eventKey(classReceived, p.id)})
 	}
 }
 
 // received takes the frame that is now whole from the ingress MAC.
 func (c *Chip) received(p *port) {
-	pk := p.rx.first().pk
-	p.rx.pop()
-	if p.rx.n > 0 {
-		c.heap.push(event{p.rx.first().at, eventKey(classReceived, p.id)})
+	pk := p.rx.First().pk
+	p.rx.Pop()
+	if p.rx.Len() > 0 {
+		c.heap.push(event{p.rx.First().at, eventKey(classReceived, p.id)})
 	}
 	p.totals.Received++
 	p.totals.ReceivedBytes += uint64(pk.length + fcsLen)
@@ -143,7 +149,7 @@ func (c *Chip) received(p *port) {
 	}
 	at := max(c.now, c.entered)
 	c.entered = at + 1
-	c.enter.push(timed{at, pk})
+	c.enter.Push(timed{at, pk})
 }
 
 // wholeHeader reports whether the frame has its Ethernet header, the tag by which
@@ -153,70 +159,12 @@ func wholeHeader(data []byte) bool {
 		len(data) >= ethernetHeader && binary.BigEndian.Uint16(data[12:]) != etherVLAN
 }
 
-// enqueue puts one copy into a port's egress queue.
-func (c *Chip) enqueue(p *port, cp copyOf) {
-	n := uint64(cp.buffered())
-	switch {
-	case !p.up():
-		c.dropCopy(p, cp, DropEgressDown)
-		return
-	case c.buffered+n > c.prof.BufferBytes:
-		c.dropCopy(p, cp, DropBuffer)
-		return
-	}
-	c.buffered += n
-	p.queued += n
-	p.queue.push(cp)
-	if c.observer != nil {
-		c.saw(MomentQueued, cp.pk, cp.number, p.id)
-	}
-	if !p.paced {
-		c.dequeue(p)
-	}
-}
-
-// dequeue runs a port's scheduler: it sends what is queued to the egress MAC,
-// just in time for the MAC to send frame after frame without a pause.
-func (c *Chip) dequeue(p *port) {
-	p.paced = false
-	depth := c.egressCycles
-	for p.queue.n > 0 {
-		if p.txFree.cycle > c.now+depth {
-			p.paced = true
-			c.heap.push(event{p.txFree.cycle - depth, eventKey(classDequeue, p.id)})
-			return
-		}
-		cp := *p.queue.first()
-		p.queue.pop()
-		c.buffered -= uint64(cp.buffered())
-		p.queued -= uint64(cp.buffered())
-		if c.observer != nil {
-			c.saw(MomentDequeued, cp.pk, cp.number, p.id)
-		}
-		t, length, ok := c.egress(p, cp)
-		if !ok {
-			continue
-		}
-		pre := instant{cycle: c.now + depth}
-		if pre.before(p.txFree) {
-			pre = p.txFree
-		}
-		sfd := p.rate.after(pre, preambleSFD)
-		p.txFree = p.rate.after(sfd, wireLen(length)+gap)
-		t.sfd = sfd
-		p.tx.push(t)
-		if p.tx.n == 1 {
-			c.heap.push(event{sfd.ceil(), eventKey(classSent, p.id)})
-		}
-	}
-}
-
 // sent gives the frame whose timestamp point is now to the output.
 func (c *Chip) sent(p *port) {
-	t := *p.tx.first()
-	p.tx.pop()
-	if p.tx.n > 0 {
-		c.heap.push(event{p.tx.first().sfd.ceil(), eventKey(classSent, p.id)})
+	t := *p.tx.First()
+	p.tx.Pop()
+	if p.tx.Len() > 0 {
+		c.heap.push(event{p.tx.First().sfd.ceil(), eventKey(classSent, p.id)})
 	}
 	pk := t.pk
 	if !p.up() {

@@ -268,18 +268,18 @@ type mirroring struct {
 func (c *Chip) mirrorAtEnd(set uint64, cp copyOf) {
 	cp.pk.refs++
 	at := c.now + c.egressCycles
-	c.leaving.push(mirroring{at, set, cp})
-	if c.leaving.n == 1 {
+	c.leaving.Push(mirroring{at, set, cp})
+	if c.leaving.Len() == 1 {
 		c.heap.push(event{at, eventKey(classMirror, 0)})
 	}
 }
 
 // mirrorLeaving makes the mirror copies of the copy that is now through.
 func (c *Chip) mirrorLeaving() {
-	m := *c.leaving.first()
-	c.leaving.pop()
-	if c.leaving.n > 0 {
-		c.heap.push(event{c.leaving.first().at, eventKey(classMirror, 0)})
+	m := *c.leaving.First()
+	c.leaving.Pop()
+	if c.leaving.Len() > 0 {
+		c.heap.push(event{c.leaving.First().at, eventKey(classMirror, 0)})
 	}
 	c.mirror(m.set, m.copy)
 	c.release(m.copy.pk)

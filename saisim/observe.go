@@ -92,6 +92,12 @@ func (c *Chip) saw(what What, pk *packet, copy uint16, port PortID) {
 	c.observer(c.moment(what, pk, copy, port))
 }
 
+func (c *Chip) sawQueue(what What, cp copyOf, port PortID) {
+	m := c.moment(what, cp.pk, cp.number, port)
+	m.Queue = cp.queue
+	c.observer(m)
+}
+
 func (c *Chip) moment(what What, pk *packet, copy uint16, port PortID) Moment {
 	return Moment{
 		What: what, At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(copy), In: pk.in, Port: port,

@@ -26,17 +26,17 @@ func TestMoments(t *testing.T) {
 	r.sendAt(0, 100, saisim.Frame{Data: frame, ID: 7})
 	// 100 bytes, 104 with FCS; a byte takes one cycle. Whole at 204; the pipe is
 	// 4 + 4*2 + 5 = 17 cycles to the queue; 4*2 + 3 = 11 to the MAC, preamble 8.
-	// The tag goes as the copies leave.
+	// The tag goes as the copies leave. The egress pipe takes one of them a cycle.
 	want := []string{
 		"received at 100 copy 0 port 0 len 100",
 		"entered at 204 copy 0 port 0 len 100",
 		"queued at 221 copy 1 port 1 len 100",
 		"dequeued at 221 copy 1 port 1 len 100",
 		"queued at 221 copy 2 port 2 len 100",
-		"dequeued at 221 copy 2 port 2 len 100",
 		"replicated at 221 copy 0 port 0 len 100",
+		"dequeued at 222 copy 2 port 2 len 100",
 		"sent at 240 copy 1 port 1 len 96",
-		"sent at 240 copy 2 port 2 len 96",
+		"sent at 241 copy 2 port 2 len 96",
 	}
 	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {
 		t.Errorf("got:\n%s\nwant:\n%s", g, w)

@@ -264,8 +264,7 @@ type packet struct {
 	barred   bool       // its port may not send it
 	aclDrop  bool
 	noLearn  bool
-	tcSet    bool
-	tc       uint8     // traffic class, if an ACL has set it
+	tc       uint8     // traffic class
 	mirrors  uint64    // ingress mirror sessions, by index
 	redirect *aclEntry // where an ACL sends it; nil: nowhere
 	router   *rif      // it came in at; nil: bridged only

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
 )
 
 func (c *Chip) portKind() *kind {
@@ -60,6 +61,7 @@ func (c *Chip) createPort(o *object) error {
 		p.lanes = append(p.lanes, uint32(l))
 	}
 	p.id = PortID(p.lanes[0])
+	p.queues = tm.NewPort[copyOf](c.buffer, uint16(p.id), int(c.prof.Queues))
 	o.self = p
 	for _, a := range o.attrs {
 		if err := c.setPort(o, a); err != nil {
@@ -127,6 +129,10 @@ func (c *Chip) setPortNumber(p *port, a sai.Attr, v uint32) error {
 		p.mbps, p.rate = v, newLineRate(c.prof.ClockHz, v)
 		// What is on the wire goes on; fractions of cycles have a new unit.
 		p.rxFree, p.txFree = instant{cycle: p.rxFree.ceil()}, instant{cycle: p.txFree.ceil()}
+		if c.waiting.has(p.id) { // its MAC may be free a cycle later now
+			c.stopWaiting(p)
+			c.offer(p)
+		}
 	case sai.PortAttrMTU:
 		if v < minWire || v > c.prof.MTU {
 			return badValue(a, sai.StatusInvalidParameter, "MTU %d, want %d to %d", v, minWire, c.prof.MTU)
@@ -209,19 +215,17 @@ func (c *Chip) removePort(o *object) error {
 
 // purge drops every frame that a port holds.
 func (c *Chip) purge(p *port) {
-	for p.rx.n > 0 {
-		c.drop(p, p.rx.first().pk, DropPortRemoved)
-		p.rx.pop()
+	for p.rx.Len() > 0 {
+		c.drop(p, p.rx.First().pk, DropPortRemoved)
+		p.rx.Pop()
 	}
-	for p.queue.n > 0 {
-		cp := *p.queue.first()
-		c.buffered -= uint64(cp.buffered())
-		c.dropCopy(p, cp, DropPortRemoved)
-		p.queue.pop()
+	p.queues.Purge(func(cp copyOf) { c.dropCopy(p, cp, DropPortRemoved) })
+	if c.waiting.has(p.id) {
+		c.stopWaiting(p)
 	}
-	for p.tx.n > 0 {
-		c.dropCopy(p, p.tx.first().copyOf, DropPortRemoved)
-		p.tx.pop()
+	for p.tx.Len() > 0 {
+		c.dropCopy(p, p.tx.First().copyOf, DropPortRemoved)
+		p.tx.Pop()
 	}
 	for _, class := range []int{classSent, classDequeue, classReceived} {
 		c.heap.remove(eventKey(class, p.id))

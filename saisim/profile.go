@@ -33,7 +33,6 @@ type Profile struct {
 	Stage   StageResources
 	PHVBits uint32
 
-	BufferBytes uint64 // shared by all queues
 	// Buffer is the memory shared by all queues; Queues is their number per port.
 	Buffer BufferProfile
 	Queues uint32 // 1 .. 16

@@ -226,7 +226,6 @@ func ParseProfile(text []byte) (Profile, error) {
 	if err := errors.Join(errs...); err != nil {
 		return p, err
 	}
-	p.BufferBytes = uint64(p.Buffer.CellBytes) * uint64(p.Buffer.Cells)
 	if err := p.Validate(); err != nil {
 		return p, err
 	}

@@ -26,7 +26,7 @@ func (c *Chip) edited(cp copyOf, own bool) ([]byte, int) {
 // c.scratch.
 func (c *Chip) unwrapped(cp copyOf, own bool) ([]byte, int) {
 	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
-	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP)
+	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP) || cp.ce
 	l3, length := int(pk.h.l3), pk.length
 	switch {
 	case t.op == tagStrip && len(pk.data) >= ethernetHeader+4:
@@ -47,7 +47,11 @@ func (c *Chip) unwrapped(cp copyOf, own bool) ([]byte, int) {
 		return pk.data, length
 	}
 	if edits {
-		pk.edit.apply(b, l3, pk.h.flags&flagIPv4 != 0)
+		v4 := pk.h.flags&flagIPv4 != 0
+		pk.edit.apply(b, l3, v4)
+		if cp.ce {
+			markCE(b[l3:], v4)
+		}
 	}
 	return b, length
 }
@@ -103,6 +107,17 @@ func (e *edit) apply(b []byte, l3 int, v4 bool) {
 			b[l3+1] = e.dscp<<6 | b[l3+1]&0x3f
 		}
 	}
+}
+
+// markCE says in an IP header that congestion was experienced, RFC 3168.
+func markCE(b []byte, v4 bool) {
+	if !v4 {
+		b[1] |= 3 << 4
+		return
+	}
+	old := binary.BigEndian.Uint16(b)
+	b[1] |= 3
+	fixChecksum(b, old, binary.BigEndian.Uint16(b))
 }
 
 func putMAC(b []byte, m uint64) {

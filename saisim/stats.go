@@ -102,8 +102,8 @@ func portStatTable() map[sai.StatID]portStat {
 		},
 		sai.PortStatEtherRxOversizePkts:   dropped(DropOversize),
 		sai.PortStatEtherTxOversizePkts:   dropped(DropEgressMTU),
-		sai.PortStatIfOutQlen:             func(p *port) uint64 { return uint64(p.queue.n) },
-		sai.PortStatOutCurrOccupancyBytes: func(p *port) uint64 { return p.queued },
+		sai.PortStatIfOutQlen:             func(p *port) uint64 { return uint64(p.queues.Len()) },
+		sai.PortStatOutCurrOccupancyBytes: func(p *port) uint64 { return p.queues.Bytes() },
 
 		sai.PortStatEtherStatsOctets:        func(p *port) uint64 { return p.stats.in.octets + p.stats.out.octets },
 		sai.PortStatEtherStatsPkts:          func(p *port) uint64 { return p.stats.in.packets() + p.stats.out.packets() },

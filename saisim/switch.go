@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/tm"
 )
 
 // forwarding is what SAI objects mean to the packet path.
@@ -54,19 +55,20 @@ func (c *Chip) reset() {
 	for _, p := range c.ports {
 		c.purge(p)
 	}
-	for c.enter.n > 0 {
-		c.drop(nil, c.enter.first().pk, DropPortRemoved)
-		c.enter.pop()
+	for c.enter.Len() > 0 {
+		c.drop(nil, c.enter.First().pk, DropPortRemoved)
+		c.enter.Pop()
 	}
-	for c.pipe.n > 0 {
-		c.drop(nil, c.pipe.first().pk, DropPortRemoved)
-		c.pipe.pop()
+	for c.pipe.Len() > 0 {
+		c.drop(nil, c.pipe.First().pk, DropPortRemoved)
+		c.pipe.Pop()
 	}
-	for c.leaving.n > 0 {
-		c.release(c.leaving.first().copy.pk)
-		c.leaving.pop()
+	for c.leaving.Len() > 0 {
+		c.release(c.leaving.First().copy.pk)
+		c.leaving.Pop()
 	}
-	c.heap, c.buffered = nil, 0
+	c.heap, c.buffer = nil, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
+	c.waiting, c.waitingN, c.served = portSet{}, 0, maxLanes-1
 	n := c.prof.FirstLane + c.prof.Lanes
 	c.forwarding = forwarding{
 		byID: make([]*port, n), lanes: make([]*port, n),
@@ -297,7 +299,7 @@ func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember),
 		sai.SwitchAttrNumberOfLags:                     num(c.prof.LAGs),
 		sai.SwitchAttrLAGMembers:                       num(c.prof.LAGMembers),
-		sai.SwitchAttrTotalBufferSize:                  func() sai.Value { return sai.Uint(c.prof.BufferBytes >> 10) }, // in KB, says SAI
+		sai.SwitchAttrTotalBufferSize:                  func() sai.Value { return sai.Uint(uint64(c.prof.Buffer.CellBytes) * uint64(c.prof.Buffer.Cells) >> 10) }, // in KB, says SAI
 		sai.SwitchAttrNumberOfUnicastQueues:            num(1),
 		sai.SwitchAttrNumberOfMulticastQueues:          num(0),
 		sai.SwitchAttrNumberOfQueues:                   num(1),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/saisim/tm"
 )
 
 // Tables is everything that the fixed functions of a chip are configured with,
@@ -36,6 +37,7 @@ type Tables struct {
 	HopGroups  []HopGroupRow
 	Routes     []RouteRow // IPv4 first; by address, then length
 	Mirrors    []MirrorRow
+	Pools      []uint64 // cells of each pool of the packet memory
 }
 
 // A SwitchRow is the switch object; zero before it is created.
@@ -65,6 +67,17 @@ type PortRow struct {
 	// Mirror sessions of all frames that enter the pipe from here, and of all
 	// that leave here.
 	IngressMirrors, EgressMirrors []sai.OID
+	QoS                           QoSRow
+}
+
+// A QoSRow says how a port sorts frames into traffic classes and queues, and how
+// its queues are served. A nil map is not configured.
+type QoSRow struct {
+	DSCP      *[64]uint8 // traffic class of IP packets that come in
+	Dot1p     *[8]uint8  // of tagged frames, where DSCP does not say it
+	DefaultTC uint8      // of the rest
+	Queue     *[16]uint8 // of each traffic class of frames that go out; a chip with fewer queues takes its last
+	Queues    []tm.Settings
 }
 
 // A LAGRow is a link aggregation group. Bridging goes by its VLAN settings, not
@@ -243,6 +256,9 @@ func (c *Chip) Tables() Tables {
 	slices.SortFunc(t.VLANs, func(a, b VLANRow) int { return cmp.Compare(a.ID, b.ID) })
 	t.FDB = c.fdbRows()
 	c.routingTables(&t, objects)
+	for _, p := range c.buffer.Pools {
+		t.Pools = append(t.Pools, p.Size)
+	}
 	return t
 }
 
@@ -293,7 +309,16 @@ func portRow(o *object, p *port) PortRow {
 		PVID: uint16(o.number(sai.PortAttrPortVLANID)), Priority: uint8(o.number(sai.PortAttrDefaultVLANPriority)),
 		DropTagged: o.flag(sai.PortAttrDropTagged), DropUntagged: o.flag(sai.PortAttrDropUntagged),
 		Number: p.number, IngressACL: o.ref(sai.PortAttrIngressACL), EgressACL: o.ref(sai.PortAttrEgressACL),
+		QoS: qosRow(p),
 	}
+}
+
+func qosRow(p *port) QoSRow {
+	r := QoSRow{DSCP: p.class.dscp, Dot1p: p.class.dot1p, DefaultTC: p.class.defaultTC, Queue: p.class.queue}
+	for i := range p.queues.Queues() {
+		r.Queues = append(r.Queues, p.queues.Queue(i).Settings)
+	}
+	return r
 }
 
 func (c *Chip) lagRow(o *object, members []*object) LAGRow {

@@ -188,7 +188,7 @@ func TestArbitration(t *testing.T) {
 // rate and the buffer bounds it.
 func TestCongestion(t *testing.T) {
 	p := saisim.SmallProfile()
-	p.BufferBytes = 3000 // three frames of 1000 bytes
+	p.Buffer = saisim.BufferProfile{CellBytes: 1000, Cells: 3} // three frames of 1000 bytes
 	r := newRig(t, p)
 	r.send(7, udpFrame(9, 1, 60))
 	at := r.Now() + 100

@@ -1,6 +1,9 @@
 package saisim
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // An aclKey is what an ACL table looks at: every field of a packet that can be
 // matched, packed into words.
@@ -21,7 +24,22 @@ const keyWords = 11
 type portSet [maxLanes / 64]uint64
 
 func (s *portSet) add(p PortID)      { s[p/64] |= 1 << (p % 64) }
+func (s *portSet) remove(p PortID)   { s[p/64] &^= 1 << (p % 64) }
 func (s *portSet) has(p PortID) bool { return p < maxLanes && s[p/64]>>(p%64)&1 != 0 }
+
+// after returns the next port of the set behind p in the order of numbers, which
+// begins again after the last. The set must not be empty.
+func (s *portSet) after(p PortID) PortID {
+	i := int(p / 64)
+	if w := s[i] &^ (2<<(p%64) - 1); w != 0 {
+		return PortID(i*64 + bits.TrailingZeros64(w))
+	}
+	for n := 1; ; n++ {
+		if w := s[(i+n)%len(s)]; w != 0 {
+			return PortID((i+n)%len(s)*64 + bits.TrailingZeros64(w))
+		}
+	}
+}
 
 // A crossing says where a packet is, for the matches that are not in the key.
 type crossing struct {

@@ -35,10 +35,13 @@ func (c *Chip) Books() *saisim.Books {
 		}
 	}
 	for _, p := range c.ports {
-		b.InFlight += uint64(len(p.arriving) + len(p.queue) + len(p.leaving))
-		b.Queued += uint64(len(p.queue))
+		for _, q := range p.queues {
+			b.Queued += uint64(len(q.items))
+			b.QueuedBytes += uint64(q.bytes())
+		}
+		b.InFlight += uint64(len(p.arriving) + len(p.leaving))
 	}
-	b.QueuedBytes = c.buffered
+	b.InFlight += b.Queued
 	c.open = append(c.open, &snapshot{c.now, &b})
 	return &b
 }

@@ -27,7 +27,9 @@ type Chip struct {
 
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[sai.OID]*saisim.ACLCounterRow
-	buffered uint64 // bytes of the shared buffer in use
+	// The egress pipe takes one frame per cycle.
+	egressTaken bool          // it has taken one in this cycle
+	served      saisim.PortID // the last port that had its turn
 
 	// Output takes the frames that leave, in the order of time.
 	Output func(saisim.Out)
@@ -40,8 +42,8 @@ type port struct {
 	saisim.PortRow
 	rx, tx   *wire
 	arriving []arrival // on the ingress wire, whole at ready
-	queue    []*outgoing
-	leaving  []*transmission // in the egress MAC
+	scheduler
+	leaving []*transmission // in the egress MAC
 	saisim.PortCounters
 }
 
@@ -85,6 +87,7 @@ func New(prof saisim.Profile, start time.Time) *Chip {
 		fdb:      map[fdbKey]saisim.FDBRow{},
 		counters: map[sai.OID]*saisim.ACLCounterRow{},
 		Output:   func(saisim.Out) {},
+		served:   ^saisim.PortID(0), // the lowest number begins
 	}
 }
 
@@ -103,13 +106,16 @@ func (c *Chip) Configure(t saisim.Tables) {
 	for _, row := range t.Ports {
 		p := c.portWith(row.OID)
 		if p == nil {
-			p = &port{rx: newWire(0), tx: newWire(preamble)}
+			p = &port{rx: newWire(0), tx: newWire(preamble), scheduler: newScheduler(c.prof, row.ID)}
 		}
 		if p.Mbps != row.Mbps {
 			p.rx.setSpeed(c.prof.ClockHz, row.Mbps)
 			p.tx.setSpeed(c.prof.ClockHz, row.Mbps)
 		}
 		p.PortRow = row
+		for i, s := range row.QoS.Queues {
+			p.configure(i, s)
+		}
 		ports = append(ports, p)
 	}
 	for _, p := range c.ports {
@@ -132,9 +138,10 @@ func (c *Chip) purge(p *port) {
 	for range p.arriving {
 		c.drop(p, saisim.DropPortRemoved)
 	}
-	for _, o := range p.queue {
-		c.buffered -= uint64(o.length)
-		c.drop(p, saisim.DropPortRemoved)
+	for _, q := range p.queues {
+		for range q.items {
+			c.drop(p, saisim.DropPortRemoved)
+		}
 	}
 	for _, slot := range c.egress {
 		for i, t := range slot {
@@ -224,9 +231,7 @@ func (c *Chip) Step() {
 	for _, p := range c.ports {
 		c.send(p)
 	}
-	for _, p := range c.ports {
-		c.schedule(p)
-	}
+	c.schedule()
 	if pk := c.moveIngress(); pk != nil {
 		c.replicate(pk)
 	}
@@ -257,7 +262,7 @@ func (c *Chip) nextWork() saisim.Cycle {
 		if len(p.leaving) > 0 {
 			next = min(next, p.leaving[0].at)
 		}
-		if len(p.queue) > 0 {
+		if !p.empty() {
 			next = min(next, max(c.now, c.schedulerFree(p)))
 		}
 	}

@@ -111,3 +111,12 @@ func (conf *config) flooded(vlan sai.OID) (bps []sai.OID) {
 	}
 	return bps
 }
+
+// poolCells returns the cells of a pool; before the first configuration the chip
+// has one, of all.
+func (conf *config) poolCells(prof saisim.Profile, pool int) int {
+	if len(conf.Pools) == 0 {
+		return int(prof.Buffer.Cells)
+	}
+	return int(conf.Pools[pool])
+}

@@ -79,7 +79,7 @@ func (g *gen) profile() saisim.Profile {
 	p.Parser, p.Deparser, p.TrafficManager = 1+g.Uint32N(6), 1+g.Uint32N(6), g.Uint32N(8)
 	p.ClockHz = pick[uint64](g, 1_000_000_000, 1_250_000_000, 400_000_000, 1_333_333_333)
 	p.Default[0].Mbps = pick[uint32](g, 10_000, 25_000, 25_000)
-	p.BufferBytes = uint64(pick(g, 4000, 20_000, 64<<10))
+	p.Buffer = saisim.BufferProfile{CellBytes: pick[uint32](g, 64, 80, 208), Cells: pick[uint32](g, 60, 300, 1000)}
 	p.FDB = pick[uint32](g, 4, 8, 16)
 	if g.slow = g.chance(15); g.slow {
 		p.ClockHz = 1000 + g.Uint64N(20_000)

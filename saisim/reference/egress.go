@@ -12,6 +12,7 @@ import (
 type outgoing struct {
 	*packet
 	tag tagChange
+	ce  bool // to be marked: congestion experienced
 }
 
 // A tagChange is what the egress does to a copy's outer VLAN tag.
@@ -117,7 +118,11 @@ func (o *outgoing) dataOut() []byte {
 		rest = rest[4:]
 	}
 	b := append([]byte{}, macs...)
-	return append(append(b, tag...), rest...)
+	b = append(append(b, tag...), rest...)
+	if o.ce {
+		markCE(b[o.h.ip.at+len(b)-len(o.data):], o.h.ip.version)
+	}
+	return b
 }
 
 // egressPipe is what the egress pipe decides about a copy: its ACLs, its

@@ -32,6 +32,7 @@ const (
 func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)
+	pk.tc = trafficClass(pk.port.QoS, pk.h)
 	pk.effects = pk.conf.traps(&pk.h)
 	pk.lag = pk.conf.lagOf[pk.in]
 	pk.source = pk.conf.bridgePort[pk.inPort]

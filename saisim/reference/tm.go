@@ -11,7 +11,7 @@ func (c *Chip) replicate(pk *packet) {
 	copies, why := 0, saisim.DropNoDestination
 	to := func(p sai.OID, bp sai.OID) {
 		copies++
-		c.enqueue(c.portWith(p), &outgoing{pk, c.conf.tagging(pk, bp)})
+		c.enqueue(c.portWith(p), &outgoing{packet: pk, tag: c.conf.tagging(pk, bp)})
 	}
 	// toLAG and toBridge send a copy, or say why there is none.
 	throughLAG := func(lag, bp sai.OID) {
@@ -57,17 +57,25 @@ func (c *Chip) replicate(pk *packet) {
 
 // enqueue asks for room for a copy at a port; nil: the port has been removed.
 func (c *Chip) enqueue(p *port, o *outgoing) {
-	switch {
-	case p == nil || !up(p.PortRow):
+	if p == nil || !up(p.PortRow) {
 		c.drop(p, saisim.DropEgressDown)
 		return
-	case c.buffered+uint64(o.length) > c.prof.BufferBytes:
-		c.drop(p, saisim.DropBuffer)
+	}
+	q := p.queues[queueOf(p.QoS, o.tc, len(p.queues))]
+	mark, why, ok := c.ask(q, o, o.h.ip != nil && o.h.ip.tos&3 != 0)
+	if !ok {
+		q.DroppedBytes += uint64(o.length)
+		c.drop(p, why)
 		return
 	}
-	c.buffered += uint64(o.length)
-	p.queue = append(p.queue, o)
-	c.schedule(p)
+	o.ce = mark
+	q.items = append(q.items, o)
+	q.Enqueued++
+	q.EnqueuedBytes += uint64(o.length)
+	q.MaxBytes, q.MaxCells = max(q.MaxBytes, uint64(q.bytes())), max(q.MaxCells, uint64(q.cells(c.prof)))
+	if !c.egressTaken && c.schedulerFree(p) <= c.now {
+		c.dequeue(p)
+	}
 }
 
 // schedulerFree returns the cycle from which on a port's scheduler is free: what
@@ -80,24 +88,38 @@ func (c *Chip) schedulerFree(p *port) saisim.Cycle {
 	return free - depth
 }
 
-// schedule sends what is queued while the port's scheduler is free. What the
-// egress pipe drops takes none of the port's time, and the time that a copy takes
-// depends on whether it is stamped; so the scheduler knows at once what the pipe
-// decides. Since the copies of all ports pass the pipe in the order in which they
-// leave the queues, that is what the stages would decide one cycle after another.
-func (c *Chip) schedule(p *port) {
-	for len(p.queue) > 0 && c.schedulerFree(p) <= c.now {
-		o := p.queue[0]
-		p.queue = p.queue[1:]
-		c.buffered -= uint64(o.length)
-		t, length, ok := c.egressPipe(p, o)
-		if !ok {
-			continue
+// schedule gives the egress pipe, which takes one frame per cycle, to the next
+// port of those that could have sent before: in turns, in the order of their
+// numbers. If there is none, the first copy that is queued in this cycle at a port
+// that is free may have it.
+func (c *Chip) schedule() {
+	c.egressTaken = false
+	could := func(p *port) bool { return !p.empty() && c.schedulerFree(p) <= c.now }
+	for _, behind := range []bool{true, false} {
+		for _, p := range c.ports {
+			if could(p) && (p.ID > c.served) == behind {
+				c.served = p.ID
+				c.dequeue(p)
+				return
+			}
 		}
-		sfd, _ := p.tx.put(cycle(c.now+saisim.Cycle(len(c.egress))), length)
-		t.at = ceil(sfd)
-		c.egress[0] = append(c.egress[0], t)
 	}
+}
+
+// dequeue sends a frame of a port into the egress pipe. The time that it takes at
+// the MAC depends on whether it is stamped or dropped; so the scheduler knows at
+// once what the pipe decides. Since frames pass the pipe in the order in which they
+// leave the queues, that is what the stages would decide one cycle after another.
+func (c *Chip) dequeue(p *port) {
+	c.egressTaken = true
+	o := p.choose().take()
+	t, length, ok := c.egressPipe(p, o)
+	if !ok {
+		return
+	}
+	sfd, _ := p.tx.put(cycle(c.now+saisim.Cycle(len(c.egress))), length)
+	t.at = ceil(sfd)
+	c.egress[0] = append(c.egress[0], t)
 }
 
 // moveEgress moves the egress pipe on by one cycle. What leaves it is at the MAC.

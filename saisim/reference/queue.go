@@ -1,0 +1,245 @@
+package reference
+
+import (
+	"math/big"
+
+	"tamtam/saisim"
+	"tamtam/saisim/tm"
+)
+
+// A queue holds the copies that wait for a port's egress. What it takes and when
+// it gives is written from the text of saisim/tm, nothing of its code is used.
+type queue struct {
+	tm.Settings
+	tm.Counts
+	items  []*outgoing
+	credit int
+	random uint64
+}
+
+func (q *queue) bytes() (n int) {
+	for _, o := range q.items {
+		n += o.length
+	}
+	return n
+}
+
+func (q *queue) cells(prof saisim.Profile) (n int) {
+	for _, o := range q.items {
+		n += cellsOf(prof, o)
+	}
+	return n
+}
+
+func cellsOf(prof saisim.Profile, o *outgoing) int {
+	size := int(prof.Buffer.CellBytes)
+	return max(1, (o.length+size-1)/size)
+}
+
+// A scheduler serves the queues of a port.
+type scheduler struct {
+	queues []*queue
+	turn   int
+	begun  bool
+}
+
+func newScheduler(prof saisim.Profile, id saisim.PortID) scheduler {
+	var s scheduler
+	for i := range int(prof.Queues) {
+		s.queues = append(s.queues, &queue{Settings: tm.DefaultSettings(), random: tm.Seed(uint16(id), uint8(i))})
+	}
+	return s
+}
+
+// configure changes the settings of a queue; one that becomes strict gives up its
+// turn and its credit.
+func (s *scheduler) configure(i int, to tm.Settings) {
+	q := s.queues[i]
+	q.Settings = to
+	if !to.Discipline.Strict {
+		return
+	}
+	q.credit = 0
+	if s.turn == i {
+		s.pass()
+	}
+}
+
+func (s *scheduler) pass() { s.turn, s.begun = (s.turn+1)%len(s.queues), false }
+
+func (s *scheduler) empty() bool {
+	for _, q := range s.queues {
+		if len(q.items) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// choose returns the queue that gives the next packet; there must be one.
+func (s *scheduler) choose() *queue {
+	for i := len(s.queues) - 1; i >= 0; i-- {
+		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 {
+			return q
+		}
+	}
+	for ; ; s.pass() {
+		q := s.queues[s.turn]
+		if q.Discipline.Strict || len(q.items) == 0 {
+			continue
+		}
+		quantum, cost := int(q.Discipline.Weight)*tm.Quantum, max(q.items[0].length+fcs, smallest)
+		if q.Discipline.Packets {
+			quantum, cost = int(q.Discipline.Weight), 1
+		}
+		if !s.begun {
+			s.begun = true
+			q.credit += quantum
+		}
+		if cost > q.credit {
+			continue
+		}
+		q.credit -= cost
+		if len(q.items) == 1 {
+			q.credit = 0
+			s.pass()
+		}
+		return q
+	}
+}
+
+// take takes the first copy out of the queue.
+func (q *queue) take() *outgoing {
+	o := q.items[0]
+	q.items = q.items[1:]
+	q.Dequeued++
+	q.DequeuedBytes += uint64(o.length)
+	return o
+}
+
+// free is how many cells of a pool are neither used nor reserved.
+func (c *Chip) free(pool int) int {
+	n := c.conf.poolCells(c.prof, pool)
+	for _, p := range c.ports {
+		for _, q := range p.queues {
+			if q.Pool == pool {
+				n -= max(q.cells(c.prof), int(q.Reserved))
+			}
+		}
+	}
+	return n
+}
+
+// ask asks a queue to take a copy, and reports whether that is to be marked.
+func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why saisim.DropReason, ok bool) {
+	held, n := q.cells(c.prof), cellsOf(c.prof, o)
+	own := min(n, max(0, int(q.Reserved)-held))
+	free := c.free(q.Pool)
+	switch {
+	case n-own > max(0, free) && n > own:
+		q.DroppedFull++
+		return false, saisim.DropBuffer, false
+	case n > own && q.limited(held+n, free):
+		q.DroppedTail++
+		return false, saisim.DropQueueLimit, false
+	}
+	w := q.WRED
+	if !w.ECN && !w.Drop || !q.hit() {
+		return false, 0, true
+	}
+	if ecnCapable && w.ECN {
+		q.Marked++
+		return true, 0, true
+	}
+	if w.Drop {
+		q.DroppedWRED++
+		return false, saisim.DropWRED, false
+	}
+	return false, 0, true
+}
+
+// limited says whether so many cells are more than the queue may hold.
+func (q *queue) limited(cells, free int) bool {
+	switch {
+	case q.Limit.Static:
+		return cells > int(q.Limit.Cells)
+	case q.Limit.Dynamic && q.Limit.Alpha >= 0:
+		return cells > free<<q.Limit.Alpha
+	case q.Limit.Dynamic:
+		return cells > free/(1<<-q.Limit.Alpha)
+	}
+	return false
+}
+
+// hit is WRED's verdict, by fractions of big integers.
+func (q *queue) hit() bool {
+	w, n := q.WRED, uint64(q.bytes())
+	if n < w.Min || n >= w.Max {
+		return n >= w.Max
+	}
+	x := q.random
+	x ^= x >> 12
+	x ^= x << 25
+	x ^= x >> 27
+	q.random = x
+	r := (x * 2685821657736338717) >> 32
+	num := func(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
+	drawn := new(big.Rat).SetFrac(num(r), num(1<<32))
+	chance := new(big.Rat).SetFrac(new(big.Int).Mul(num(w.Percent), num(n-w.Min)), new(big.Int).Mul(num(100), num(w.Max-w.Min)))
+	return drawn.Cmp(chance) < 0
+}
+
+// trafficClass sorts a frame that came in.
+func trafficClass(qos saisim.QoSRow, h headers) uint8 {
+	if qos.DSCP != nil && h.ip != nil {
+		return qos.DSCP[h.ip.tos>>2]
+	}
+	if qos.Dot1p != nil && len(h.tags) > 0 {
+		return qos.Dot1p[h.tags[0].tci>>13]
+	}
+	return qos.DefaultTC
+}
+
+// queueOf returns which of n queues a traffic class uses.
+func queueOf(qos saisim.QoSRow, tc uint8, n int) int {
+	if qos.Queue != nil && tc < 16 {
+		tc = qos.Queue[tc]
+	}
+	return min(int(tc), n-1)
+}
+
+// markCE sets the ECN field of an IP header to CE. Where the checksum of an IPv4
+// header was right it is computed anew, else it stays as wrong as it was.
+func markCE(b []byte, version int) {
+	if version == 6 {
+		b[1] |= 3 << 4
+		return
+	}
+	header := b[:int(b[0]&15)*4]
+	right := onesSum(header) == 0xffff
+	before := uint32(b[0])<<8 | uint32(b[1])
+	b[1] |= 3
+	if right {
+		b[10], b[11] = 0, 0
+		sum := ^uint16(onesSum(header))
+		b[10], b[11] = byte(sum>>8), byte(sum)
+		return
+	}
+	wrong := fold(uint32(^(uint16(b[10])<<8 | uint16(b[11]))) + ^before&0xffff + uint32(b[0])<<8 + uint32(b[1]))
+	b[10], b[11] = ^byte(wrong>>8), ^byte(wrong)
+}
+
+// onesSum is the one's complement sum of the 16-bit words of b.
+func onesSum(b []byte) (sum uint32) {
+	for i := 0; i+1 < len(b); i += 2 {
+		sum += uint32(b[i])<<8 + uint32(b[i+1])
+	}
+	return fold(sum)
+}
+
+func fold(sum uint32) uint32 {
+	for sum > 0xffff {
+		sum = sum&0xffff + sum>>16
+	}
+	return sum
+}

@@ -1,0 +1,314 @@
+package tm
+
+import "math/bits"
+
+// MaxQueues is the most queues that a port has.
+const MaxQueues = 16
+
+// Quantum is the credit in bytes that a queue of weight 1 gets when its turn begins.
+const Quantum = 256
+
+// A Discipline says how a queue is served.
+type Discipline struct {
+	Strict  bool
+	Weight  uint32 // 1 .. 1000; of no meaning for strict queues
+	Packets bool   // Weight counts packets, not Quantum bytes
+}
+
+// A Limit bounds the cells of a queue. The zero value is no limit.
+type Limit struct {
+	Static  bool
+	Cells   uint64 // with Static
+	Dynamic bool
+	Alpha   int8 // with Dynamic, -16 .. 16: the queue may take 2^Alpha times what is free
+}
+
+// A WRED marks or drops before a queue is full. The zero value does nothing.
+type WRED struct {
+	ECN, Drop bool
+	Min, Max  uint64 // bytes, Min < Max < 2^40
+	Percent   uint64 // 0 .. 100
+}
+
+// Settings are what is configured of one queue.
+type Settings struct {
+	Discipline Discipline
+	Pool       int
+	Reserved   uint64 // cells
+	Limit      Limit
+	WRED       WRED
+}
+
+// DefaultSettings are those of a queue that nothing was said about.
+func DefaultSettings() Settings { return Settings{Discipline: Discipline{Weight: 1}} }
+
+// Counts are what a queue counts; packets and bytes (without FCS) since the start.
+type Counts struct {
+	Enqueued, EnqueuedBytes uint64
+	Dequeued, DequeuedBytes uint64
+	Purged                  uint64 // taken out because the port ended
+	DroppedFull             uint64
+	DroppedTail             uint64
+	DroppedWRED             uint64
+	DroppedBytes            uint64 // of all three
+	Marked                  uint64
+	MaxBytes, MaxCells      uint64 // high watermarks
+}
+
+// An item is a packet in a queue.
+type item[T any] struct {
+	what         T
+	bytes, cells uint32
+}
+
+// A Queue holds packets of one port.
+type Queue[T any] struct {
+	Settings
+	Counts
+	items  Ring[item[T]]
+	bytes  uint64
+	cells  uint64
+	credit uint64
+	random uint64
+}
+
+// Len, Bytes and Cells return what the queue holds.
+func (q *Queue[T]) Len() int      { return q.items.n }
+func (q *Queue[T]) Bytes() uint64 { return q.bytes }
+func (q *Queue[T]) Cells() uint64 { return q.cells }
+
+// Last returns the packet that was queued last, in place; there must be one.
+func (q *Queue[T]) Last() *T { return &q.items.At(q.items.n - 1).what }
+
+// A Port is the queues of one port.
+type Port[T any] struct {
+	buffer *Buffer
+	queues []Queue[T]
+	busy   uint32 // queues that hold packets
+	strict uint32
+	turn   int  // whose turn it is
+	begun  bool // and has had its credit
+	n      int
+	bytes  uint64
+}
+
+// NewPort returns a port with n empty queues, 1 to MaxQueues.
+func NewPort[T any](b *Buffer, port uint16, n int) *Port[T] {
+	p := &Port[T]{buffer: b, queues: make([]Queue[T], n)}
+	for i := range p.queues {
+		p.queues[i].Settings, p.queues[i].random = DefaultSettings(), Seed(port, uint8(i))
+	}
+	return p
+}
+
+// Queue returns the i-th queue. What is configured is changed by Configure only.
+func (p *Port[T]) Queue(i int) *Queue[T] { return &p.queues[i] }
+
+// Queues, Len and Bytes return the number of queues, and what they all hold.
+func (p *Port[T]) Queues() int   { return len(p.queues) }
+func (p *Port[T]) Len() int      { return p.n }
+func (p *Port[T]) Bytes() uint64 { return p.bytes }
+
+// Configure changes the settings of a queue. What it holds moves to the new pool.
+func (p *Port[T]) Configure(i int, s Settings) {
+	q := &p.queues[i]
+	old := &p.buffer.Pools[q.Pool]
+	old.used -= q.cells
+	old.reserved -= q.unused()
+	q.Settings = s
+	to := &p.buffer.Pools[q.Pool]
+	to.used += q.cells
+	to.reserved += q.unused()
+	p.strict &^= 1 << i
+	if s.Discipline.Strict {
+		p.strict |= 1 << i
+		q.credit = 0
+		if p.turn == i {
+			p.pass()
+		}
+	}
+}
+
+// unused is how many reserved cells the queue does not use.
+func (q *Queue[T]) unused() uint64 { return q.Reserved - min(q.Reserved, q.cells) }
+
+// Enqueue asks queue i to take a packet of n bytes.
+func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
+	q := &p.queues[i]
+	pool := &p.buffer.Pools[q.Pool]
+	cells := p.buffer.Cells(uint64(n))
+	own := min(cells, q.unused())
+	v := q.admit(pool, cells, own, ecnCapable)
+	if v > Marked {
+		q.DroppedBytes += uint64(n)
+		return v
+	}
+	pool.used += cells
+	pool.reserved -= own
+	q.cells += cells
+	q.bytes += uint64(n)
+	q.MaxCells, q.MaxBytes = max(q.MaxCells, q.cells), max(q.MaxBytes, q.bytes)
+	q.Enqueued++
+	q.EnqueuedBytes += uint64(n)
+	q.items.Push(item[T]{what, n, uint32(cells)})
+	p.busy |= 1 << i
+	p.n++
+	p.bytes += uint64(n)
+	return v
+}
+
+func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict {
+	free := pool.free()
+	if shared := int64(cells - own); shared > 0 {
+		if shared > free {
+			q.DroppedFull++
+			return Full
+		}
+		if (q.Limit.Static || q.Limit.Dynamic) && q.cells+cells > q.limit(uint64(free)) {
+			q.DroppedTail++
+			return Tail
+		}
+	}
+	if !q.WRED.ECN && !q.WRED.Drop || !q.hit() {
+		return Admitted
+	}
+	switch {
+	case ecnCapable && q.WRED.ECN:
+		q.Marked++
+		return Marked
+	case q.WRED.Drop:
+		q.DroppedWRED++
+		return WREDDrop
+	}
+	return Admitted
+}
+
+// limit is the most cells that the queue may hold.
+func (q *Queue[T]) limit(free uint64) uint64 {
+	switch {
+	case q.Limit.Static:
+		return q.Limit.Cells
+	case q.Limit.Alpha >= 0:
+		return free << q.Limit.Alpha
+	}
+	return free >> -q.Limit.Alpha
+}
+
+// hit is WRED's verdict on the queue as it is.
+func (q *Queue[T]) hit() bool {
+	w := &q.WRED
+	switch {
+	case q.bytes < w.Min:
+		return false
+	case q.bytes >= w.Max:
+		return true
+	}
+	r := next(&q.random) >> 32
+	hi, lo := bits.Mul64(r*100, w.Max-w.Min)
+	phi, plo := bits.Mul64(w.Percent<<32, q.bytes-w.Min)
+	return hi < phi || hi == phi && lo < plo
+}
+
+// Dequeue takes out the packet whose turn it is; the port must hold one. It
+// returns the packet and the queue that it was in.
+func (p *Port[T]) Dequeue() (what T, queue int) {
+	if s := p.busy & p.strict; s != 0 {
+		queue = bits.Len32(s) - 1
+	} else {
+		queue = p.roundRobin()
+	}
+	return p.take(queue).what, queue
+}
+
+// roundRobin returns the queue that gives the next packet, and charges it.
+func (p *Port[T]) roundRobin() int {
+	for {
+		q := &p.queues[p.turn]
+		if p.busy&^p.strict>>p.turn&1 == 0 {
+			p.pass()
+			continue
+		}
+		if !p.begun {
+			p.begun = true
+			q.credit += q.quantum()
+		}
+		if cost := q.cost(); cost <= q.credit {
+			q.credit -= cost
+			if q.items.n == 1 {
+				turn := p.turn
+				q.credit = 0
+				p.pass()
+				return turn
+			}
+			return p.turn
+		}
+		p.pass()
+	}
+}
+
+// pass ends a turn.
+func (p *Port[T]) pass() {
+	p.begun = false
+	if p.turn++; p.turn == len(p.queues) {
+		p.turn = 0
+	}
+}
+
+func (q *Queue[T]) quantum() uint64 {
+	if q.Discipline.Packets {
+		return uint64(q.Discipline.Weight)
+	}
+	return uint64(q.Discipline.Weight) * Quantum
+}
+
+// Bytes of the FCS, and of the smallest frame with it.
+const (
+	fcs      = 4
+	minFrame = 64
+)
+
+// cost is what the first packet takes of the queue's credit.
+func (q *Queue[T]) cost() uint64 {
+	if q.Discipline.Packets {
+		return 1
+	}
+	return max(uint64(q.items.First().bytes)+fcs, minFrame)
+}
+
+// take removes the first packet of a queue.
+func (p *Port[T]) take(i int) item[T] {
+	q := &p.queues[i]
+	it := *q.items.First()
+	q.items.Pop()
+	if q.items.n == 0 {
+		p.busy &^= 1 << i
+	}
+	pool := &p.buffer.Pools[q.Pool]
+	was := q.unused()
+	q.cells -= uint64(it.cells)
+	q.bytes -= uint64(it.bytes)
+	pool.used -= uint64(it.cells)
+	pool.reserved += q.unused() - was
+	q.Dequeued++
+	q.DequeuedBytes += uint64(it.bytes)
+	p.n--
+	p.bytes -= uint64(it.bytes)
+	return it
+}
+
+// Purge empties all queues, oldest packets of queue 0 first, and gives the packets
+// to f. Reservations end: the port is of no use afterwards.
+func (p *Port[T]) Purge(f func(T)) {
+	for i := range p.queues {
+		q := &p.queues[i]
+		for q.items.n > 0 {
+			it := p.take(i)
+			q.Dequeued--
+			q.DequeuedBytes -= uint64(it.bytes)
+			q.Purged++
+			f(it.what)
+		}
+		q.credit = 0
+		p.Configure(i, DefaultSettings())
+	}
+}

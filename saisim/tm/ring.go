@@ -1,0 +1,43 @@
+package tm
+
+// A Ring is a first-in first-out queue that grows as it must and then allocates
+// no more.
+type Ring[T any] struct {
+	buf  []T // a power of two
+	head int
+	n    int
+}
+
+// Len returns the number of items.
+func (r *Ring[T]) Len() int { return r.n }
+
+// Push adds an item.
+func (r *Ring[T]) Push(v T) {
+	if r.n == len(r.buf) {
+		r.grow()
+	}
+	r.buf[(r.head+r.n)&(len(r.buf)-1)] = v
+	r.n++
+}
+
+func (r *Ring[T]) grow() {
+	buf := make([]T, max(16, 2*len(r.buf)))
+	for i := range r.n {
+		buf[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
+	}
+	r.buf, r.head = buf, 0
+}
+
+// First returns the oldest item, which there must be, in place.
+func (r *Ring[T]) First() *T { return &r.buf[r.head] }
+
+// At returns the i-th item, the oldest being 0, in place.
+func (r *Ring[T]) At(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
+
+// Pop removes the oldest item, which there must be.
+func (r *Ring[T]) Pop() {
+	var zero T
+	r.buf[r.head] = zero
+	r.head = (r.head + 1) & (len(r.buf) - 1)
+	r.n--
+}
