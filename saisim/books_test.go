@@ -22,6 +22,7 @@ type storm struct {
 	tables  []sai.OID
 	entries []sai.OID
 	gone    map[saisim.PortID]bool
+	l3      *storm3
 }
 
 func newStorm(t testing.TB, seed uint64) *storm {
@@ -39,12 +40,17 @@ func newStorm(t testing.TB, seed uint64) *storm {
 	s.set(sai.ObjectTypeSwitch, s.sw, sai.SwitchAttrEgressACL, s.tables[1])
 	s.lag = s.create(sai.ObjectTypeLAG)
 	s.set(sai.ObjectTypeSwitch, s.sw, sai.SwitchAttrFDBAgingTime, sai.Uint(1))
+	s.startL3()
 	return s
 }
 
 // control changes something.
 func (s *storm) control() {
 	s.Helper()
+	if s.rnd.IntN(2) == 0 {
+		s.controlL3()
+		return
+	}
 	id := saisim.PortID(s.rnd.IntN(7))
 	switch s.rnd.IntN(9) {
 	case 0:
@@ -104,7 +110,14 @@ func (s *storm) addEntry() {
 	} else {
 		pairs = append(pairs, sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(255)))
 	}
-	switch s.rnd.IntN(4) {
+	switch s.rnd.IntN(6) {
+	case 4:
+		pairs = append(pairs, []any{sai.ACLEntryAttrActionMirrorIngress, sai.ACLEntryAttrActionMirrorEgress}[stage],
+			sai.Do(sai.OIDs{s.l3.sessions[s.rnd.IntN(4)]}))
+	case 5:
+		if stage == 0 {
+			pairs = append(pairs, sai.ACLEntryAttrActionRedirect, sai.Do([]sai.OID{s.l3.hops[0], s.l3.group}[s.rnd.IntN(2)]))
+		}
 	case 0:
 		pairs = append(pairs, action(sai.PacketActionDrop)...)
 	case 1:
@@ -134,7 +147,9 @@ func (s *storm) traffic() {
 	}
 	p := ip4(a, b, []byte{6, 17, 1}[s.rnd.IntN(3)], 0, udp(1, uint16(s.rnd.IntN(9)), s.rnd.IntN(1400)))
 	f := saisim.Frame{Data: eth(host(b), host(a), l2, p)}
-	switch s.rnd.IntN(12) {
+	switch s.rnd.IntN(16) {
+	case 12, 13, 14, 15:
+		f.Data = s.routable()
 	case 0:
 		f.Data = eth([]byte{255, 255, 255, 255, 255, 255}, host(a), p)
 	case 1:
@@ -199,6 +214,11 @@ func TestBooks(t *testing.T) {
 			total.Copies += b.Copies
 			total.ToCPU += b.ToCPU
 		})
+	}
+	for why := saisim.DropNotRouter; why <= saisim.DropL3MTU; why++ {
+		if total.Dropped[why] == 0 {
+			t.Errorf("the storm never dropped for %s", why)
+		}
 	}
 	for _, why := range []saisim.DropReason{saisim.DropBuffer, saisim.DropACL, saisim.DropEgressACL, saisim.DropEgressMTU,
 		saisim.DropPortDown, saisim.DropEgressDown, saisim.DropRunt, saisim.DropOversize, saisim.DropNoVLAN,

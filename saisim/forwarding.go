@@ -90,9 +90,10 @@
 // the IPv4 checksum follows (RFC 1624). Copies for the CPU and for ingress
 // mirror sessions are as the frame came in.
 //
-// A router interface counts what came in to be routed, dropped or not by 1 to 9
-// (but not what fails by the MTU: that is an error of the interface out), and
-// what goes out by 9, in bytes of the frame as received with FCS.
+// A router interface counts in what comes to be routed, as an error if it is
+// dropped without a copy for the CPU, for another reason than l3-mtu; and out
+// what leaves by it in 9, as an error what fails by its MTU, trapped or not. Bytes
+// are those of the frame as received, with FCS.
 //
 // At the end of the pipe the copies are made: those that are forwarded, in the
 // order of the ports of the VLAN (LAGs after ports); for the CPU; for ingress
