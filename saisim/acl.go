@@ -64,17 +64,24 @@ func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
 	}
 }
 
-// look looks a packet up in some tables.
-func (h *hits) look(tables []lookup, k *aclKey, x *crossing, bytes int) {
-	done := uint16(0)
+// look looks a packet up in some tables, those in done left out: a packet is looked
+// up in a table once, however many of its bind points lead there.
+func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int) {
+	ended := uint16(0) // a sequential group that has hit
+next:
 	for i := range tables {
 		l := &tables[i]
-		if l.group != 0 && l.group == done {
+		if l.group != 0 && l.group == ended {
 			continue
+		}
+		for j := range done {
+			if done[j].table == l.table {
+				continue next
+			}
 		}
 		if e := l.table.space.lookup(k, x); e != nil {
 			h.add(e, l.priority, bytes)
-			done = l.group
+			ended = l.group
 		}
 	}
 }
@@ -94,8 +101,8 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 	var h hits
 	c.buildKey(&k, pk)
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
-	h.look(tables, &k, &x, pk.length+fcsLen)
-	c.lookMore(&h, tables, more, &k, &x, pk.length+fcsLen)
+	h.look(tables, nil, &k, &x, pk.length+fcsLen)
+	h.look(more, tables, &k, &x, pk.length+fcsLen)
 	pk.act |= h.act
 	pk.aclDrop, pk.noLearn = h.act&actDrop != 0, h.noLearn
 	pk.redirect = h.redirect.entry
@@ -132,22 +139,8 @@ func (c *Chip) lookupEgress(p *port, cp copyOf, h *hits) {
 	c.buildKey(&k, pk)
 	x := crossing{in: pk.in, out: p.id, inLAG: pk.lag, outLAG: p.lag}
 	bytes := cp.taggedLen() + fcsLen
-	h.look(tables, &k, &x, bytes)
-	c.lookMore(h, tables, more, &k, &x, bytes)
-}
-
-// lookMore looks in the tables of more that are not in tables: a packet is
-// looked up in a table once, however many of its bind points lead there.
-func (c *Chip) lookMore(h *hits, tables, more []lookup, k *aclKey, x *crossing, bytes int) {
-next:
-	for i := range more {
-		for j := range tables {
-			if tables[j].table == more[i].table {
-				continue next
-			}
-		}
-		h.look(more[i:i+1], k, x, bytes)
-	}
+	h.look(tables, nil, &k, &x, bytes)
+	h.look(more, tables, &k, &x, bytes)
 }
 
 // buildKey packs the packet's fields.

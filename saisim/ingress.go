@@ -140,7 +140,7 @@ func (c *Chip) forward(pk *packet) {
 // destination decides where a packet goes by its addresses.
 func (c *Chip) destination(pk *packet) DropReason {
 	switch {
-	case pk.router != nil && (pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC):
+	case pk.router != nil && (pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC && c.switchMAC != 0):
 		return c.route(pk)
 	case pk.source == nil:
 		return DropNotRouter

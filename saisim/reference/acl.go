@@ -62,32 +62,28 @@ func (h hit) before(g hit) bool {
 	return strings.Compare(h.entry.Content, g.entry.Content) < 0
 }
 
-// lookup looks a packet up in the tables of all bind points, in each table
-// once, and counts.
+// lookup looks a packet up in the tables that its bind points lead to, and counts.
+// A table that several lead to is looked in for the first of them.
 func (c *Chip) lookup(conf *config, points []sai.OID, s subject) (hits []hit) {
-	var seen []sai.OID
-	look := func(table sai.OID, priority uint32) bool {
-		if slices.Contains(seen, table) {
-			return false
-		}
-		seen = append(seen, table)
-		for _, e := range conf.aclTables[table].Entries {
-			if e.Enabled && conf.matches(e, s) {
-				hits = append(hits, hit{e, priority})
-				return true
-			}
-		}
-		return false
-	}
+	taken := map[sai.OID]bool{}
 	for _, point := range points {
 		group, ok := conf.aclGroups[point]
-		if !ok {
-			look(point, 0) // a table, or nothing
-			continue
+		if !ok { // a table, or nothing
+			group = saisim.ACLGroupRow{Members: []saisim.ACLMemberRow{{Table: point}}}
 		}
+		var members []saisim.ACLMemberRow
 		for _, m := range group.Members {
-			if look(m.Table, m.Priority) && group.Sequential {
-				break
+			if !taken[m.Table] {
+				taken[m.Table] = true
+				members = append(members, m)
+			}
+		}
+		for _, m := range members {
+			if e, ok := conf.firstMatch(m.Table, s); ok {
+				hits = append(hits, hit{e, m.Priority})
+				if group.Sequential {
+					break
+				}
 			}
 		}
 	}
@@ -155,6 +151,16 @@ func stamping(conf *config, hits []hit) *stamp {
 		s.counter = counter.(sai.OID)
 	}
 	return s
+}
+
+// firstMatch returns the entry that a packet hits in a table.
+func (conf *config) firstMatch(table sai.OID, s subject) (saisim.ACLEntryRow, bool) {
+	for _, e := range conf.aclTables[table].Entries {
+		if e.Enabled && conf.matches(e, s) {
+			return e, true
+		}
+	}
+	return saisim.ACLEntryRow{}, false
 }
 
 // matches reports whether every field of the entry matches.

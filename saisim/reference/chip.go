@@ -21,15 +21,16 @@ type Chip struct {
 
 	ports   []*port // in the order of PortID
 	arbiter []*packet
-	ingress pipe
+	ingress row
 	egress  [][]*transmission // one slot per cycle, newest first
 	pending []*bubble         // enter the ingress pipe in front of its next packet
 
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[sai.OID]*saisim.ACLCounterRow
 	// The egress pipe takes one frame per cycle.
-	egressTaken bool          // it has taken one in this cycle
-	served      saisim.PortID // the last port that had its turn
+	egressTaken bool                   // it has taken one in this cycle
+	served      saisim.PortID          // the last port that had its turn
+	rifs        map[sai.OID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
 
 	// Output takes the frames that leave, in the order of time.
 	Output func(saisim.Out)
@@ -68,6 +69,7 @@ type packet struct {
 	inPort  sai.OID
 	h       headers
 	lag     sai.OID // of the ingress port
+	on      sai.OID // the ingress port, or its LAG
 	source  sai.OID // bridge port
 	vid     uint16
 	tagged  bool  // with the tag of its VLAN, or a priority tag
@@ -82,10 +84,11 @@ type packet struct {
 func New(prof saisim.Profile, start time.Time) *Chip {
 	return &Chip{
 		prof: prof, start: start, conf: newConfig(saisim.Tables{}),
-		ingress:  newPipe(prof),
+		ingress:  newRow(prof),
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
 		counters: map[sai.OID]*saisim.ACLCounterRow{},
+		rifs:     map[sai.OID]*[8]uint64{},
 		Output:   func(saisim.Out) {},
 		served:   ^saisim.PortID(0), // the lowest number begins
 	}
@@ -342,4 +345,13 @@ func (c *Chip) Counters() map[sai.OID]saisim.ACLCounterRow {
 		rows[oid] = *c.counter(oid)
 	}
 	return rows
+}
+
+// InterfaceStats returns what a router interface has counted: bytes and packets in,
+// out, in errors and out errors.
+func (c *Chip) InterfaceStats(oid sai.OID) [8]uint64 {
+	if x := c.rifs[oid]; x != nil {
+		return *x
+	}
+	return [8]uint64{}
 }

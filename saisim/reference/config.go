@@ -22,6 +22,10 @@ type config struct {
 	aclRanges   map[sai.OID]saisim.ACLRangeRow
 	aclCounters map[sai.OID]saisim.ACLCounterRow
 	tamInts     map[sai.OID]saisim.TAMIntRow
+	rifs        map[sai.OID]saisim.InterfaceRow
+	rifOn       map[sai.OID]sai.OID // by port, LAG or VLAN
+	nextHops    map[sai.OID]saisim.NextHopRow
+	hopGroups   map[sai.OID]saisim.HopGroupRow
 }
 
 // index returns rows by name.
@@ -47,6 +51,10 @@ func newConfig(t saisim.Tables) *config {
 		aclRanges:   index(t.ACLRanges, func(r saisim.ACLRangeRow) sai.OID { return r.OID }),
 		aclCounters: index(t.ACLCounters, func(r saisim.ACLCounterRow) sai.OID { return r.OID }),
 		tamInts:     index(t.TAMInts, func(r saisim.TAMIntRow) sai.OID { return r.OID }),
+		rifs:        index(t.Interfaces, func(r saisim.InterfaceRow) sai.OID { return r.OID }),
+		nextHops:    index(t.NextHops, func(r saisim.NextHopRow) sai.OID { return r.OID }),
+		hopGroups:   index(t.HopGroups, func(r saisim.HopGroupRow) sai.OID { return r.OID }),
+		rifOn:       map[sai.OID]sai.OID{},
 		lagOf:       map[saisim.PortID]sai.OID{},
 		bridgePort:  map[sai.OID]sai.OID{},
 	}
@@ -57,6 +65,11 @@ func newConfig(t saisim.Tables) *config {
 	}
 	for _, bp := range t.BridgePorts {
 		conf.bridgePort[bp.On] = bp.OID
+	}
+	for _, r := range t.Interfaces {
+		if r.On != sai.NullOID {
+			conf.rifOn[r.On] = r.OID
+		}
 	}
 	return conf
 }
@@ -85,7 +98,7 @@ func (conf *config) chooseMember(lag sai.OID, h headers) (sai.OID, bool) {
 	if len(active) == 0 {
 		return sai.NullOID, false
 	}
-	return active[h.flowHash()%uint32(len(active))], true
+	return active[h.flowHash(uint64(conf.Switch.LAGSeed)<<32)%uint32(len(active))], true
 }
 
 // flooded returns the bridge ports of a VLAN in the order in which they are sent

@@ -26,11 +26,11 @@ type sent struct {
 }
 
 func (s sent) String() string {
-	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.bytes)
+	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.Trap, s.bytes)
 }
 
 func (s sent) equal(t sent) bool {
-	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID &&
+	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID && s.Trap == t.Trap &&
 		bytes.Equal(s.bytes, t.bytes)
 }
 
@@ -46,7 +46,7 @@ type pair struct {
 }
 
 func newPair(seed uint64) (*pair, error) {
-	p := &pair{gen: gen{Rand: rand.New(rand.NewPCG(seed, 1)), pool: map[sai.ObjectType][]sai.OID{}}}
+	p := &pair{gen: gen{Rand: rand.New(rand.NewPCG(seed, 1)), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.prof = p.profile()
 	var err error
 	p.chip, err = saisim.New(saisim.Config{Profile: p.prof, Start: start})
@@ -59,7 +59,8 @@ func newPair(seed uint64) (*pair, error) {
 	if err := p.powerUp(); err != nil {
 		return nil, err
 	}
-	for range p.IntN(120) {
+	p.furnish()
+	for range p.IntN(30) {
 		p.anyOp()
 	}
 	for range p.IntN(4) {
@@ -240,6 +241,11 @@ func (p *pair) compare() error {
 	if r := p.ref.FDB(); !reflect.DeepEqual(t.FDB, r) {
 		return fmt.Errorf("FDB:\n     fast %+v\nreference %+v", t.FDB, r)
 	}
+	for _, f := range t.Interfaces {
+		if r := p.ref.InterfaceStats(f.OID); f.Stats != r {
+			return fmt.Errorf("router interface %s: fast %v, reference %v", f.OID, f.Stats, r)
+		}
+	}
 	counters := p.ref.Counters()
 	for _, f := range t.ACLCounters {
 		if r := counters[f.OID]; f.Packets != r.Packets || f.Bytes != r.Bytes || f.Stamps != r.Stamps {
@@ -278,8 +284,16 @@ func (y tally) add(p *pair) {
 		}
 	}
 	t := p.chip.Tables()
+	for _, r := range t.Interfaces {
+		y["routed in"] += int(r.Stats[1])
+		y["routed out"] += int(r.Stats[3])
+	}
 	y["LAGs"] += len(t.LAGs)
 	y["ranges"] += len(t.ACLRanges)
+	for _, x := range append(t.Ports, saisim.PortRow{}) {
+		y["port down"] += map[bool]int{true: 0, false: 1}[x.Admin && x.Link]
+		y["ports"]++
+	}
 	for _, l := range t.LAGs {
 		y["LAG members"] += len(l.Members)
 	}

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"tamtam/sai"
@@ -75,6 +76,9 @@ func stampedLength(n int) int { return max(n, smallest-fcs) + tailstamp.Size }
 // tagging returns what becomes of a packet's tag at a bridge port. Where its VLAN
 // is unknown it stays.
 func (conf *config) tagging(pk *packet, bp sai.OID) tagChange {
+	if pk.routed != nil && pk.vid == 0 { // leaves by a port without VLANs
+		return tagChange{strip: pk.tagged}
+	}
 	mode, member := conf.mode(pk.vid, bp)
 	if bp == sai.NullOID || !member {
 		return tagChange{}
@@ -103,9 +107,17 @@ func (o *outgoing) lengthOut() int {
 	return o.length
 }
 
-// dataOut returns the bytes of a copy with its tag as it shall be.
+// dataOut returns the bytes of a copy as it leaves: routed, and with its tag as it
+// shall be.
 func (o *outgoing) dataOut() []byte {
-	macs, rest := o.data[:12], o.data[12:]
+	data := bytes.Clone(o.data)
+	if o.routed != nil {
+		o.routed.rewrite(data, o.h.ip)
+	}
+	if o.dscp != nil {
+		setDSCP(data, o.h.ip, *o.dscp)
+	}
+	macs, rest := data[:12], data[12:]
 	var tag []byte
 	switch {
 	case o.tag.strip:
@@ -197,7 +209,7 @@ func (c *Chip) punt(pk *packet) {
 		}
 	}
 	c.books.ToCPU++
-	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id})
+	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id, Trap: pk.trap})
 }
 
 // appendRecord pads a frame to the smallest size and appends a record.

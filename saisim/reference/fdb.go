@@ -26,7 +26,13 @@ func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
 	key := fdbKey{pk.vid, pk.h.smac}
 	e, known := c.fdb[key]
 	switch {
-	case known && e.Static:
+	case known && e.Static && e.BridgePort == pk.source:
+		e.Seen = pk.entered
+		c.fdb[key] = e
+	case known && e.Static && !e.Moves:
+		does, _, _ := pk.conf.trapOf(saisim.TrapStaticMove)
+		pk.trapAs(saisim.TrapStaticMove, effects{copy: does.copy, cancel: does.cancel})
+		return saisim.DropLearning, !does.drop
 	case known:
 		e.BridgePort, e.Seen = pk.source, pk.entered
 		c.fdb[key] = e

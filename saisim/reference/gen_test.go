@@ -16,9 +16,14 @@ type gen struct {
 	chip *saisim.Chip
 	prof saisim.Profile
 	sw   sai.OID
-	pool map[sai.ObjectType][]sai.OID
+	// The virtual router and the CPU port.
+	router, cpu sai.OID
+	pool        map[sai.ObjectType][]sai.OID
+	counters    map[sai.OID][]sai.OID // by ACL table
 	// slow says that the clock is slow enough for entries to age.
 	slow bool
+	// routes says that there is a router, so that much is sent to it.
+	routes bool
 }
 
 // chance is true n times in a hundred.
@@ -88,6 +93,12 @@ func (g *gen) powerUp() error {
 		return err
 	}
 	g.sw = oid
+	got, err := g.chip.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, oid),
+		[]sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0), sai.Want(sai.SwitchAttrCPUPort, 0)})
+	if err != nil {
+		return err
+	}
+	g.router, g.cpu = got[0].Value.(sai.OID), got[1].Value.(sai.OID)
 	t := g.chip.Tables()
 	for _, p := range t.Ports {
 		g.pool[sai.ObjectTypePort] = append(g.pool[sai.ObjectTypePort], p.OID)
@@ -108,6 +119,44 @@ func (g *gen) powerUp() error {
 	return nil
 }
 
+// furnish makes a configuration in which most frames go somewhere: VLANs with
+// members, and in most cases ACL tables with entries of every kind.
+func (g *gen) furnish() {
+	for _, id := range []uint64{2, 3, 100} {
+		vlan := g.create(sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.Uint(id))
+		for _, bp := range g.pool[sai.ObjectTypeBridgePort] {
+			if g.chance(70) {
+				g.create(sai.ObjectTypeVLANMember, sai.VLANMemberAttrVLANID, vlan, sai.VLANMemberAttrBridgePortID, bp,
+					sai.VLANMemberAttrVLANTaggingMode, pick(g, sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged,
+						sai.VLANTaggingModeUntagged, sai.VLANTaggingModePriorityTagged))
+			}
+		}
+	}
+	if g.chance(40) {
+		for range 2 + g.IntN(3) {
+			g.joinLAG()
+		}
+		for range 4 {
+			g.create(sai.ObjectTypeVLANMember, sai.VLANMemberAttrVLANID, g.any(sai.ObjectTypeVLAN), sai.VLANMemberAttrBridgePortID,
+				g.any(sai.ObjectTypeBridgePort), sai.VLANMemberAttrVLANTaggingMode, sai.VLANTaggingModeTagged)
+		}
+	}
+	if g.routes = g.chance(50); g.routes {
+		g.furnishRouter()
+	}
+	if g.chance(70) {
+		for range 60 {
+			g.aclTableOp()
+		}
+		for range 40 + g.IntN(60) {
+			g.aclEntryOp()
+		}
+		for range 4 + g.IntN(10) {
+			g.bindOp()
+		}
+	}
+}
+
 func (g *gen) bool(percent int) sai.Bool { return sai.Bool(g.chance(percent)) }
 
 func (g *gen) vid() sai.Uint { return sai.Uint(pick(g, 1, 1, 2, 2, 3, 100)) }
@@ -121,7 +170,7 @@ type op struct {
 // ops are the changes of the configuration, FDB entries excepted.
 var ops = []op{
 	{4, (*gen).portOp}, {3, (*gen).vlanOp}, {4, (*gen).memberOp}, {3, (*gen).lagOp}, {2, (*gen).bridgePortOp},
-	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp},
+	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {8, (*gen).routeOp}, {3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp},
 }
 
 func (g *gen) anyOp() {
@@ -146,22 +195,24 @@ func (g *gen) portOp() {
 	case 1:
 		g.set(t, sai.PortAttrDefaultVLANPriority, sai.Uint(g.IntN(8)))
 	case 2:
-		g.set(t, sai.PortAttrDropTagged, g.bool(20))
+		g.set(t, sai.PortAttrDropTagged, g.bool(10))
 	case 3:
-		g.set(t, sai.PortAttrDropUntagged, g.bool(20))
+		g.set(t, sai.PortAttrDropUntagged, g.bool(10))
 	case 4:
-		g.set(t, sai.PortAttrMTU, sai.Uint(64+g.IntN(1600)))
+		g.set(t, sai.PortAttrMTU, sai.Uint(200+g.IntN(1600)))
 	case 5:
-		g.set(t, sai.PortAttrAdminState, g.bool(70))
+		g.set(t, sai.PortAttrAdminState, g.bool(85))
 	case 6:
 		g.set(t, sai.PortAttrSpeed, sai.Uint(pick(g, g.prof.SpeedsMbps...)))
 	case 7, 8:
 		if ids := g.chip.Ports(); len(ids) > 0 {
-			g.chip.SetLink(pick(g, ids...), g.chance(60))
+			g.chip.SetLink(pick(g, ids...), g.chance(80))
 		}
 	default:
-		if g.chance(50) {
-			g.removeAny(t)
+		if g.chance(40) {
+			p := g.any(t)
+			g.unbridge(p)
+			_ = g.chip.Remove(context.Background(), sai.Obj(t, p))
 		} else {
 			lane := g.prof.FirstLane + g.Uint32N(g.prof.Lanes)
 			p := g.create(t, sai.PortAttrHWLaneList, sai.Uints{uint64(lane)}, sai.PortAttrSpeed, sai.Uint(pick(g, g.prof.SpeedsMbps...)),
@@ -276,6 +327,8 @@ func (g *gen) switchOp() {
 		set(sai.SwitchAttrFDBAgingTime, sai.Uint(pick(g, 0, 1, 1, 2, 3)))
 	case g.chance(20):
 		set(sai.SwitchAttrSrcMACAddress, pick(g, ownMAC, sai.MAC{}))
+	case g.chance(20):
+		set(pick(g, sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed), sai.Uint(g.Uint32()))
 	default:
 		set(pick(g, sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction,
 			sai.SwitchAttrFDBMulticastMissPacketAction), pick(g, sai.PacketActionForward, sai.PacketActionForward, sai.PacketActionDrop))
@@ -295,14 +348,22 @@ func (g *gen) trapOp() {
 	case 1:
 		g.set(t, sai.HostifTrapAttrPacketAction, g.packetAction())
 	default:
-		typ := pick(g, sai.HostifTrapTypeStp, sai.HostifTrapTypeLacp, sai.HostifTrapTypeLldp, sai.HostifTrapTypeEapol,
-			sai.HostifTrapTypeIp2me, sai.HostifTrapTypeArpRequest, sai.HostifTrapTypeArpResponse)
+		types, err := g.chip.EnumCapability(context.Background(), sai.HostifTrapAttrTrapType)
+		if err != nil {
+			return
+		}
+		typ := pick(g, types...)
 		for _, r := range g.chip.Tables().Traps {
 			if r.Type == typ {
 				return
 			}
 		}
-		g.create(t, sai.HostifTrapAttrTrapType, typ, sai.HostifTrapAttrPacketAction, g.packetAction())
+		if g.chance(50) {
+			g.create(t, sai.HostifTrapAttrTrapType, typ, sai.HostifTrapAttrPacketAction, g.packetAction())
+		} else {
+			g.create(t, sai.HostifTrapAttrTrapType, typ, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap,
+				sai.HostifTrapAttrTrapPriority, sai.Uint(g.IntN(3)))
+		}
 	}
 }
 
@@ -311,7 +372,8 @@ func (g *gen) anyFDB() (sai.FDBEntry, []sai.Attr) {
 	key := sai.FDBEntry{Switch: g.sw, MAC: sai.MAC(g.host()), BV: g.any(sai.ObjectTypeVLAN)}
 	return key, attrs(sai.FDBEntryAttrType, pick(g, sai.FDBEntryTypeStatic, sai.FDBEntryTypeDynamic),
 		sai.FDBEntryAttrBridgePortID, g.any(sai.ObjectTypeBridgePort),
-		sai.FDBEntryAttrPacketAction, pick(g, sai.PacketActionForward, sai.PacketActionForward, sai.PacketActionDrop))
+		sai.FDBEntryAttrPacketAction, pick(g, sai.PacketActionForward, sai.PacketActionForward, sai.PacketActionDrop,
+			sai.PacketActionTrap, sai.PacketActionCopy), sai.FDBEntryAttrAllowMACMove, g.bool(30))
 }
 
 // fdbOp changes FDB entries.

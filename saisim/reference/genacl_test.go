@@ -63,8 +63,10 @@ func (g *gen) aclTableOp() {
 		g.removeAny(pick(g, sai.ObjectTypeACLTable, sai.ObjectTypeACLTableGroup, sai.ObjectTypeACLTableGroupMember,
 			sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange, sai.ObjectTypeTAMInt))
 	case 5, 6:
-		g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, g.any(sai.ObjectTypeACLTable),
+		table := g.any(sai.ObjectTypeACLTable)
+		x := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table,
 			sai.ACLCounterAttrEnablePacketCount, g.bool(80), sai.ACLCounterAttrEnableByteCount, g.bool(80))
+		g.counters[table] = append(g.counters[table], x)
 	case 7:
 		g.rangeOp()
 	default:
@@ -124,18 +126,23 @@ func (g *gen) aclEntryOp() {
 		f := g.field()
 		g.set(t, f.ID, f.Value)
 	case 4:
-		id, v := g.action()
+		id, v := g.action(sai.NullOID)
 		g.set(t, id, v)
 	default:
-		with := []any{sai.ACLEntryAttrTableID, g.any(sai.ObjectTypeACLTable), sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5)),
+		table := g.any(sai.ObjectTypeACLTable)
+		with := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5)),
 			sai.ACLEntryAttrAdminState, g.bool(95)}
 		for range g.IntN(3) {
 			with = g.with(with)
 		}
 		for range 1 + g.IntN(3) {
-			if id, v := g.action(); !has(with, id) {
+			if id, v := g.action(table); !has(with, id) {
 				with = append(with, id, v)
 			}
+		}
+		if g.chance(25) && !has(with, sai.ACLEntryAttrActionTAMIntObject) && !has(with, sai.ACLEntryAttrActionIntInsert) {
+			with = append(with, sai.ACLEntryAttrActionTAMIntObject, sai.Do(g.any(sai.ObjectTypeTAMInt)),
+				sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))
 		}
 		g.create(t, with...)
 	}
@@ -157,14 +164,21 @@ func (g *gen) with(pairs []any) []any {
 	return pairs
 }
 
-func (g *gen) action() (sai.AttrID, sai.Value) {
-	switch g.IntN(9) {
+// action is one for an entry of a table.
+func (g *gen) action(table sai.OID) (sai.AttrID, sai.Value) {
+	switch g.IntN(11) {
+	case 9:
+		return sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(g.IntN(64)))
 	case 0, 1:
 		return sai.ACLEntryAttrActionPacketAction, sai.Do(g.packetAction())
-	case 2, 3:
+	case 2, 3, 8:
+		if l := g.counters[table]; len(l) > 0 {
+			return sai.ACLEntryAttrActionCounter, sai.Do(pick(g, l...))
+		}
 		return sai.ACLEntryAttrActionCounter, sai.Do(g.any(sai.ObjectTypeACLCounter))
 	case 4:
-		return sai.ACLEntryAttrActionRedirect, sai.Do(g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG, sai.ObjectTypeBridgePort)))
+		return sai.ACLEntryAttrActionRedirect, sai.Do(g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG, sai.ObjectTypeBridgePort,
+			sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup)))
 	case 5:
 		return sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(g.IntN(4)))
 	case 6:

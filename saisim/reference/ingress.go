@@ -7,9 +7,13 @@ import (
 
 // A verdict is what the ingress pipe decides to do with a packet.
 type verdict struct {
-	admission  saisim.DropReason // why it may not be bridged
+	why        saisim.DropReason // if it goes nowhere
 	admitted   bool
-	effects    effects // of traps and ACLs
+	trap       saisim.Trap // the first that wants a copy
+	router     sai.OID     // router interface that it came in at; null: bridged only
+	routed     *routed     // how it is rewritten; nil: it is not
+	dscp       *uint8      // that it gets; nil: its own
+	effects    effects     // of traps and ACLs
 	aclDrop    bool
 	noLearning bool
 	redirect   sai.OID // null: none
@@ -28,64 +32,33 @@ const (
 	toLAG
 )
 
-// admit is stage 0: traps, and whether the frame may enter the bridge.
+// admit is stage 0: the VLAN or router interface that the frame is in, whether its
+// port may send there, and traps. A trapped frame goes on even where its port may
+// not send.
 func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)
 	pk.tc = trafficClass(pk.port.QoS, pk.h)
-	pk.effects = pk.conf.traps(&pk.h)
 	pk.lag = pk.conf.lagOf[pk.in]
-	pk.source = pk.conf.bridgePort[pk.inPort]
+	pk.on = pk.inPort
 	if pk.lag != sai.NullOID {
-		pk.source = pk.conf.bridgePort[pk.lag]
+		pk.on = pk.lag
 	}
-	pk.admission, pk.admitted = pk.conf.classify(pk)
-	trapped := pk.effects.drop
-	if !pk.admitted && (!trapped || pk.admission == saisim.DropSourceAddress) {
-		c.dropInPipe(s, pk.admission)
-	}
-}
-
-// traps returns what is done with a packet for the sake of the CPU.
-func (conf *config) traps(h *headers) effects {
-	standing := effects{drop: true, copy: true}
-	asked := func(t sai.Enum, standing effects) effects {
-		for _, r := range conf.Traps {
-			if r.Type == t {
-				return packetAction(r.Action)
-			}
-		}
-		return standing
-	}
-	own := mac(conf.Switch.MAC[:])
-	switch {
-	case h.dmac>>4 == 0x0180c2000000>>4:
-		switch h.dmac & 0xf {
-		case 0x0:
-			return asked(sai.HostifTrapTypeStp, standing)
-		case 0x2:
-			return asked(sai.HostifTrapTypeLacp, standing)
-		case 0x3:
-			return asked(sai.HostifTrapTypeEapol, standing)
-		case 0xe:
-			return asked(sai.HostifTrapTypeLldp, standing)
-		}
-		return standing
-	case own != 0 && h.dmac == own:
-		return asked(sai.HostifTrapTypeIp2me, standing)
-	case h.arp && h.arpOp == 1:
-		return asked(sai.HostifTrapTypeArpRequest, effects{})
-	case h.arp:
-		return asked(sai.HostifTrapTypeArpResponse, effects{})
-	}
-	return effects{}
-}
-
-// classify finds the packet's VLAN, and whether its port may send to it.
-func (conf *config) classify(pk *packet) (saisim.DropReason, bool) {
+	pk.source = pk.conf.bridgePort[pk.on]
 	if pk.h.smac>>40&1 == 1 {
-		return saisim.DropSourceAddress, false
+		c.dropInPipe(s, saisim.DropSourceAddress)
+		return
 	}
+	pk.why, pk.admitted = pk.conf.classify(pk)
+	pk.conf.trapFrame(pk)
+	if !pk.admitted && !pk.effects.drop {
+		c.dropInPipe(s, pk.why)
+	}
+}
+
+// classify finds the packet's VLAN or router interface, and whether its port may
+// send there.
+func (conf *config) classify(pk *packet) (saisim.DropReason, bool) {
 	p := conf.portByID[pk.in]
 	pvid, prio, noTagged, noUntagged := p.PVID, p.Priority, p.DropTagged, p.DropUntagged
 	if l, ok := conf.lags[pk.lag]; ok {
@@ -100,17 +73,24 @@ func (conf *config) classify(pk *packet) (saisim.DropReason, bool) {
 	if inTag != 0 { // 0 is a priority tag: it names no VLAN
 		pk.vid = inTag
 	}
+	rif := conf.rifOn[pk.on]
 	switch {
 	case inTag != 0 && noTagged, inTag == 0 && noUntagged:
 		return saisim.DropTagFilter, false
 	case conf.receivesNot(pk.in, pk.lag):
 		return saisim.DropNoLAGMember, false
+	case rif != sai.NullOID && inTag != 0: // a routed port is in no VLAN
+		return saisim.DropNoVLAN, false
+	case rif != sai.NullOID:
+		pk.vid, pk.router = 0, rif
+		return 0, true
 	case pk.source == sai.NullOID || !conf.bridgePorts[pk.source].Admin || conf.vlanByID[pk.vid].OID == sai.NullOID:
 		return saisim.DropNoVLAN, false
 	}
 	if _, member := conf.mode(pk.vid, pk.source); !member {
 		return saisim.DropNotMember, false
 	}
+	pk.router = conf.rifOn[conf.vlanByID[pk.vid].OID]
 	return 0, true
 }
 
@@ -144,15 +124,24 @@ func (c *Chip) ingressACL(s *slot) {
 	if v, _ := action(hits, sai.ACLEntryAttrActionSetDoNotLearn); v != nil {
 		pk.noLearning = true
 	}
+	if v, _ := action(hits, sai.ACLEntryAttrActionSetDSCP); v != nil && pk.h.ip != nil {
+		dscp := uint8(v.(sai.Uint))
+		pk.dscp = &dscp
+	}
 	pk.stamp = stamping(conf, hits)
 }
 
 // forward is the last stage: learning, and where the packet goes.
 func (c *Chip) forward(s *slot) {
 	pk := s.pk
-	why, ok := pk.admission, pk.admitted
-	if ok && !pk.noLearning {
+	conf := pk.conf
+	why, ok := pk.why, pk.admitted
+	if ok && !pk.noLearning && pk.source != sai.NullOID {
 		why, ok = c.learn(pk)
+	}
+	own, toRouter := mac(conf.Switch.MAC[:]), false
+	if r, ok := conf.rifs[pk.router]; ok {
+		toRouter = pk.h.dmac == mac(r.MAC[:]) || own != 0 && pk.h.dmac == own
 	}
 	switch {
 	case pk.aclDrop:
@@ -160,8 +149,12 @@ func (c *Chip) forward(s *slot) {
 	case pk.effects.drop:
 		why = saisim.DropTrap
 	case !ok:
-	case pk.redirect != sai.NullOID:
-		pk.kind, pk.to = pk.conf.redirected(pk.redirect), pk.redirect
+	case pk.redirect != sai.NullOID && conf.redirectable(pk):
+		why = c.redirected(pk)
+	case toRouter:
+		why = c.route(pk)
+	case pk.source == sai.NullOID:
+		why = saisim.DropNotRouter
 	default:
 		why = c.bridge(pk)
 	}
@@ -171,8 +164,33 @@ func (c *Chip) forward(s *slot) {
 	}
 }
 
-// redirected returns what an object is as a destination.
-func (conf *config) redirected(to sai.OID) destination {
+// redirectable reports whether an ACL entry may send the packet where it says: to a
+// next hop go only packets that can be routed, whatever MAC address they are to.
+func (conf *config) redirectable(pk *packet) bool {
+	return !conf.isHop(pk.redirect) || pk.h.dmac>>40&1 == 0 && routable(pk)
+}
+
+func (conf *config) isHop(oid sai.OID) bool {
+	_, hop := conf.nextHops[oid]
+	_, group := conf.hopGroups[oid]
+	return hop || group
+}
+
+// redirected sends the packet where an ACL entry says.
+func (c *Chip) redirected(pk *packet) saisim.DropReason {
+	if !pk.conf.isHop(pk.redirect) {
+		pk.kind, pk.to = pk.conf.destination(pk.redirect), pk.redirect
+		return saisim.DropNoDestination
+	}
+	if pk.h.ip.ttl <= 1 {
+		pk.conf.trapPacket(pk, saisim.TrapTTL)
+		return saisim.DropTTL
+	}
+	return c.follow(pk, saisim.RouteRow{NextHop: pk.redirect})
+}
+
+// destination returns what an object is as a destination.
+func (conf *config) destination(to sai.OID) destination {
 	if _, ok := conf.ports[to]; ok {
 		return toPort
 	}
@@ -185,31 +203,39 @@ func (conf *config) redirected(to sai.OID) destination {
 // bridge decides by the destination address. It returns the reason why there is
 // no destination, if there is none.
 func (c *Chip) bridge(pk *packet) saisim.DropReason {
-	conf := pk.conf
-	vlan, sw := conf.vlanByID[pk.vid], conf.Switch
-	flood := func(control, miss sai.Enum) saisim.DropReason {
-		if control == sai.VLANFloodControlTypeNone || miss == sai.PacketActionDrop {
-			return saisim.DropMiss
-		}
-		pk.kind, pk.to = toVLAN, vlan.OID
-		return saisim.DropNoDestination
-	}
+	vlan, sw := pk.conf.vlanByID[pk.vid], pk.conf.Switch
 	switch {
 	case pk.h.dmac == 0xffffffffffff:
-		return flood(vlan.FloodBroadcast, sw.BroadcastMiss)
+		return flood(pk, vlan, vlan.FloodBroadcast, sw.BroadcastMiss)
 	case pk.h.dmac>>40&1 == 1:
-		return flood(vlan.FloodMulticast, sw.MulticastMiss)
+		return flood(pk, vlan, vlan.FloodMulticast, sw.MulticastMiss)
 	}
-	e, known := c.fdb[fdbKey{pk.vid, pk.h.dmac}]
+	return c.unicast(pk, vlan, pk.h.dmac)
+}
+
+// flood sends to all of a VLAN, unless the VLAN or the switch does not.
+func flood(pk *packet, vlan saisim.VLANRow, control, miss sai.Enum) saisim.DropReason {
+	if control == sai.VLANFloodControlTypeNone || miss == sai.PacketActionDrop {
+		return saisim.DropMiss
+	}
+	pk.kind, pk.to = toVLAN, vlan.OID
+	return saisim.DropNoDestination
+}
+
+// unicast sends to an address in a VLAN.
+func (c *Chip) unicast(pk *packet, vlan saisim.VLANRow, address uint64) saisim.DropReason {
+	conf := pk.conf
+	e, known := c.fdb[fdbKey{vlan.ID, address}]
+	pk.effects = pk.effects.or(effects{drop: e.Drop, copy: e.Copy})
 	switch {
 	case !known:
-		return flood(vlan.FloodUnicast, sw.UnicastMiss)
+		return flood(pk, vlan, vlan.FloodUnicast, conf.Switch.UnicastMiss)
 	case e.Drop:
 		return saisim.DropFDB
 	case e.BridgePort == pk.source:
 		return saisim.DropSamePort
 	}
-	if _, member := conf.mode(pk.vid, e.BridgePort); !member || !conf.bridgePorts[e.BridgePort].Admin {
+	if _, member := conf.mode(vlan.ID, e.BridgePort); !member || !conf.bridgePorts[e.BridgePort].Admin {
 		return saisim.DropNoDestination
 	}
 	pk.kind, pk.to = toBridgePort, e.BridgePort

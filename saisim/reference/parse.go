@@ -11,6 +11,7 @@ import (
 type headers struct {
 	dmac, smac uint64 // 48 bits
 	tags       []tag  // VLAN tags, outermost first
+	at         int    // of what is behind the tags and the EtherType
 	ethernet2  bool   // has an EtherType, not an 802.3 length
 	etherType  uint16 // behind the tags
 	arp        bool
@@ -56,6 +57,7 @@ func parse(data []byte, length int) headers {
 		typ = binary.BigEndian.Uint16(data[at+2:])
 		at += 4
 	}
+	h.at = at
 	if typ < 0x600 {
 		return h
 	}
@@ -192,32 +194,27 @@ func endsWithRecord(data []byte, datagramEnd, length int) bool {
 	return ok
 }
 
-// flowHash mixes the addresses, protocol and ports of an IP packet, the type and
-// addresses of others. Fragments go without ports, so that all of them stay
-// together.
-func (h *headers) flowHash() uint32 {
-	var x uint64
-	mix := func(v uint64) {
-		x = (x ^ v) * 0x9e3779b97f4a7c15
-		x ^= x >> 32
-	}
-	if ip := h.ip; ip == nil {
-		x = uint64(h.etherType)
-		mix(h.dmac)
-		mix(h.smac)
-	} else {
-		x = uint64(ip.protocol)
-		mix(binary.BigEndian.Uint64(ip.src[:8]))
-		mix(binary.BigEndian.Uint64(ip.src[8:]))
-		mix(binary.BigEndian.Uint64(ip.dst[:8]))
-		mix(binary.BigEndian.Uint64(ip.dst[8:]))
-		switch {
-		case ip.fragment:
-		case h.l4 != nil:
-			mix(uint64(h.l4.src)<<16 | uint64(h.l4.dst))
-		default:
-			mix(0)
+// flowHash is the hash of saisim's hash.go; start is seed<<32 | salt<<16.
+func (h *headers) flowHash(start uint64) uint32 {
+	fields := []uint64{h.dmac, h.smac}
+	x := start ^ uint64(h.etherType)
+	if ip := h.ip; ip != nil {
+		x = start ^ uint64(ip.protocol)
+		fields = []uint64{
+			binary.BigEndian.Uint64(ip.src[:8]), binary.BigEndian.Uint64(ip.src[8:]),
+			binary.BigEndian.Uint64(ip.dst[:8]), binary.BigEndian.Uint64(ip.dst[8:]),
 		}
+		if !ip.fragment {
+			ports := uint64(0)
+			if h.l4 != nil {
+				ports = uint64(h.l4.src)<<16 | uint64(h.l4.dst)
+			}
+			fields = append(fields, ports)
+		}
+	}
+	for _, f := range fields {
+		x = (x ^ f) * 0x9e3779b97f4a7c15
+		x ^= x >> 32
 	}
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53

@@ -2,10 +2,10 @@ package reference
 
 import "tamtam/saisim"
 
-// A pipe is a row of slots, one for each cycle that a packet is in the ingress
+// A row is the ingress pipe: a row of slots, one for each cycle that a packet is in the ingress
 // pipe: parser, stages, and the way through the traffic manager. Every cycle all
 // that is in it moves on by one slot.
-type pipe struct {
+type row struct {
 	slots  []slot
 	stages []int // in which slot a stage does its work
 }
@@ -25,16 +25,16 @@ type bubble struct {
 	forward func() // on the FDB, at the forwarding stage
 }
 
-func newPipe(p saisim.Profile) pipe {
+func newRow(p saisim.Profile) row {
 	length := int(p.Parser + p.IngressStages*p.StageCycles + p.TrafficManager)
-	v := pipe{slots: make([]slot, length)}
+	v := row{slots: make([]slot, length)}
 	for i := range max(1, int(p.IngressStages)) {
 		v.stages = append(v.stages, int(p.Parser)+i*int(p.StageCycles))
 	}
 	return v
 }
 
-func (v *pipe) empty() bool {
+func (v *row) empty() bool {
 	for _, s := range v.slots {
 		if s.pk != nil || len(s.before) > 0 || len(s.behind) > 0 {
 			return false

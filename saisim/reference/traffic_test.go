@@ -19,20 +19,33 @@ func (g *gen) ip6() [16]byte {
 	return [16]byte{0x20, 1, 0xd, 0xb8, 15: byte(1 + g.IntN(4))}
 }
 
-func (g *gen) port() uint16 { return uint16(pick(g, 1000, 1001, 2000, 443)) }
+func (g *gen) port() uint16 {
+	if g.chance(8) {
+		return uint16(pick(g, 22, 67, 68, 123, 161, 179, 546, 547, 3784, 9339, 9559))
+	}
+	return uint16(pick(g, 1000, 1001, 2000, 443))
+}
 
 // dst returns a destination address: mostly a host, now and then a group, the
 // switch or what bridges keep to themselves.
 func (g *gen) dst() [6]byte {
 	switch n := g.IntN(100); {
+	case n < 52:
+		return g.host()
+	case n < 70 && g.routes:
+		return ownMAC
 	case n < 70:
 		return g.host()
 	case n < 80:
 		return [6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 	case n < 88:
 		return [6]byte{1, 0, 0x5e, 0, 0, 1}
-	case n < 92:
+	case n < 90:
 		return ownMAC
+	case n < 91:
+		return [6]byte{2, 0, 0, 0, 0, 0xab}
+	case n < 92:
+		return [6]byte{1, 0, 0xc, 0xcc, 0xcc, 0xcc + byte(g.IntN(2))}
 	case n < 96:
 		return [6]byte{1, 0x80, 0xc2, 0, 0, pick[byte](g, 0, 2, 3, 0xe, 5)}
 	}
@@ -49,9 +62,9 @@ func (g *gen) frame(b []byte) saisim.Frame {
 		src = [6]byte{}
 	}
 	b = append(append(b[:0], dst[:]...), src[:]...)
-	for n := pick(g, 0, 0, 0, 1, 1, 1, 2, 2, 3, 5); n > 0; n-- {
-		b = binary.BigEndian.AppendUint16(b, uint16(pick(g, 0x8100, 0x8100, 0x8100, 0x88a8)))
-		b = binary.BigEndian.AppendUint16(b, uint16(g.IntN(16)<<12)|uint16(pick(g, 0, 1, 1, 2, 2, 3, 100, 7, 4095)))
+	for n := pick(g, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 3, 5); n > 0; n-- {
+		b = binary.BigEndian.AppendUint16(b, uint16(pick(g, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x8100, 0x88a8)))
+		b = binary.BigEndian.AppendUint16(b, uint16(g.IntN(16)<<12)|uint16(pick(g, 0, 1, 1, 1, 2, 2, 2, 3, 3, 100, 100, 7, 4095)))
 	}
 	size := g.size()
 	switch g.IntN(12) {
@@ -111,7 +124,7 @@ func (g *gen) garbage(b []byte, n int) []byte {
 
 func (g *gen) ipv4(b []byte, size int) []byte {
 	at := len(b) + 2
-	proto := pick[byte](g, 1, 6, 17, 17, 17, 33, 132, 136, 47, 58)
+	proto := pick[byte](g, 1, 6, 6, 6, 17, 17, 17, 17, 17, 33, 132, 136, 47, 58, 89, 103, 112)
 	options := 0
 	if g.chance(5) {
 		options = g.IntN(11)
@@ -121,8 +134,14 @@ func (g *gen) ipv4(b []byte, size int) []byte {
 		fragment = pick[uint16](g, 0x4000, 0x2000, 0x2001, 1, 0x1fff, 0x8000)
 	}
 	src, dst := g.ip4(), g.ip4()
+	if g.chance(4) {
+		dst = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1}, [4]byte{})
+	}
+	if g.chance(1) {
+		src = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1})
+	}
 	b = append(b, 0x08, 0x00, byte(0x45+options), pick[byte](g, 0, 0, 46<<2, 1, 2, 3), 0, 0, 0, byte(g.IntN(2)), byte(fragment>>8), byte(fragment),
-		pick[byte](g, 64, 64, 64, 1, 0, 2), proto, 0, 0)
+		pick[byte](g, 64, 64, 64, 64, 64, 64, 64, 1, 0, 2), proto, 0, 0)
 	b = append(append(b, src[:]...), dst[:]...)
 	b = g.garbage(b, 4*options)
 	b = g.l4(b, proto, size)
@@ -152,8 +171,14 @@ func checksum(b []byte) uint16 {
 func (g *gen) ipv6(b []byte, size int) []byte {
 	at := len(b) + 2
 	src, dst := g.ip6(), g.ip6()
+	if g.chance(4) {
+		dst = pick(g, [16]byte{0: 0xff, 1: 2, 15: 1}, [16]byte{15: 1}, [16]byte{})
+	}
+	if g.chance(1) {
+		src = pick(g, [16]byte{0: 0xff, 1: 2, 15: 1}, [16]byte{15: 1}, [16]byte{})
+	}
 	tc := pick[byte](g, 0, 0, 46<<2, 1, 2, 3)
-	b = append(b, 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, byte(pick(g, 0, 0, 5)), 0, 0, 0, pick[byte](g, 64, 64, 64, 1, 0))
+	b = append(b, 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, byte(pick(g, 0, 0, 5)), 0, 0, 0, pick[byte](g, 64, 64, 64, 64, 64, 64, 255, 1, 0))
 	b = append(append(b, src[:]...), dst[:]...)
 	next := at + 6 // where the next header's number belongs
 	for g.chance(20) {
@@ -170,7 +195,7 @@ func (g *gen) ipv6(b []byte, size int) []byte {
 			b = g.garbage(append(b, 0, byte(n)), 6+8*n)
 		}
 	}
-	b[next] = pick[byte](g, 58, 6, 17, 17, 17, 33, 132, 136, 1, 59)
+	b[next] = pick[byte](g, 58, 58, 6, 6, 17, 17, 17, 17, 33, 132, 136, 1, 59, 89)
 	b = g.l4(b, b[next], size)
 	binary.BigEndian.PutUint16(b[at+4:], uint16(len(b)-at-40))
 	if g.chance(3) {
@@ -187,7 +212,7 @@ func (g *gen) l4(b []byte, proto byte, size int) []byte {
 		b = binary.BigEndian.AppendUint16(b, g.port())
 		b = append(b, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, pick[byte](g, 2, 16, 18, 17), 0xff, 0xff, 0, 0, 0, 0)
 	case 1, 58:
-		b = append(b, pick[byte](g, 0, 8, 128), byte(g.IntN(2)), 0, 0)
+		b = append(b, pick[byte](g, 0, 8, 128, 133, 135, 136), byte(g.IntN(2)), 0, 0)
 	default:
 		b = binary.BigEndian.AppendUint16(b, g.port())
 		b = binary.BigEndian.AppendUint16(b, g.port())

@@ -1,0 +1,287 @@
+package reference
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// A routed is how a routed packet is rewritten.
+type routed struct{ dmac, smac sai.MAC }
+
+// What is counted at a router interface: bytes and packets of each.
+const (
+	rifIn = iota
+	rifOut
+	rifInError
+	rifOutError
+)
+
+func (c *Chip) countRIF(oid sai.OID, what int, pk *packet) {
+	if c.rifs[oid] == nil {
+		c.rifs[oid] = &[8]uint64{}
+	}
+	c.rifs[oid][2*what] += uint64(pk.length + fcs)
+	c.rifs[oid][2*what+1]++
+}
+
+// route decides where a packet goes that came to a router interface.
+func (c *Chip) route(pk *packet) saisim.DropReason {
+	in := pk.router
+	why := c.findRoute(pk)
+	if pk.kind == nowhere && !pk.effects.copy && why != saisim.DropL3MTU {
+		c.countRIF(in, rifInError, pk)
+	} else {
+		c.countRIF(in, rifIn, pk)
+	}
+	return why
+}
+
+func (c *Chip) findRoute(pk *packet) saisim.DropReason {
+	conf := pk.conf
+	if pk.h.etherType != 0x0800 && pk.h.etherType != 0x86dd {
+		conf.trapPacket(pk, saisim.TrapIP2ME)
+		return saisim.DropTrap
+	}
+	v4 := pk.h.etherType == 0x0800
+	if !rifUp(conf.rifs[pk.router], v4) || v4 && !conf.Router.Up4 || !v4 && !conf.Router.Up6 {
+		return saisim.DropRouterDown
+	}
+	if !routable(pk) {
+		return saisim.DropIPHeader
+	}
+	dst := netip.AddrFrom16(pk.h.ip.dst)
+	if v4 {
+		dst = netip.AddrFrom4([4]byte(pk.h.ip.dst[12:]))
+	}
+	r, found := conf.longestPrefix(dst)
+	does := packetAction(r.Action)
+	switch {
+	case found && r.NextHop == conf.Switch.CPU && !does.drop: // the switch's own
+		conf.trapPacket(pk, conf.localTrap(&pk.h))
+		return saisim.DropTrap
+	case pk.h.ip.ttl <= 1:
+		conf.trapPacket(pk, saisim.TrapTTL)
+		return saisim.DropTTL
+	case !found:
+		return saisim.DropNoRoute
+	}
+	pk.effects = pk.effects.or(does)
+	if does.drop {
+		return saisim.DropRoute
+	}
+	return c.follow(pk, r)
+}
+
+// longestPrefix returns the route of an address. A neighbour's address is a route
+// to it; of a route and a neighbour of one prefix the route counts.
+func (conf *config) longestPrefix(dst netip.Addr) (best saisim.RouteRow, found bool) {
+	for _, r := range conf.Routes {
+		ofNeighbor := r.NextHop == sai.NullOID && r.Host != sai.NullOID
+		if !ofNeighbor && r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
+			best, found = r, true
+		}
+	}
+	if found && best.Prefix.Bits() == dst.BitLen() {
+		return best, true
+	}
+	if n, ok := conf.hostRoute(dst); ok {
+		return saisim.RouteRow{Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: sai.PacketActionForward, NextHop: n.Interface}, true
+	}
+	return best, found
+}
+
+// hostRoute returns the neighbour that an address is a route to: of several the
+// one at the first interface, ports before LAGs before VLANs.
+func (conf *config) hostRoute(dst netip.Addr) (best saisim.NeighborRow, found bool) {
+	for _, n := range conf.Neighbors {
+		if n.IP == dst && n.HostRoute && (!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
+			best, found = n, true
+		}
+	}
+	return best, found
+}
+
+func (conf *config) rifOrder(rif sai.OID) int {
+	on := conf.rifs[rif].On
+	if p, ok := conf.ports[on]; ok {
+		return int(p.ID)
+	}
+	if l, ok := conf.lags[on]; ok {
+		if len(l.Members) == 0 {
+			return 2 << 16
+		}
+		return 1<<16 + int(l.Members[0].Port)
+	}
+	return 3<<16 + int(conf.vlans[on].ID)
+}
+
+// follow sends a packet along a route.
+func (c *Chip) follow(pk *packet, r saisim.RouteRow) saisim.DropReason {
+	conf := pk.conf
+	if group, ok := conf.hopGroups[r.NextHop]; ok {
+		hop, ok := conf.chooseHop(group, &pk.h)
+		if !ok {
+			return saisim.DropNoNextHop
+		}
+		return c.toNeighbor(pk, hop.Interface, hop.IP)
+	}
+	if hop, ok := conf.nextHops[r.NextHop]; ok {
+		return c.toNeighbor(pk, hop.Interface, hop.IP)
+	}
+	if rif, ok := conf.rifs[r.NextHop]; ok { // a connected subnet
+		dst := r.Prefix.Addr()
+		for _, n := range conf.Neighbors {
+			if r.Prefix.IsSingleIP() && n.Interface == rif.OID && n.IP == dst && n.HostRoute {
+				return c.toNeighbor(pk, rif.OID, dst)
+			}
+		}
+		return conf.unknownNeighbor(pk, rif)
+	}
+	return saisim.DropRoute
+}
+
+// chooseHop returns the next hop of a flow: that in whose share of the weights
+// the hash falls.
+func (conf *config) chooseHop(g saisim.HopGroupRow, h *headers) (saisim.NextHopRow, bool) {
+	total := uint64(0)
+	for _, m := range g.Members {
+		total += uint64(m.Weight)
+	}
+	if total == 0 {
+		return saisim.NextHopRow{}, false
+	}
+	x := uint64(h.flowHash(uint64(conf.Switch.ECMPSeed)<<32|1<<16)) % total
+	for _, m := range g.Members {
+		if x < uint64(m.Weight) {
+			return conf.nextHops[m.NextHop], true
+		}
+		x -= uint64(m.Weight)
+	}
+	panic("reference: a hash beyond all weights")
+}
+
+func (conf *config) unknownNeighbor(pk *packet, rif saisim.InterfaceRow) saisim.DropReason {
+	does, _, set := conf.trapOf(saisim.TrapNeighborMiss)
+	if !set {
+		does = packetAction(rif.Missed)
+	}
+	pk.trapAs(saisim.TrapNeighborMiss, does)
+	return saisim.DropNoNeighbor
+}
+
+// toNeighbor sends a packet to an address behind a router interface.
+func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropReason {
+	conf := pk.conf
+	rif := conf.rifs[out]
+	var n *saisim.NeighborRow
+	for i := range conf.Neighbors {
+		if x := &conf.Neighbors[i]; x.Interface == out && x.IP == ip {
+			n = x
+		}
+	}
+	if n == nil {
+		return conf.unknownNeighbor(pk, rif)
+	}
+	does := packetAction(n.Action)
+	pk.effects = pk.effects.or(does)
+	switch {
+	case does.drop:
+		return saisim.DropRoute
+	case !rifUp(rif, pk.h.ip.version == 4):
+		return saisim.DropRouterDown
+	case out == pk.router && !rif.Loopback:
+		return saisim.DropSamePort
+	case pk.h.ip.size > int(rif.MTU):
+		c.countRIF(out, rifOutError, pk)
+		conf.trapPacket(pk, saisim.TrapL3MTU)
+		return saisim.DropL3MTU
+	}
+	pk.routed = &routed{n.MAC, rif.MAC}
+	pk.source, pk.vid = sai.NullOID, 0 // it may leave where it came in
+	why := saisim.DropNoDestination
+	if vlan, ok := conf.vlans[rif.On]; ok {
+		pk.vid = vlan.ID
+		why = c.unicast(pk, vlan, mac(n.MAC[:]))
+	} else {
+		pk.kind, pk.to = conf.destination(rif.On), rif.On
+	}
+	if pk.kind != nowhere {
+		c.countRIF(out, rifOut, pk)
+	}
+	return why
+}
+
+func rifUp(r saisim.InterfaceRow, v4 bool) bool { return v4 && r.Up4 || !v4 && r.Up6 }
+
+// routable reports whether a packet's IP header is well-formed, behind at most one
+// tag, with a right checksum, and its addresses are not such as are never routed.
+func routable(pk *packet) bool {
+	ip := pk.h.ip
+	if ip == nil || len(pk.h.tags) > 1 || len(pk.h.tags) == 1 && !pk.tagged {
+		return false
+	}
+	src, dst := netip.AddrFrom16(ip.src), netip.AddrFrom16(ip.dst)
+	if ip.version == 4 {
+		src, dst = netip.AddrFrom4([4]byte(ip.src[12:])), netip.AddrFrom4([4]byte(ip.dst[12:]))
+		header := pk.data[ip.at : ip.at+ip.head]
+		return src.As4() != [4]byte{255, 255, 255, 255} && !src.IsMulticast() && !src.IsLoopback() &&
+			!dst.IsMulticast() && !dst.IsLoopback() && !dst.IsUnspecified() && checksum(header) == binary.BigEndian.Uint16(header[10:])
+	}
+	return !src.IsMulticast() && !src.IsLoopback() && !dst.IsMulticast() && !dst.IsLoopback() && !dst.IsUnspecified()
+}
+
+// checksum is that of RFC 791 over an IPv4 header, its own field left out.
+func checksum(header []byte) uint16 {
+	sum := 0
+	for i := 0; i < len(header); i += 2 {
+		if i != 10 {
+			sum += int(header[i])<<8 + int(header[i+1])
+		}
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return ^uint16(sum)
+}
+
+// rewrite makes of a frame what leaves the router, by its IP header.
+func (r *routed) rewrite(frame []byte, ip *ipHeader) {
+	copy(frame[0:], r.dmac[:])
+	copy(frame[6:], r.smac[:])
+	if ip.version == 6 {
+		frame[ip.at+7]--
+		return
+	}
+	frame[ip.at+8]--
+	setChecksum(frame, ip)
+}
+
+// setChecksum computes the checksum of an IPv4 header anew.
+func setChecksum(frame []byte, ip *ipHeader) {
+	binary.BigEndian.PutUint16(frame[ip.at+10:], checksum(frame[ip.at:ip.at+ip.head]))
+}
+
+// setDSCP replaces the DSCP. A wrong checksum stays wrong by as much.
+func setDSCP(frame []byte, ip *ipHeader, dscp uint8) {
+	if ip.version == 6 {
+		word := binary.BigEndian.Uint16(frame[ip.at:])
+		binary.BigEndian.PutUint16(frame[ip.at:], word&0xf03f|uint16(dscp)<<6)
+		return
+	}
+	field := frame[ip.at+10 : ip.at+12]
+	header := frame[ip.at : ip.at+ip.head]
+	error := onesSub(binary.BigEndian.Uint16(field), checksum(header))
+	frame[ip.at+1] = dscp<<2 | frame[ip.at+1]&3
+	binary.BigEndian.PutUint16(field, onesAdd(checksum(header), error))
+}
+
+// onesAdd and onesSub are ones' complement arithmetic.
+func onesAdd(a, b uint16) uint16 {
+	sum := uint32(a) + uint32(b)
+	return uint16(sum>>16 + sum&0xffff)
+}
+
+func onesSub(a, b uint16) uint16 { return onesAdd(a, ^b) }
