@@ -106,7 +106,7 @@ func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet
 		if opts.JSON {
 			return encoder.Encode(line)
 		}
-		_, err := fmt.Fprintf(out, "%d %s %s%s\n", number, p.Time.Format(time.RFC3339Nano), line.Flow, hopsText(line.Records))
+		_, err := fmt.Fprintf(out, "%d %s %s%s\n", number, p.Time.Format("2006-01-02T15:04:05.000000000Z07:00"), line.Flow, hopsText(line.Records))
 		return err
 	}
 }

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/swss"
@@ -50,7 +52,7 @@ func ParseConfigDB(text []byte) (ConfigDB, error) {
 		return nil, jsonError(text, err)
 	}
 	c := ConfigDB{}
-	var errs []error
+	errs := doubled(text)
 	for _, table := range SortedKeys(tables) {
 		if err := checkName("table", table); err != nil {
 			errs = append(errs, err)
@@ -71,6 +73,56 @@ func ParseConfigDB(text []byte) (ConfigDB, error) {
 		}
 	}
 	return c, errors.Join(errs...)
+}
+
+// doubled returns an error for every table, row and field that is there twice,
+// of which encoding/json would take the last without a word. text is valid JSON.
+func doubled(text []byte) (errs []error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	type level struct {
+		seen  map[string]bool // nil: an array
+		name  string          // the last one
+		value bool            // a value comes next
+	}
+	var at []level
+	ended := func() {
+		if n := len(at) - 1; n >= 0 {
+			at[n].value = false
+		}
+	}
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return errs
+		}
+		switch t {
+		case json.Delim('{'):
+			at = append(at, level{seen: map[string]bool{}})
+			continue
+		case json.Delim('['):
+			at = append(at, level{})
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			at = at[:len(at)-1]
+			ended()
+			continue
+		}
+		n := len(at) - 1
+		if n < 0 || at[n].seen == nil || at[n].value {
+			ended()
+			continue
+		}
+		at[n].name, at[n].value = t.(string), true
+		if at[n].seen[at[n].name] {
+			var path []string
+			for _, l := range at {
+				path = append(path, strconv.Quote(l.name))
+			}
+			line := 1 + bytes.Count(text[:d.InputOffset()], []byte{'\n'})
+			errs = append(errs, fmt.Errorf("line %d: %s is there twice", line, strings.Join(path, ": ")))
+		}
+		at[n].seen[at[n].name] = true
+	}
 }
 
 // jsonError adds the line to a syntax error of encoding/json.

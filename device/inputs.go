@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 	"tamtam/schema"
 )
 
-// An Input is a capture and the port, by name or alias, that it enters at.
+// An Input is a capture and the port, by name or alias, that it enters at. The
+// path may be that of a pipe; "-" is standard input.
 type Input struct{ Port, Path string }
 
 // inputs are the captures of a run, each at its own port.
@@ -32,7 +34,7 @@ type input struct {
 func openInputs(list []Input) (inputs, error) {
 	var in inputs
 	for _, i := range list {
-		r, err := capture.Open(i.Path)
+		r, err := openCapture(i.Path)
 		if err != nil {
 			in.close()
 			return nil, err
@@ -40,6 +42,13 @@ func openInputs(list []Input) (inputs, error) {
 		in = append(in, &input{Input: i, reader: r, sorted: capture.NewSorted(r)})
 	}
 	return in, nil
+}
+
+func openCapture(path string) (*capture.Reader, error) {
+	if path == "-" {
+		return capture.NewReader(os.Stdin, "standard input")
+	}
+	return capture.Open(path)
 }
 
 func (in inputs) close() {

@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"tamtam/capture"
 	"tamtam/saisim"
+	"tamtam/saisim/truth"
 )
 
 // A Replay sends captures through a simulated switch and writes what comes out.
@@ -22,6 +24,8 @@ type Replay struct {
 	// Trace takes the cycle of every packet at every place; nil: no trace.
 	Trace     io.Writer
 	TraceJSON bool // lines of JSON instead of tables
+	// Truth adds to the report what really became of every flow group.
+	Truth bool
 }
 
 // Run does the whole run. The files of Out appear when the run has succeeded,
@@ -69,10 +73,9 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 	}
 	defer out.discard()
 	s.Chip.SetOutput(out.take)
-	var trace *saisim.Trace
-	if r.Trace != nil {
-		trace = saisim.NewTrace(s.Chip, r.Trace, r.TraceJSON)
-		s.Chip.SetObserver(trace.See)
+	obs, err := r.observe(ctx, s)
+	if err != nil {
+		return nil, err
 	}
 	for i := in.next(s.Chip, origin); i != nil; i = in.next(s.Chip, origin) {
 		if err := s.receive(ctx, i, origin); err != nil {
@@ -85,16 +88,59 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 	if err := s.drain(ctx); err != nil {
 		return nil, err
 	}
-	if trace != nil {
-		if err := trace.Flush(); err != nil {
-			return nil, fmt.Errorf("trace: %w", err)
-		}
-	}
 	report, err := s.Report(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if err := obs.finish(report); err != nil {
+		return nil, err
+	}
 	return report, out.commit(report)
+}
+
+// observers are what watches the chip during a run, if anything.
+type observers struct {
+	trace    *saisim.Trace
+	oracle   *truth.Oracle
+	problems []Problem
+}
+
+func (r Replay) observe(ctx context.Context, s *Sim) (o observers, err error) {
+	var see []func(saisim.Moment)
+	if r.Trace != nil {
+		o.trace = saisim.NewTrace(s.Chip, r.Trace, r.TraceJSON)
+		see = append(see, o.trace.See)
+	}
+	if r.Truth {
+		var watch func(saisim.Moment)
+		if o.oracle, watch, o.problems, err = s.watch(ctx); err != nil {
+			return o, err
+		}
+		see = append(see, watch)
+	}
+	switch len(see) {
+	case 1:
+		s.Chip.SetObserver(see[0])
+	case 2:
+		s.Chip.SetObserver(func(m saisim.Moment) {
+			see[0](m)
+			see[1](m)
+		})
+	}
+	return o, nil
+}
+
+func (o observers) finish(report *Report) error {
+	if o.oracle != nil {
+		report.addTruth(o.oracle)
+		report.Problems = append(report.Problems, o.problems...)
+	}
+	if o.trace != nil {
+		if err := o.trace.Flush(); err != nil {
+			return fmt.Errorf("trace: %w", err)
+		}
+	}
+	return nil
 }
 
 // longest is how long a run may be, well within what cycles and Durations count.
@@ -195,6 +241,7 @@ func (o *outputs) commit(report *Report) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	o.forget()
 	for _, f := range append(o.files(), filepath.Join(o.dir, "report.json")) {
 		if err := os.Rename(f+partial, f); err != nil {
 			return err
@@ -202,6 +249,21 @@ func (o *outputs) commit(report *Report) error {
 	}
 	o.done = true
 	return nil
+}
+
+// forget removes the captures that the report of an earlier run in the directory
+// speaks of and that this run has none of: its switch had other ports.
+func (o *outputs) forget() {
+	var old struct{ Ports map[string]json.RawMessage }
+	text, err := os.ReadFile(filepath.Join(o.dir, "report.json"))
+	if err != nil || json.Unmarshal(text, &old) != nil {
+		return
+	}
+	for name := range old.Ports {
+		if name == filepath.Base(name) && !slices.Contains(o.names, name) {
+			_ = os.Remove(filepath.Join(o.dir, name+".pcap"))
+		}
+	}
 }
 
 func (o *outputs) files() []string {

@@ -24,7 +24,10 @@ type Report struct {
 
 	Ports        map[string]PortReport    `json:"ports"`
 	CPU          CPUReport                `json:"cpu"`
+	Books        BooksReport              `json:"books"`
 	TailStamping map[string]SessionReport `json:"tailstamping"`
+	// Truth is what an oracle saw, by flow group; nil: none was asked.
+	Truth map[string]TruthReport `json:"truth,omitempty"`
 	// Problems are the configured objects that are not active, and why.
 	Problems []Problem `json:"problems"`
 }
@@ -33,11 +36,14 @@ type Report struct {
 // that occurred: those before the egress queue count at the ingress port, the
 // others at the egress port.
 type PortReport struct {
-	Received      uint64            `json:"received"`
-	ReceivedBytes uint64            `json:"received_bytes"`
-	Sent          uint64            `json:"sent"`
-	SentBytes     uint64            `json:"sent_bytes"`
-	Dropped       map[string]uint64 `json:"dropped"`
+	Received      uint64 `json:"received"`
+	ReceivedBytes uint64 `json:"received_bytes"`
+	// IntoPipe is what of it the ingress MAC did not drop (port-down, runt, oversize).
+	IntoPipe  uint64            `json:"into_pipe"`
+	Sent      uint64            `json:"sent"`
+	SentBytes uint64            `json:"sent_bytes"`
+	Dropped   map[string]uint64 `json:"dropped"`
+	Balanced  bool              `json:"balanced"` // received = into_pipe + what the MAC dropped
 }
 
 // A CPUReport counts the frames that were punted.
@@ -88,7 +94,8 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 			r.Ports[name] = s.portReport(id)
 		}
 	}
-	r.CPU.Sent = s.Chip.Books().ToCPU
+	books := s.Chip.Books()
+	r.CPU.Sent, r.Books = books.ToCPU, booksReport(books)
 	op, _, err := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppTAMSwitch).Get(ctx, "global")
 	if err != nil {
 		return nil, err
@@ -104,8 +111,9 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 func (s *Sim) portReport(id saisim.PortID) PortReport {
 	c, _ := s.Chip.PortCounters(id)
 	p := PortReport{
-		Received: c.Received, ReceivedBytes: c.ReceivedBytes, Sent: c.Sent, SentBytes: c.SentBytes,
-		Dropped: map[string]uint64{},
+		Received: c.Received, ReceivedBytes: c.ReceivedBytes, IntoPipe: c.Entered, Sent: c.Sent, SentBytes: c.SentBytes,
+		Dropped:  map[string]uint64{},
+		Balanced: c.Received == c.Entered+c.Dropped[saisim.DropPortDown]+c.Dropped[saisim.DropRunt]+c.Dropped[saisim.DropOversize],
 	}
 	for i, n := range c.Dropped {
 		if n > 0 {

@@ -97,9 +97,12 @@ func (c *Chip) Books() Books {
 }
 
 // PortCounters are the totals of a port since it was created. Bytes are frame
-// lengths with FCS.
+// lengths with FCS. Of the frames that the ingress MAC has received whole,
+//
+//	Received = Entered + Dropped[DropPortDown] + Dropped[DropRunt] + Dropped[DropOversize]
 type PortCounters struct {
 	Received, ReceivedBytes uint64
+	Entered                 uint64 // the ingress pipe, or waiting to
 	Sent, SentBytes         uint64
 	Dropped                 [NumDropReasons]uint64
 }

@@ -147,6 +147,7 @@ func (c *Chip) received(p *port) {
 		c.drop(p, pk, DropOversize)
 		return
 	}
+	p.totals.Entered++
 	at := max(c.now, c.entered)
 	c.entered = at + 1
 	c.enter.Push(timed{at, pk})

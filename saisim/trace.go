@@ -59,6 +59,9 @@ func NewTrace(c *Chip, w io.Writer, asJSON bool) *Trace {
 func (t *Trace) See(m Moment) {
 	f := t.live[m.Number]
 	if f == nil {
+		if m.What != MomentReceived && m.What != MomentInjected {
+			return // it came before the trace did
+		}
 		f = &tracedFrame{Packet: m.Number, ID: m.ID, In: t.chip.portName(m.In), Bytes: m.Len, open: 1}
 		t.live[m.Number] = f
 	}

@@ -18,6 +18,7 @@ import (
 func newSim() *cobra.Command {
 	var config, out, profile, start, format, trace, traceFormat string
 	var in []string
+	var truth bool
 	c := &cobra.Command{
 		Use:   "sim --config config_db.json --in Ethernet0=a.pcap [...] --out DIR",
 		Short: "Send captures through a configured switch, in simulated time",
@@ -27,7 +28,7 @@ DIR gets EthernetN.pcap for each port with what it sent, at the chip's nanosecon
 CPU.pcap with what was punted, and report.json. The time of day starts at the first
 packet of all inputs unless --start says otherwise.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := device.Replay{Out: out}
+			r := device.Replay{Out: out, Truth: truth}
 			if config == "" || len(in) == 0 || out == "" {
 				return usagef("--config, --in and --out are needed")
 			}
@@ -66,6 +67,7 @@ packet of all inputs unless --start says otherwise.`,
 	f.StringVar(&profile, "profile", "default", profileUsage())
 	f.StringVar(&start, "start", "", "time of day at the first packet, RFC 3339 (2026-01-02T15:04:05.123456789Z)")
 	f.StringVar(&format, "format", "text", "what to print: text or json")
+	f.BoolVar(&truth, "truth", false, "report what really became of every flow group, and how far off the switch's counts are")
 	f.StringVar(&trace, "trace", "", "file for the cycle of every packet at every place; - is standard output")
 	f.StringVar(&traceFormat, "trace-format", "text", "text, or json: a line for each packet")
 	return c
@@ -104,7 +106,10 @@ func parseInputs(in []string) ([]device.Input, error) {
 		if seen[port] {
 			return nil, usagef("--in %q: %s has an input already; merge the captures first", s, port)
 		}
-		seen[port] = true
+		if path == "-" && seen["-"] {
+			return nil, usagef("--in %q: standard input is the capture of another port already", s)
+		}
+		seen[port], seen[path] = true, path == "-"
 		inputs = append(inputs, device.Input{Port: port, Path: path})
 	}
 	return inputs, nil
@@ -169,6 +174,9 @@ func writeReport(out io.Writer, r *device.Report) error {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%s\n", name, p.Received, p.Sent, reasons(p.Dropped))
 	}
 	fmt.Fprintf(w, "CPU\t\t%d\t\n", r.CPU.Sent)
+	b := r.Books
+	fmt.Fprintf(w, "\nBooks: received %d + injected %d + copies %d = sent %d + to CPU %d + dropped %d + in flight %d: %s\n",
+		b.Received, b.Injected, b.Copies, b.Sent, b.ToCPU, b.DroppedAll, b.InFlight, map[bool]string{true: "balanced", false: "NOT BALANCED"}[b.Balanced])
 	if len(r.TailStamping) > 0 {
 		fmt.Fprintln(w, "\nSession\tFlow group\tStatus\tMatched\tStamped\tNot stamped")
 		for _, name := range r.SessionNames() {
@@ -176,7 +184,33 @@ func writeReport(out io.Writer, r *device.Report) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", name, s.FlowGroup, s.Status, s.Matched, s.Stamped, reasons(s.NotStamped))
 		}
 	}
+	writeTruth(w, r)
 	return w.Flush()
+}
+
+// writeTruth prints what the oracle knows, if it was asked.
+func writeTruth(w io.Writer, r *device.Report) {
+	if r.Truth == nil {
+		return
+	}
+	fmt.Fprintln(w, "\nFlow group\tFrames\tDelivered\tTo CPU\tLost\tDelay min\tmean\tmax")
+	for _, name := range device.SortedKeys(r.Truth) {
+		t := r.Truth[name]
+		lost := map[string]uint64{}
+		for _, l := range t.Lost {
+			lost[l.Port+" "+l.Reason] += l.Count
+		}
+		ns := func(ps uint64) string { return fmt.Sprintf("%d.%03d ns", ps/1000, ps%1000) }
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\n", name, t.Frames, t.Delivered, t.ToCPU, reasons(lost),
+			ns(t.Delay.MinPs), ns(t.Delay.MeanPs), ns(t.Delay.MaxPs))
+	}
+	fmt.Fprintln(w, "\nEstimate\tMeasured\tTruth\tError")
+	for _, name := range device.SortedKeys(r.Truth) {
+		for _, e := range device.SortedKeys(r.Truth[name].Estimates) {
+			x := r.Truth[name].Estimates[e]
+			fmt.Fprintf(w, "%s\t%d\t%d\t%+d\n", e, x.Measured, x.Truth, x.Error)
+		}
+	}
 }
 
 func reasons(m map[string]uint64) string {

@@ -1,0 +1,164 @@
+package device
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tamtam/saisim"
+	"tamtam/saisim/truth"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A TruthReport is what an oracle knows of a flow group, next to what the switch
+// measured of it.
+type TruthReport struct {
+	truth.Report
+	// Estimates are the switch's counts, by session: "s1 matched" counts frames of
+	// the flow group; "s1 left" counts copies that left, stamped or not.
+	Estimates map[string]Estimate `json:"estimates"`
+}
+
+// An Estimate is what was measured, what it should have been, and the difference.
+type Estimate struct {
+	Measured uint64 `json:"measured"`
+	Truth    uint64 `json:"truth"`
+	Error    int64  `json:"error"`
+}
+
+// watch makes an oracle of every configured flow group that watches the chip.
+// Flow groups that it cannot follow are left out: see [Problem].
+func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []Problem, error) {
+	rules, err := s.flowGroupRules(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var groups []truth.Group
+	var problems []Problem
+	for _, name := range SortedKeys(rules) {
+		f, err := truth.ParseFilter(rules[name])
+		if err != nil {
+			problems = append(problems, Problem{Object: schema.CfgACLRule + "|TAM|" + name, Status: "no truth", Reason: err.Error()})
+			continue
+		}
+		groups = append(groups, truth.Group{Name: name, Filter: f})
+	}
+	o := truth.New(groups...)
+	names := map[saisim.PortID]string{saisim.CPUPort: "CPU"}
+	ports, err := s.portNames(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, name := range ports {
+		if id, ok := s.Chip.PortByName(name); ok {
+			names[id] = name
+		}
+	}
+	n := o.Chip("switch", s.Chip.Profile().ClockHz, func(id saisim.PortID) string { return names[id] })
+	return o, n.See, problems, s.natives(ctx, n)
+}
+
+// flowGroupRules returns the matches of every flow group. Ports have their names
+// there, LAGs are their members.
+func (s *Sim) flowGroupRules(ctx context.Context) (map[string]swss.FieldValues, error) {
+	db := s.Redis.DB(swss.ConfigDB)
+	groups, err := swss.NewTable(db, schema.CfgTAMFlowGroup).Dump(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := swss.NewTable(db, schema.CfgACLRule).Dump(ctx)
+	if err != nil {
+		return nil, err
+	}
+	aliases, err := s.aliases(ctx)
+	if err != nil {
+		return nil, err
+	}
+	members, err := s.lagMembers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rules := map[string]swss.FieldValues{}
+	for name := range groups {
+		rule := swss.FieldValues{}
+		for k, v := range all["TAM|"+name] {
+			k = strings.ToUpper(strings.TrimSuffix(k, "@"))
+			if k == "IN_PORTS" {
+				var ports []string
+				for _, p := range strings.Split(v, ",") {
+					p = strings.TrimSpace(p)
+					if real := aliases[p]; real != "" {
+						p = real
+					}
+					ports = append(append(ports, p), members[p]...)
+				}
+				v = strings.Join(ports, ",")
+			}
+			rule[k] = v
+		}
+		if len(rule) > 0 { // without a rule the group matches nothing
+			rules[name] = rule
+		}
+	}
+	return rules, nil
+}
+
+func (s *Sim) lagMembers(ctx context.Context) (map[string][]string, error) {
+	keys, err := swss.NewTable(s.Redis.DB(swss.ConfigDB), schema.CfgPortChannelMbr).Keys(ctx)
+	members := map[string][]string{}
+	for _, k := range byNumber(keys) {
+		lag, port, _ := strings.Cut(k, "|")
+		members[lag] = append(members[lag], port)
+	}
+	return members, err
+}
+
+// natives tells the oracle in which VLAN untagged frames are.
+func (s *Sim) natives(ctx context.Context, n *truth.Node) error {
+	rows, err := swss.NewTable(s.Redis.DB(swss.ConfigDB), schema.CfgVLANMember).Dump(ctx)
+	if err != nil {
+		return err
+	}
+	members, err := s.lagMembers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, key := range SortedKeys(rows) {
+		vlan, port, _ := strings.Cut(key, "|")
+		var vid uint16
+		if _, err := fmt.Sscanf(vlan, "Vlan%d", &vid); err != nil || rows[key]["tagging_mode"] != "untagged" {
+			continue
+		}
+		for _, name := range append(members[port], port) {
+			if id, ok := s.Chip.PortByName(name); ok {
+				n.Native(id, vid)
+			}
+		}
+	}
+	return nil
+}
+
+// addTruth puts what the oracle knows into a report.
+func (r *Report) addTruth(o *truth.Oracle) {
+	r.Truth = map[string]TruthReport{}
+	for name, t := range o.Reports() {
+		r.Truth[name] = TruthReport{Report: t, Estimates: map[string]Estimate{}}
+	}
+	for name, s := range r.TailStamping {
+		t, ok := r.Truth[s.FlowGroup]
+		if !ok {
+			continue
+		}
+		left := s.Stamped
+		for _, n := range s.NotStamped {
+			left += n
+		}
+		t.Estimates[name+" matched"] = estimate(s.Matched, t.Frames)
+		t.Estimates[name+" left"] = estimate(left, t.Delivered+t.ToCPU)
+	}
+}
+
+func estimate(measured, truth uint64) Estimate {
+	return Estimate{measured, truth, int64(measured - truth)}
+}

@@ -1,0 +1,117 @@
+package device
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket/layers"
+
+	"tamtam/saisim"
+)
+
+// Truth and books in the report of a run, by hand: five frames enter at
+// Ethernet0. Two UDP frames and an ARP frame cross and count for the session,
+// one frame's VLAN does not exist, one is a runt.
+func TestTruthInTheReport(t *testing.T) {
+	udp := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
+	arp := frame(t, eth(layers.EthernetTypeARP), payload(46))
+	stray := frame(t, eth(layers.EthernetTypeDot1Q), &layers.Dot1Q{VLANIdentifier: 30, Type: layers.EthernetTypeIPv4}, ip4(layers.IPProtocolUDP),
+		&layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
+	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
+	at := func(us int64) time.Time { return time.Unix(1000, us*1000) }
+	writeCapture(t, in, packet{at(0), udp, len(udp)}, packet{at(1), udp, len(udp)}, packet{at(2), arp, len(arp)},
+		packet{at(3), stray, len(stray)}, packet{at(4), udp[:10], 10})
+	r := Replay{Inputs: []Input{{"etp1", in}}, Out: out, Truth: true}
+	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Config["ACL_RULE"]["TAM|all"] = map[string]string{"IN_PORTS": "etp1"}
+	r.Config["TAM_FLOWGROUP_TABLE"]["vlan"] = map[string]string{"id": "2"}
+	r.Config["ACL_RULE"]["TAM|vlan"] = map[string]string{"VLAN_ID": "10", "IP_TYPE": "IP"}
+	r.Config["TAM_FLOWGROUP_TABLE"]["odd"] = map[string]string{"id": "3"}
+	r.Config["ACL_RULE"]["TAM|odd"] = map[string]string{"TC": "3"}
+	report, err := r.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := report.Books
+	if !b.Balanced || b.Received != 5 || b.Sent != 3 || b.DroppedAll != 2 || b.Dropped["no-vlan"] != 1 || b.Dropped["runt"] != 1 {
+		t.Errorf("books %+v", b)
+	}
+	if p := report.Ports["Ethernet0"]; p.Received != 5 || p.IntoPipe != 4 || !p.Balanced {
+		t.Errorf("Ethernet0 %+v", p)
+	}
+	all, vlan := report.Truth["all"], report.Truth["vlan"]
+	// 150 or 64 bytes with FCS and 32 of the record; 0.8 ns a byte: the SFD leaves 28 + 8
+	// cycles after the last byte is in.
+	if all.Frames != 5 || all.Delivered != 3 || len(all.Lost) != 2 || all.Lost[0].Port != "Ethernet0" || all.Delay.MaxPs != (146+36)*800 || all.Delay.MinPs != (64+36)*800 {
+		t.Errorf("all: %+v", all.Report)
+	}
+	if vlan.Frames != 2 || vlan.Delivered != 2 {
+		t.Errorf("vlan 10: %+v", vlan.Report)
+	}
+	// Neither the stray frame nor the runt came as far as the ACL.
+	if e := all.Estimates["s matched"]; e != (Estimate{3, 5, -2}) {
+		t.Errorf("matched %+v", e)
+	}
+	if e := all.Estimates["s left"]; e != (Estimate{3, 3, 0}) {
+		t.Errorf("left %+v", e)
+	}
+	last := report.Problems[len(report.Problems)-1]
+	if last.Object != "ACL_RULE|TAM|odd" || !strings.Contains(last.Reason, "does not know this match") {
+		t.Errorf("problems %v", report.Problems)
+	}
+}
+
+// What a run leaves in its directory does not depend on what an earlier run
+// left there.
+func TestOutputsOfAnEarlierRun(t *testing.T) {
+	udp := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(100))
+	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
+	writeCapture(t, in, packet{time.Unix(1000, 0), udp, len(udp)})
+	for name, text := range map[string]string{
+		"report.json": `{"ports": {"Ethernet0": {}, "Ethernet8": {}, "../Ethernet9": {}, "mine": {}}}`, "Ethernet8.pcap": "old", "Ethernet12.pcap": "not of that run",
+	} {
+		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
+	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	if _, err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(out, "*"))
+	for i := range files {
+		files[i] = filepath.Base(files[i])
+	}
+	if got, want := strings.Join(files, " "), "CPU.pcap Ethernet0.pcap Ethernet1.pcap Ethernet12.pcap report.json"; err != nil || got != want {
+		t.Errorf("%s, want %s (%v)", got, want, err)
+	}
+}
+
+func TestConfigDBDoubled(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"{\"PORT\": {\"Ethernet0\": {\"lanes\": \"0\",\n\"lanes\": \"1\"}}}", `line 2: "PORT": "Ethernet0": "lanes" is there twice`},
+		{"{\"PORT\": {\"Ethernet0\": {}, \"Ethernet0\": {}}}", `line 1: "PORT": "Ethernet0" is there twice`},
+		{"{\"PORT\": {},\n\n\"PORT\": {}}", `line 3: "PORT" is there twice`},
+		{`{"PORT": {"Ethernet0": {"a@": ["x", "x"], "b": "x"}, "Ethernet1": {"b": "b"}}, "b": {"b": {"b": "b"}}}`, ""},
+	} {
+		_, err := ParseConfigDB([]byte(tt.text))
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want) {
+			t.Errorf("%s: %v, want %s", tt.text, err, tt.want)
+		}
+	}
+}
+
+// No config_db.json makes the reader panic.
+func FuzzConfigDB(f *testing.F) {
+	f.Add([]byte(`{"PORT": {"Ethernet0": {"lanes": "0", "lanes": ["1"]}}, "VLAN": []}`))
+	f.Add([]byte(`{"a": {"a": {"a": {}, "a": [[{}], {"b": {"b": 1}}]}}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if c, err := ParseConfigDB(text); err == nil && c == nil {
+			t.Error("neither rows nor an error")
+		}
+	})
+}
