@@ -31,22 +31,24 @@ const (
 	DropTTL                             // the time to live or hop limit ends here
 	DropNoNeighbor                      // the next hop's MAC address is not known
 	DropL3MTU                           // longer than the MTU of the router interface that it leaves by
+	DropProgram                         // a program in the ingress pipe says so
 
-	DropBuffer      // no room in the shared buffer
-	DropQueueLimit  // the queue is as long as it may be
-	DropWRED        // dropped early, by WRED
-	DropEgressDown  // egress port is down
-	DropEgressMTU   // longer, with FCS, than the egress port's MTU
-	DropEgressACL   // an egress ACL entry says so
-	DropPortRemoved // its port was removed while it was in the chip
+	DropBuffer        // no room in the shared buffer
+	DropQueueLimit    // the queue is as long as it may be
+	DropWRED          // dropped early, by WRED
+	DropEgressDown    // egress port is down
+	DropEgressMTU     // longer, with FCS, than the egress port's MTU
+	DropEgressACL     // an egress ACL entry says so
+	DropEgressProgram // a program in the egress pipe says so
+	DropPortRemoved   // its port was removed while it was in the chip
 	NumDropReasons
 )
 
 var dropNames = [NumDropReasons]string{
 	"port-down", "runt", "oversize", "vlan-tag-filter", "no-vlan", "not-vlan-member", "source-address",
 	"learning", "acl", "trap", "fdb", "unknown-destination", "same-port", "no-destination", "no-lag-member",
-	"not-router", "router-down", "ip-header", "no-route", "route", "no-next-hop", "ttl", "no-neighbor", "l3-mtu",
-	"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-acl", "port-removed",
+	"not-router", "router-down", "ip-header", "no-route", "route", "no-next-hop", "ttl", "no-neighbor", "l3-mtu", "program",
+	"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-acl", "egress-program", "port-removed",
 }
 
 // String returns the reason in the words of reports.

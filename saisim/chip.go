@@ -67,6 +67,7 @@ type Chip struct {
 
 	control
 	forwarding
+	programs
 
 	now     Cycle
 	heap    heap
@@ -187,6 +188,9 @@ func (c *Chip) Inject(id PortID, f Frame) error {
 	pk := c.newPacket(f)
 	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
 	pk.h.parse(pk.data, pk.length)
+	if c.program != nil {
+		c.board(pk)
+	}
 	c.books.Injected++
 	if c.observer != nil {
 		c.saw(MomentInjected, pk, 0, p.id)
@@ -252,6 +256,9 @@ func (c *Chip) next(ageing bool) (event, bool) {
 	if ageing && c.fdb.sweepAt < e.at {
 		e = event{c.fdb.sweepAt, eventKey(classAge, 0)}
 	}
+	if ageing && c.batches.Len() > 0 && c.batches.First().at <= e.at {
+		e = event{c.batches.First().at, eventKey(classControl, 0)}
+	}
 	return e, e.at != never
 }
 
@@ -281,14 +288,20 @@ func (c *Chip) handle(e event) {
 		c.received(c.byID[e.port()])
 	case classAge:
 		c.ageFDB()
+	case classControl:
+		c.takeEffect(*c.batches.First())
+		c.batches.Pop()
 	}
 }
 
 // unlock releases the chip and then delivers what it has to tell.
 func (c *Chip) unlock() {
-	notes := c.notes
-	c.notes = nil
+	notes, done := c.notes, c.done
+	c.notes, c.done = nil, nil
 	c.mu.Unlock()
+	for _, f := range done {
+		f()
+	}
 	if c.cfg.Notify != nil {
 		for _, n := range notes {
 			c.cfg.Notify(n)
@@ -315,6 +328,9 @@ func (c *Chip) newPacket(f Frame) *packet {
 // release gives up one use of the packet.
 func (c *Chip) release(pk *packet) {
 	if pk.refs--; pk.refs <= 0 {
+		if pk.run != nil {
+			c.alight(pk)
+		}
 		c.spare = append(c.spare, pk)
 	}
 }

@@ -3,7 +3,8 @@ package saisim
 // Events of one cycle are handled class by class, and within a class port by
 // port: what leaves makes room before what comes is queued.
 const (
-	classSent     = iota // a frame's timestamp point at an egress MAC
+	classControl  = iota // a control batch takes effect
+	classSent            // a frame's timestamp point at an egress MAC
 	classDequeue         // a port's scheduler is free again
 	classServe           // the egress pipe takes a frame of a port that waits
 	classMirror          // a copy that is mirrored leaves an egress pipe

@@ -44,7 +44,10 @@ func (c *Chip) ingress(pk *packet) {
 		return
 	}
 	pk.h.parse(pk.data, pk.length)
-	if c.admit(p, pk) {
+	switch on := c.admit(p, pk); {
+	case on && c.program != nil:
+		c.ingressProgram(p, pk)
+	case on:
 		if len(p.tables[stageIngress]) > 0 || c.vlanACLs[stageIngress] {
 			c.lookupIngress(p, pk)
 		}
@@ -118,6 +121,7 @@ func (c *Chip) forward(pk *packet) {
 	why, ok := pk.why, !pk.barred
 	if ok && !pk.noLearn && pk.source != nil {
 		why, ok = c.learn(pk)
+		pk.barred = !ok
 	}
 	switch {
 	case pk.aclDrop:
@@ -128,6 +132,9 @@ func (c *Chip) forward(pk *packet) {
 		return
 	case !ok:
 		pk.why = why
+		return
+	case c.steered(pk): // by the program
+		pk.why = DropNoDestination
 		return
 	case pk.redirect != nil:
 		if pk.why, ok = c.redirected(pk); ok {
@@ -313,21 +320,30 @@ func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) 
 	if c.stale {
 		c.compile()
 	}
-	t.copyOf = cp
 	pk := cp.pk
+	runs := pk.run != nil && !cp.raw && cp.mirror == nil
+	if runs && !c.runEgress(p, &cp) {
+		c.dropCopy(p, cp, DropEgressProgram)
+		return t, 0, false
+	}
 	length = cp.leavingLen()
 	if uint32(length)+fcsLen > p.mtu {
 		c.dropCopy(p, cp, DropEgressMTU)
 		return t, 0, false
 	}
 	if cp.mirror != nil {
+		t.copyOf = cp
 		return t, length, true
 	}
 	t.session = pk.stamp
 	mirrors := p.mirror[stageEgress]
 	if len(p.tables[stageEgress]) > 0 || c.vlanACLs[stageEgress] {
 		var hit hits
-		c.lookupEgress(p, cp, &hit)
+		if runs {
+			c.lookupRewritten(p, cp, &hit)
+		} else {
+			c.lookupEgress(p, cp, &hit)
+		}
 		if hit.act&actDrop != 0 {
 			c.dropCopy(p, cp, DropEgressACL)
 			return t, 0, false
@@ -339,9 +355,14 @@ func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) 
 			mirrors |= hit.mirror.entry.mirrors
 		}
 	}
+	if runs && !c.finishEgress(&cp) {
+		c.dropCopy(p, cp, DropEgressProgram)
+		return t, 0, false
+	}
 	if mirrors != 0 {
 		c.mirrorAtEnd(mirrors, cp)
 	}
+	t.copyOf = cp
 	if t.session != nil {
 		t.result = stampable(pk, length, p.mtu)
 		if t.result == stampDone {

@@ -72,7 +72,9 @@ type copyOf struct {
 	mirror *mirrorEncap // it is a copy for a mirror session
 	ce     bool         // to be marked: congestion experienced
 	queue  uint8
-	queued Cycle // when it was
+	queued Cycle    // when it was
+	depth  uint32   // bytes in its queue then, without it
+	head   *heading // header fields as it leaves; nil: as the packet and its edit have them
 }
 
 // copy makes one more copy of a packet.
@@ -169,6 +171,7 @@ func (c *Chip) sent(p *port) {
 	}
 	pk := t.pk
 	if !p.up() {
+		c.freeHeading(&t.copyOf)
 		c.dropCopy(p, t.copyOf, DropEgressDown)
 		return
 	}
@@ -191,6 +194,7 @@ func (c *Chip) sent(p *port) {
 		c.sawOnWire(m, t.sfd, p.rate)
 	}
 	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
+	c.freeHeading(&t.copyOf)
 	c.release(pk)
 }
 

@@ -239,7 +239,7 @@ func (c *Chip) mirror(set uint64, cp copyOf) {
 			to = c.member(m.lag, pk)
 		}
 		n := pk.copy(cp.tag)
-		n.raw, n.mirror = cp.raw, m.encap
+		n.raw, n.mirror, n.head = cp.raw, m.encap, c.copyHeading(cp.head)
 		c.books.Copies++
 		if c.observer != nil {
 			port := CPUPort
@@ -267,6 +267,7 @@ type mirroring struct {
 // mirrorAtEnd has a copy mirrored when it is through the egress pipe.
 func (c *Chip) mirrorAtEnd(set uint64, cp copyOf) {
 	cp.pk.refs++
+	cp.head = c.copyHeading(cp.head)
 	at := c.now + c.egressCycles
 	c.leaving.Push(mirroring{at, set, cp})
 	if c.leaving.Len() == 1 {

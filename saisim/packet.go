@@ -269,7 +269,8 @@ type packet struct {
 	redirect *aclEntry // where an ACL sends it; nil: nowhere
 	router   *rif      // it came in at; nil: bridged only
 	verdict  verdict
-	edit     edit // of the copies that are forwarded
+	edit     edit     // of the copies that are forwarded
+	run      *passage // of a program; nil: there is none
 	h        headers
 }
 

@@ -45,6 +45,7 @@ func (c *Chip) enqueue(p *port, cp copyOf) {
 		tc = cp.mirror.tc
 	}
 	cp.queue = p.class.queueOf(tc, p.queues.Queues())
+	cp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))
 	ecn := !cp.raw && cp.mirror == nil && cp.pk.h.flags&flagIP != 0 && cp.pk.h.tos&3 != 0
 	switch v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn); v {
 	case tm.Admitted:

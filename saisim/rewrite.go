@@ -26,7 +26,7 @@ func (c *Chip) edited(cp copyOf, own bool) ([]byte, int) {
 // c.scratch.
 func (c *Chip) unwrapped(cp copyOf, own bool) ([]byte, int) {
 	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
-	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP) || cp.ce
+	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP || cp.head != nil) || cp.ce
 	l3, length := int(pk.h.l3), pk.length
 	switch {
 	case t.op == tagStrip && len(pk.data) >= ethernetHeader+4:
@@ -46,8 +46,10 @@ func (c *Chip) unwrapped(cp copyOf, own bool) ([]byte, int) {
 	default:
 		return pk.data, length
 	}
-	if edits {
-		v4 := pk.h.flags&flagIPv4 != 0
+	switch v4 := pk.h.flags&flagIPv4 != 0; {
+	case cp.head != nil:
+		cp.head.apply(b, l3, pk.h.flags)
+	case edits:
 		pk.edit.apply(b, l3, v4)
 		if cp.ce {
 			markCE(b[l3:], v4)

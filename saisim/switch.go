@@ -69,6 +69,7 @@ func (c *Chip) reset() {
 	}
 	c.heap, c.buffer = nil, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
 	c.waiting, c.waitingN, c.served = portSet{}, 0, maxLanes-1
+	c.program, c.planned, c.batches = nil, nil, tm.Ring[scheduled]{}
 	n := c.prof.FirstLane + c.prof.Lanes
 	c.forwarding = forwarding{
 		byID: make([]*port, n), lanes: make([]*port, n),

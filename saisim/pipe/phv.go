@@ -126,7 +126,7 @@ var fixed = [...]FixedField{
 	{"in.port", WordPorts, 48, 16, ReadOnly, "the port that received the frame, by its first lane; 65535: injected by the CPU"},
 
 	{"flow.hash", WordClass, 0, 32, ReadOnly, "the hash by which LAGs and ECMP choose"},
-	{"pkt.tc", WordClass, 32, 8, WriteIngress, "traffic class, 0 to 15, as the QoS maps have it"},
+	{"pkt.tc", WordClass, 32, 8, WriteIngress, "traffic class, as the QoS maps of the ingress port and ACLs have it; it chooses the queue"},
 	{"q.id", WordClass, 40, 8, ReadOnly, "egress: the queue that the copy was in"},
 
 	{"rx.cycle", WordRxCycle, 0, 64, ReadOnly, "ingress timestamp point, in cycles"},
