@@ -16,6 +16,8 @@ import (
 	"tamtam/orch"
 	"tamtam/portmgr"
 	"tamtam/portsorch"
+	"tamtam/qosmgr"
+	"tamtam/qosorch"
 	"tamtam/routemgr"
 	"tamtam/sai"
 	"tamtam/sairedis"
@@ -51,6 +53,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	d := orch.NewDaemon("tammgrd", r, c.daemon())
 	portmgr.New(d, r)
 	routemgr.New(d, r)
+	qosmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	return d
 }
@@ -102,6 +105,9 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("ports: %w", err)
 	}
 	o.ports = ports
+	if _, err := qosorch.New(ctx, qosorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll}); err != nil {
+		return fmt.Errorf("QoS: %w", err)
+	}
 	acl, err := aclorch.New(ctx, aclorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch()})
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)

@@ -150,7 +150,9 @@ func checkPoll(field string, ids []string, t sai.ObjectType) error {
 	}
 	var has func(name string) bool
 	switch {
-	case field == FieldPortCounters && t == sai.ObjectTypePort:
+	case field == FieldPortCounters && t == sai.ObjectTypePort,
+		field == FieldQueueCounters && t == sai.ObjectTypeQueue,
+		field == FieldRIFCounters && t == sai.ObjectTypeRouterInterface:
 		has = func(name string) bool {
 			id, ok := sai.LookupStat(name)
 			return ok && id.ObjectType() == t

@@ -285,6 +285,8 @@ func (s *strict) poll(op, key string, pairs [][2]string) error {
 		attr, ok2 := sai.LookupAttr(name)
 		switch field := pairs[0][0]; {
 		case field == "PORT_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypePort:
+		case field == "QUEUE_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypeQueue:
+		case field == "RIF_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypeRouterInterface:
 		case field == "ACL_COUNTER_ATTR_ID_LIST" && ok2 && attr.ObjectType() == sai.ObjectTypeACLCounter:
 		default:
 			return fmt.Errorf("counter %q in %s", name, field)

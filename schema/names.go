@@ -22,6 +22,20 @@ const (
 	CfgPortChannelInterface = "PORTCHANNEL_INTERFACE"
 	CfgLoopbackInterface    = "LOOPBACK_INTERFACE"
 
+	CfgDSCPToTC      = "DSCP_TO_TC_MAP"
+	CfgDot1pToTC     = "DOT1P_TO_TC_MAP"
+	CfgTCToQueue     = "TC_TO_QUEUE_MAP"
+	CfgPortQoS       = "PORT_QOS_MAP"
+	CfgScheduler     = "SCHEDULER"
+	CfgWRED          = "WRED_PROFILE"
+	CfgQueue         = "QUEUE"
+	CfgBufferPool    = "BUFFER_POOL"
+	CfgBufferProfile = "BUFFER_PROFILE"
+	CfgBufferQueue   = "BUFFER_QUEUE"
+	CfgMirrorSession = "MIRROR_SESSION"
+	CfgCOPPGroup     = "COPP_GROUP"
+	CfgCOPPTrap      = "COPP_TRAP"
+
 	CfgACLTable     = "ACL_TABLE"
 	CfgACLTableType = "ACL_TABLE_TYPE"
 	CfgACLRule      = "ACL_RULE"
@@ -57,6 +71,23 @@ const (
 	AppTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
 )
 
+// QoS, buffer, mirror and trap tables, of the same names in APPL_DB and
+// STATE_DB.
+const (
+	AppDSCPToTC      = "DSCP_TO_TC_MAP_TABLE"
+	AppDot1pToTC     = "DOT1P_TO_TC_MAP_TABLE"
+	AppTCToQueue     = "TC_TO_QUEUE_MAP_TABLE"
+	AppPortQoS       = "PORT_QOS_MAP_TABLE"
+	AppScheduler     = "SCHEDULER_TABLE"
+	AppWRED          = "WRED_PROFILE_TABLE"
+	AppQueue         = "QUEUE_TABLE"
+	AppBufferPool    = "BUFFER_POOL_TABLE"
+	AppBufferProfile = "BUFFER_PROFILE_TABLE"
+	AppBufferQueue   = "BUFFER_QUEUE_TABLE"
+	AppMirrorSession = "MIRROR_SESSION_TABLE"
+	AppCOPP          = "COPP_TABLE"
+)
+
 // STATE_DB tables: what became of each configured row.
 const (
 	StatePort         = "PORT_TABLE"
@@ -87,12 +118,16 @@ const (
 
 // COUNTERS_DB names.
 const (
-	CountersTable       = "COUNTERS"                  // COUNTERS:oid:0x...
-	CountersPortNameMap = "COUNTERS_PORT_NAME_MAP"    // Ethernet0 -> oid
-	CountersLAGNameMap  = "COUNTERS_LAG_NAME_MAP"     // PortChannel1 -> oid
-	CountersACLRuleMap  = "ACL_COUNTER_RULE_MAP"      // TABLE:RULE -> oid of the ACL counter
-	CountersTailStamp   = "TAM_TAILSTAMPING_COUNTERS" // :session -> see TailStampCounters
-	CountersCRM         = "CRM"
+	CountersTable         = "COUNTERS"                  // COUNTERS:oid:0x...
+	CountersPortNameMap   = "COUNTERS_PORT_NAME_MAP"    // Ethernet0 -> oid
+	CountersLAGNameMap    = "COUNTERS_LAG_NAME_MAP"     // PortChannel1 -> oid
+	CountersQueueNameMap  = "COUNTERS_QUEUE_NAME_MAP"   // Ethernet0:3 -> oid
+	CountersQueuePortMap  = "COUNTERS_QUEUE_PORT_MAP"   // oid of a queue -> oid of its port
+	CountersQueueIndexMap = "COUNTERS_QUEUE_INDEX_MAP"  // oid of a queue -> 3
+	CountersQueueTypeMap  = "COUNTERS_QUEUE_TYPE_MAP"   // oid of a queue -> SAI_QUEUE_TYPE_...
+	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"      // TABLE:RULE -> oid of the ACL counter
+	CountersTailStamp     = "TAM_TAILSTAMPING_COUNTERS" // :session -> see TailStampCounters
+	CountersCRM           = "CRM"
 )
 
 // TAM features, the keys of TAM_FEATURES_TABLE.

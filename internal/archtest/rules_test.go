@@ -39,19 +39,23 @@ var rules = []room{
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
 	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "sai", "schema", "swss"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "portsorch", "routeorch", "fdborch", "aclorch", "tsorch",
+		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch",
 			"orch", "sairedis", "saisim", "saisim/tailstamp", "sai", "swss", "schema"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}}, // generated types stop at mgmt
 	{name: "collector", below: []string{"capture", "saisim/tailstamp"}, modules: []string{gopacket}},
 
 	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss"}},
+	{name: "qosmgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "portmgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "routemgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "forward", below: []string{"orch", "schema", "swss"}, modules: []string{goredis}}, // what all managers share
 	{name: "portsorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "routeorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "fdborch", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "qosorch", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "mirrororch", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "copporch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "aclorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
 

@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Ports      int      // front panel ports of four lanes each; 0 means 32
 	ACLEntries int      // entries per ACL table; 0 means 1000
+	Queues     int      // unicast queues of each port
 	Extensions []string // names of the generic programmable objects it has
 	// Unsupported lists attributes that cannot be created, set or read.
 	Unsupported []sai.AttrID

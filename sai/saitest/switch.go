@@ -22,6 +22,12 @@ func (f *Fake) addDefaults() {
 		})
 		f.poke(ports[i], sai.PortAttrType, sai.PortTypeLogical)
 		f.poke(ports[i], sai.PortAttrOperStatus, sai.PortOperStatusDown)
+		for q := range f.opts.Queues {
+			queue := f.add(sai.ObjectTypeQueue, nil)
+			f.poke(queue, sai.QueueAttrType, sai.QueueTypeUnicast)
+			f.poke(queue, sai.QueueAttrPort, ports[i])
+			f.poke(queue, sai.QueueAttrIndex, sai.Uint(q))
+		}
 	}
 	vlan := f.add(sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(1)}})
 	bridge := f.add(sai.ObjectTypeBridge, []sai.Attr{{ID: sai.BridgeAttrType, Value: sai.BridgeType1q}})
@@ -124,7 +130,9 @@ func (f *Fake) computed(k sai.Key, id sai.AttrID) sai.Value {
 		return f.all(sai.ObjectTypeBridgePort)
 	case sai.PortAttrPortSerdesID:
 		return sai.NullOID
-	case sai.PortAttrQoSQueueList, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
+	case sai.PortAttrQoSQueueList:
+		return f.referrers(sai.ObjectTypeQueue, sai.QueueAttrPort, k.OID)
+	case sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
 		return sai.OIDs{}
 	case sai.PortAttrOperStatus:
 		return sai.PortOperStatusDown
