@@ -1,6 +1,10 @@
 package lab
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"tamtam/saisim/tailstamp"
+)
 
 // subBits is how finely the histogram divides a power of two: a percentile is
 // right to 1/128 of its value, upwards. Minimum, mean and maximum are exact.
@@ -14,6 +18,7 @@ type arrivals struct {
 	min, max      Time   // delays, start-of-frame delimiter to start-of-frame delimiter
 	sumHi, sumLo  uint64
 	lastSent      Time
+	stamps        stamps
 	buckets       [(idTimeBits - subBits + 1) << subBits]uint64
 }
 
@@ -47,6 +52,7 @@ func (a *arrivals) merge(b *arrivals) {
 	a.frames += b.frames
 	a.bytes += b.bytes
 	a.reordered += b.reordered
+	a.stamps.merge(&b.stamps)
 	var carry uint64
 	a.sumLo, carry = bits.Add64(a.sumLo, b.sumLo, 0)
 	a.sumHi += b.sumHi + carry
@@ -90,4 +96,44 @@ func (a *arrivals) percentile(perMille uint64) Time {
 		}
 	}
 	return a.max
+}
+
+// stamps are what tail-stamp records say of a flow group. Rest is the one-way
+// delay of a frame without the time that its records say it was in switches: what
+// the links took, by two different ways of measuring.
+type stamps struct {
+	frames, records  uint64
+	restMin, restMax Time
+}
+
+func (s *stamps) add(data []byte, delay Time) {
+	records, _ := tailstamp.Decode(data)
+	if len(records) == 0 {
+		return
+	}
+	for _, r := range records {
+		if d, ok := r.Latency(); ok {
+			delay -= Time(d) * Nanosecond
+		}
+	}
+	if s.frames == 0 || delay < s.restMin {
+		s.restMin = delay
+	}
+	if s.frames == 0 || delay > s.restMax {
+		s.restMax = delay
+	}
+	s.frames++
+	s.records += uint64(len(records))
+}
+
+func (s *stamps) merge(o *stamps) {
+	if o.frames == 0 {
+		return
+	}
+	if s.frames == 0 {
+		*s = *o
+		return
+	}
+	s.restMin, s.restMax = min(s.restMin, o.restMin), max(s.restMax, o.restMax)
+	s.frames, s.records = s.frames+o.frames, s.records+o.records
 }

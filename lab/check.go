@@ -10,6 +10,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/saisim"
+	"tamtam/saisim/truth"
 )
 
 // A CheckResult is one line of the table that a run ends with. Times are in
@@ -145,9 +146,10 @@ func (r *Result) term(word, unit string) (metric, error) {
 }
 
 const metricHelp = "flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes delay.min delay.mean delay.p50 " +
-	"delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT), link.NAME.a_to_b.(sent delivered lost_link_down lost lost_in_bursts corrupt duplicated " +
+	"delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records stamps.rest_min stamps.rest_max), " +
+	"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max), link.NAME.a_to_b.(sent delivered lost_link_down lost lost_in_bursts corrupt duplicated " +
 	"reordered), host.NAME.(sent received stray answered), switch.NAME.(balanced problems to_cpu clock_error port.PORT.sent port.PORT.received port.PORT.dropped.REASON " +
-	"session.NAME.matched session.NAME.stamped), series.NAME.(min max mean last)"
+	"session.NAME.matched session.NAME.stamped), series.NAME.(first last min max mean at.TIME)"
 
 // metric finds a number by its name.
 func (r *Result) metric(name string) (metric, bool) {
@@ -160,6 +162,12 @@ func (r *Result) metric(name string) (metric, bool) {
 			return metric{}, false
 		}
 		return f.metric(field, r)
+	case "truth":
+		t, ok := r.Truth[object]
+		if !ok {
+			return metric{}, false
+		}
+		return truthMetric(&t, field)
 	case "link":
 		w, ok := r.Links[object]
 		dir, field, _ := strings.Cut(field, ".")
@@ -178,9 +186,11 @@ func (r *Result) metric(name string) (metric, bool) {
 		}
 		return n.metric(field)
 	case "series":
-		i := max(0, strings.LastIndex(rest, "."))
-		if s, ok := r.Series[rest[:i]]; ok {
-			return s.metric(rest[i+1:])
+		// A series made from switch and port has points in its name.
+		for i := range rest {
+			if s, ok := r.Series[rest[:i]]; ok && rest[i] == '.' {
+				return s.metric(rest[i+1:])
+			}
 		}
 	}
 	return metric{}, false
@@ -228,10 +238,39 @@ func (f *Flow) metric(field string, r *Result) (metric, bool) {
 		_, isLink := r.Links[rest[:i]]
 		_, isSwitch := r.Switches[rest[:i]]
 		return metric{int64(f.LostBy[rest[:i]+": "+rest[i+1:]]), "frames"}, isLink && knownLoss(rest[i+1:], linkLossNames[:]) || isSwitch && knownDrop(rest[i+1:])
+	case "stamps":
+		if f.Stamps == nil {
+			return metric{0, "frames"}, rest == "frames" || rest == "records"
+		}
+		if strings.HasPrefix(rest, "rest_") {
+			m, ok := numbered(f.Stamps, rest+"_ps", true)
+			return metric{m.value, "ps"}, ok
+		}
+		return numbered(f.Stamps, rest, true)
 	case "received_bytes":
 		return metric{int64(f.Bytes), "bytes"}, true
 	}
 	return numbered(f, field, true)
+}
+
+func truthMetric(t *truth.Report, field string) (metric, bool) {
+	head, rest, _ := strings.Cut(field, ".")
+	switch head {
+	case "delay":
+		m, ok := numbered(t.Delay, rest+"_ps", true)
+		return metric{m.value, "ps"}, ok
+	case "lost":
+		var sum uint64
+		for _, c := range t.Lost {
+			sum += c.Count
+		}
+		return metric{int64(sum), "frames"}, true
+	case "paths":
+		return metric{int64(len(t.Paths)), "paths"}, true
+	case "flows":
+		return metric{int64(len(t.Flows)), "flows"}, true
+	}
+	return numbered(t, field, true)
 }
 
 func knownLoss(reason string, names []string) bool {
@@ -285,13 +324,22 @@ func (s *Series) metric(what string) (metric, bool) {
 		unit, scale = "ps", 1000
 	}
 	if len(s.Values) == 0 {
-		return metric{0, unit}, true
+		return metric{}, false
 	}
 	least, most, sum := s.Values[0], s.Values[0], int64(0)
 	for _, v := range s.Values {
 		least, most, sum = min(least, v), max(most, v), sum+v
 	}
+	if text, ok := strings.CutPrefix(what, "at."); ok {
+		var t Time
+		if t.Parse(text) != nil || t < s.Start || (t-s.Start)%s.Every != 0 || int((t-s.Start)/s.Every) >= len(s.Values) {
+			return metric{}, false
+		}
+		return metric{s.Values[(t-s.Start)/s.Every] * scale, unit}, true
+	}
 	switch what {
+	case "first":
+		return metric{s.Values[0] * scale, unit}, true
 	case "min":
 		return metric{least * scale, unit}, true
 	case "max":

@@ -126,6 +126,9 @@ func (l *Lab) restart(ctx context.Context, n *node, what string) error {
 		return err
 	}
 	n.base = l.now
+	if n.truth != nil {
+		n.truth.Restart(truthTime(l.now))
+	}
 	if err := n.startClock(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tamtam/capture"
+	"tamtam/saisim/truth"
 )
 
 const forever = Time(math.MaxInt64)
@@ -36,6 +37,7 @@ type station struct {
 	replies []reply // in the order of time
 	scratch []byte
 
+	truth           *truth.Node // nil: no oracle
 	flows           []*arrivals // by flow group; nil: not for here
 	sent, received  uint64
 	stray           uint64   // for somebody else: flooded
@@ -101,7 +103,11 @@ func (h *station) send(side int, t Time) error {
 		h.free = sfd + Time(wireBytes(length)-preambleSFD)*h.byte
 		h.sent++
 		h.capture(h.sentCap, sfd, data, length)
-		h.up.send(side, sfd, data, length, frameID(flow, sfd))
+		id := frameID(flow, sfd)
+		if h.truth != nil {
+			h.truth.Send(id, truthTime(sfd), data, length)
+		}
+		h.up.send(side, sfd, data, length, id)
 		if s != nil {
 			if err := s.prepare(); err != nil {
 				return err
@@ -123,10 +129,16 @@ func (h *station) receive(side int, t Time) {
 func (h *station) frame(f *flight) {
 	h.received++
 	h.capture(h.recCap, f.at, f.data, f.len)
+	if h.truth != nil {
+		h.truth.Arrive(f.id, truthTime(f.at), f.len)
+	}
 	flow := flowOf(f.id)
 	mine := len(f.data) >= 6 && (MAC(f.data[:6]) == h.mac || f.data[0]&1 == 1)
 	if a := h.flows[flow]; a != nil && (mine || a.any) {
 		a.add(f, delayOf(f.id, f.at))
+		if h.host.Stamps {
+			a.stamps.add(f.data, delayOf(f.id, f.at))
+		}
 	} else if flow != 0 {
 		h.stray++
 		h.strays[flow]++

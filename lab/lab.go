@@ -15,6 +15,7 @@ import (
 	"tamtam/capture"
 	"tamtam/device"
 	"tamtam/saisim"
+	"tamtam/saisim/truth"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -48,6 +49,7 @@ type Lab struct {
 	clocks   []*discipline
 	events   []Event // in the order of time
 	captures []*capture.Writer
+	oracle   *truth.Oracle // nil: nobody asked
 
 	now, end  Time
 	side      int
@@ -78,7 +80,7 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 	}
 	l.events = slices.Clone(t.Events)
 	slices.SortStableFunc(l.events, func(a, b Event) int { return int(min(1, max(-1, a.At-b.At))) })
-	for _, build := range []func(context.Context) error{l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeClocks, l.makeSamplers, l.openCaptures} {
+	for _, build := range []func(context.Context) error{l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeOracle, l.makeClocks, l.makeSamplers, l.openCaptures} {
 		if err := build(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}

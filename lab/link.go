@@ -1,5 +1,7 @@
 package lab
 
+import "tamtam/saisim/truth"
+
 // A flight is a frame on a link.
 type flight struct {
 	at   Time // of its start-of-frame delimiter at the far end
@@ -21,6 +23,9 @@ type wire struct {
 	loss, jitter, more random // more: reordering and duplicates
 	bad                bool   // the state of Burst
 	last               Time   // when the frame before arrives: no jitter overtakes it
+
+	oracle    *truth.Oracle // nil: none
+	oracleEnd truth.End
 
 	out      [2][]flight // not yet seen by the receiver, in order of sending
 	used     [2][][]byte // buffers that the receiver is done with
@@ -60,6 +65,7 @@ var linkLossNames = [numLinkLosses]string{"link-down", "loss", "burst-loss", "co
 func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	w.stats.Sent++
 	if why := w.loses(); why >= 0 {
+		w.tell(id, why)
 		w.stats.byFlow[flowOf(id)][why]++
 		return
 	}
@@ -68,7 +74,17 @@ func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	if w.more.hit(w.Duplicate) {
 		w.stats.Duplicated++
 		w.stats.byFlow[flowOf(id)][doubled]++
+		if w.oracle != nil {
+			w.oracle.LinkDoubled(id, w.oracleEnd)
+		}
 		w.push(side, at, data, length, id)
+	}
+}
+
+// tell tells the oracle of a loss.
+func (w *wire) tell(id uint64, why int) {
+	if w.oracle != nil {
+		w.oracle.LinkLost(id, w.oracleEnd, linkLossNames[why])
 	}
 }
 
@@ -188,6 +204,7 @@ func (w *wire) cut() {
 	for w.head < len(w.flying) {
 		w.stats.Down++
 		w.stats.byFlow[flowOf(w.flying[w.head].id)][lostDown]++
+		w.tell(w.flying[w.head].id, lostDown)
 		w.done(0)
 	}
 	w.earliest = forever

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/saisim"
+	"tamtam/saisim/truth"
 )
 
 // epoch is the time of day at time 0 of every run.
@@ -36,7 +37,12 @@ type node struct {
 	hosts []*station
 
 	ledger   []ledger // by flow group
-	unlinked uint64   // frames sent by ports without a link
+	mirrored struct { // of one frame, in the ingress pipe
+		number uint64
+		copies int64
+	}
+	truth    *truth.Node // nil: no oracle
+	unlinked uint64      // frames sent by ports without a link
 	samplers []*sampler
 	next     Time // the earliest thing to do
 	moved    uint64
@@ -113,14 +119,24 @@ func (n *node) saw(m saisim.Moment) {
 	if flow >= len(n.ledger) {
 		return
 	}
+	if n.truth != nil {
+		n.truth.See(m)
+	}
 	l := &n.ledger[flow]
 	switch m.What {
 	case saisim.MomentReceived, saisim.MomentInjected:
 		l.in++
 	case saisim.MomentReplicated:
 		l.copies += int64(m.Copies) - 1
+		if n.mirrored.number == m.Number {
+			l.copies -= n.mirrored.copies // which were counted as they were made
+		}
 	case saisim.MomentMirrored:
 		l.copies++
+		if n.mirrored.number != m.Number {
+			n.mirrored.number, n.mirrored.copies = m.Number, 0
+		}
+		n.mirrored.copies++
 	case saisim.MomentSent:
 		l.sent++
 		if i := n.port[m.Port]; i >= 0 {

@@ -9,19 +9,21 @@ import (
 
 	"tamtam/device"
 	"tamtam/saisim"
+	"tamtam/saisim/truth"
 )
 
 // A Result is what a run has shown: report.json. Times are in picoseconds.
 type Result struct {
-	Experiment string             `json:"experiment"`
-	Seed       uint64             `json:"seed"`
-	Duration   Time               `json:"duration_ps"`
-	Checks     []CheckResult      `json:"checks"`
-	Flows      map[string]Flow    `json:"flows"`
-	Links      map[string]Wires   `json:"links"`
-	Hosts      map[string]Counts  `json:"hosts"`
-	Switches   map[string]*Node   `json:"switches"`
-	Series     map[string]*Series `json:"series"`
+	Experiment string                  `json:"experiment"`
+	Seed       uint64                  `json:"seed"`
+	Duration   Time                    `json:"duration_ps"`
+	Checks     []CheckResult           `json:"checks"`
+	Flows      map[string]Flow         `json:"flows"`
+	Links      map[string]Wires        `json:"links"`
+	Hosts      map[string]Counts       `json:"hosts"`
+	Switches   map[string]*Node        `json:"switches"`
+	Truth      map[string]truth.Report `json:"truth,omitempty"`
+	Series     map[string]*Series      `json:"series"`
 
 	problems []string
 }
@@ -43,6 +45,17 @@ type Flow struct {
 	Reordered uint64 `json:"reordered"`
 	// Paths is what left by each SWITCH:PORT.
 	Paths map[string]uint64 `json:"paths"`
+	// Stamps is there if a host that reads them got any.
+	Stamps *Stamps `json:"stamps,omitempty"`
+}
+
+// Stamps are what the tail-stamp records of a flow group say. Rest is the
+// one-way delay without what the records account for: what the links took.
+type Stamps struct {
+	Frames  uint64 `json:"frames"`
+	Records uint64 `json:"records"`
+	RestMin Time   `json:"rest_min_ps"`
+	RestMax Time   `json:"rest_max_ps"`
 }
 
 // A Delay is one-way, from start-of-frame delimiter to start-of-frame
@@ -120,6 +133,9 @@ func (l *Lab) Result(ctx context.Context) (*Result, error) {
 	for i, s := range l.sources {
 		r.Flows[s.t.Name] = l.flow(i+1, s)
 	}
+	if l.oracle != nil {
+		r.Truth = l.oracle.Reports()
+	}
 	return r, l.check(r)
 }
 
@@ -171,6 +187,9 @@ func (l *Lab) flow(i int, s *source) Flow {
 		f.Stray += h.strays[i]
 	}
 	f.Received, f.Bytes, f.Reordered = a.frames, a.bytes, a.reordered
+	if s := a.stamps; s.frames > 0 {
+		f.Stamps = &Stamps{s.frames, s.records, s.restMin, s.restMax}
+	}
 	f.Delay = Delay{a.min, a.mean(), a.percentile(500), a.percentile(900), a.percentile(990), a.percentile(999), a.max}
 	f.InFlight = int64(f.Sent) + f.Copies - int64(f.Received+f.Stray+f.Punted+f.Lost)
 	return f

@@ -19,6 +19,7 @@ type Topology struct {
 	Traffic     []Traffic     `yaml:"traffic"`
 	Events      []Event       `yaml:"events"`
 	Measure     []Measurement `yaml:"measure"`
+	Truth       []TruthGroup  `yaml:"truth"`
 	Checks      []Check       `yaml:"checks"`
 
 	source *document // where it was read from; nil: from Go
@@ -66,7 +67,8 @@ type Host struct {
 	MAC     MAC            `yaml:"mac"` // none: one made from the name
 	IPs     []netip.Prefix `yaml:"ips"`
 	Gateway MAC            `yaml:"gateway_mac"` // for what is in none of IPs' subnets; none: the MAC of its switch
-	Capture bool           `yaml:"capture"`     // write what it sent and received to NAME.pcap
+	Capture bool           `yaml:"capture"`     // write what it sent and received to NAME.sent.pcap and NAME.received.pcap
+	Stamps  bool           `yaml:"stamps"`      // read the tail-stamp records of what comes
 	Silent  bool           `yaml:"silent"`      // does not say at the start who it is (gratuitous ARP)
 }
 

@@ -17,6 +17,7 @@ func (t *Topology) Validate() error {
 	v.traffic()
 	v.events()
 	v.measures()
+	v.truth()
 	v.checks()
 	return errors.Join(v.errs...)
 }

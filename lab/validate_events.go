@@ -95,3 +95,10 @@ func (v *validator) checks() {
 		v.want(c.Tolerance == "" || c.Want != "", p+".tolerance", c.Tolerance, "it together with want")
 	}
 }
+
+func (v *validator) truth() {
+	seen := map[string]bool{}
+	for i := range v.t.Truth {
+		v.name(item("truth", v.t.Truth[i].Name, i), v.t.Truth[i].Name, seen)
+	}
+}

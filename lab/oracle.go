@@ -1,0 +1,74 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+
+	"tamtam/saisim"
+	"tamtam/saisim/truth"
+)
+
+// A TruthGroup is a flow group that the truth oracle watches: frame by frame,
+// with paths, and with every flow by itself if asked for. It costs memory for
+// each frame on its way and for each flow, and time.
+type TruthGroup struct {
+	Name  string            `yaml:"name"`
+	Match map[string]string `yaml:"match"` // fields of an ACL rule; none: every frame
+	Flows bool              `yaml:"flows"` // by 5-tuple
+}
+
+func truthTime(t Time) truth.Time {
+	return truth.Time{Sec: uint64(t / Second), Ps: uint64(t % Second)}
+}
+
+// makeOracle sets the oracle beside switches, hosts and links.
+func (l *Lab) makeOracle(context.Context) error {
+	if len(l.t.Truth) == 0 {
+		return nil
+	}
+	var groups []truth.Group
+	for i, g := range l.t.Truth {
+		f, err := truth.ParseFilter(g.Match)
+		if err != nil {
+			p := item("truth", g.Name, i)
+			return fmt.Errorf("%s%s.match: %w", l.t.source.where(p+".match"), p, err)
+		}
+		group := truth.Group{Name: g.Name, Filter: f}
+		if g.Flows {
+			group.Flows = truth.By5Tuple
+		}
+		groups = append(groups, group)
+	}
+	l.oracle = truth.New(groups...)
+	for _, n := range l.nodes {
+		n.truth = l.oracle.Chip(n.s.Name, n.hz, n.portName)
+	}
+	for _, h := range l.stations {
+		h.truth = l.oracle.Host(h.host.Name)
+	}
+	for _, k := range l.links {
+		for _, w := range k.wires {
+			w.oracle, w.oracleEnd = l.oracle, w.to.oracleEnd()
+		}
+		l.oracle.Connect(k.wires[0].oracleEnd, k.wires[1].oracleEnd)
+	}
+	return nil
+}
+
+// portName names a port as the oracle wants it.
+func (n *node) portName(id saisim.PortID) string {
+	if id == saisim.CPUPort {
+		return "CPU"
+	}
+	if i := n.port[id]; i >= 0 {
+		return n.ports[i].name
+	}
+	return fmt.Sprint(id)
+}
+
+func (e *end) oracleEnd() truth.End {
+	if e.host != nil {
+		return truth.End{Node: e.host.truth}
+	}
+	return truth.End{Node: e.node.truth, Port: e.port.id}
+}
