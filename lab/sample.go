@@ -30,7 +30,7 @@ type sampler struct {
 
 // quantities are what can be measured, and their units.
 var quantities = map[string]string{
-	"queue-bytes": "bytes", "queue-packets": "frames", "buffer-bytes": "bytes",
+	"queue-bytes": "bytes", "queue-packets": "frames", "queue-cells": "cells", "buffer-bytes": "bytes",
 	"received": "frames", "sent": "frames", "dropped": "frames", "clock-error": "ns",
 }
 
@@ -81,7 +81,7 @@ func (s *sampler) value(n *node) int64 {
 		return int64(b.QueuedBytes)
 	case "clock-error":
 		return int64(chip.ClockError(chip.Now()))
-	case "queue-bytes", "queue-packets":
+	case "queue-bytes", "queue-packets", "queue-cells":
 		return s.queue(chip)
 	}
 	c, _ := chip.PortCounters(s.port)
@@ -98,10 +98,26 @@ func (s *sampler) value(n *node) int64 {
 	return int64(sum)
 }
 
+// queue adds up the queues of the port, or takes the one asked for.
 func (s *sampler) queue(chip *saisim.Chip) int64 {
-	b := chip.Books()
-	if s.m.What == "queue-packets" {
-		return int64(b.Queued)
+	first, last := 0, 15
+	if s.m.Queue != nil {
+		first, last = *s.m.Queue, *s.m.Queue
 	}
-	return int64(b.QueuedBytes)
+	var sum uint64
+	for i := first; i <= last; i++ {
+		q, ok := chip.QueueState(s.port, i)
+		if !ok {
+			break
+		}
+		switch s.m.What {
+		case "queue-packets":
+			sum += q.Packets
+		case "queue-bytes":
+			sum += q.Bytes
+		case "queue-cells":
+			sum += q.Cells
+		}
+	}
+	return int64(sum)
 }

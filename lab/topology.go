@@ -182,7 +182,7 @@ type Measurement struct {
 	Name   string `yaml:"name"` // "": made from the rest
 	Switch string `yaml:"switch"`
 	Port   string `yaml:"port"`
-	Queue  int    `yaml:"queue"` // -1: all of the port
+	Queue  *int   `yaml:"queue"` // of the port; none: all of them
 	What   string `yaml:"what"`
 	Every  Time   `yaml:"every"`
 }

@@ -71,7 +71,9 @@ func (v *validator) measures() {
 		v.want(known, p+".what", m.What, "%s", fieldList(keys(quantities)))
 		whole := m.What == "buffer-bytes" || m.What == "clock-error"
 		v.want(!known || whole == (m.Port == ""), p+".port", m.Port, "the name of a port, but none for buffer-bytes and clock-error")
-		v.want(m.Queue >= -1 && m.Queue < 64, p+".queue", m.Queue, "-1 for all, or 0 to 63")
+		if m.Queue != nil {
+			v.want(*m.Queue >= 0 && *m.Queue < 16 && strings.HasPrefix(m.What, "queue-"), p+".queue", *m.Queue, "0 to 15, and what a queue has")
+		}
 		v.want(m.Every >= 100*Nanosecond, p+".every", m.Every, "at least 100ns")
 	}
 }
