@@ -239,7 +239,7 @@ func (c *Chip) mirror(set uint64, cp copyOf) {
 			to = c.member(m.lag, pk)
 		}
 		n := pk.copy(cp.tag)
-		n.raw, n.mirror, n.head = cp.raw, m.encap, c.copyHeading(cp.head)
+		n.raw, n.ce, n.mirror, n.head = cp.raw, cp.ce, m.encap, c.copyHeading(cp.head)
 		c.books.Copies++
 		if c.observer != nil {
 			port := CPUPort
