@@ -19,6 +19,7 @@ import (
 	"tamtam/qosmgr"
 	"tamtam/qosorch"
 	"tamtam/routemgr"
+	"tamtam/routeorch"
 	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/schema"
@@ -74,6 +75,7 @@ type Orchagent struct {
 	Daemon *orch.Daemon
 	client *sairedis.Client
 	ports  *portsorch.Orch
+	routes *routeorch.Orch
 	ts     *tsorch.Orch
 }
 
@@ -108,6 +110,11 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if _, err := qosorch.New(ctx, qosorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll}); err != nil {
 		return fmt.Errorf("QoS: %w", err)
 	}
+	routes, err := routeorch.New(ctx, routeorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch()})
+	if err != nil {
+		return fmt.Errorf("routing: %w", err)
+	}
+	o.routes = routes
 	acl, err := aclorch.New(ctx, aclorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch()})
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)
@@ -144,6 +151,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	if err := o.ports.ViewApplied(ctx); err != nil {
 		return err
 	}
+	o.routes.ViewApplied()
 	o.Daemon.Release()
 	_, err := o.Daemon.Step(ctx, now)
 	return err
@@ -160,6 +168,14 @@ type poller struct{ *sairedis.Client }
 
 func (p poller) SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error {
 	return p.SetCounterGroup(ctx, group, sairedis.CounterGroup{Interval: interval, Mode: sairedis.StatsModeRead, Enabled: &enabled})
+}
+
+// routerPorts are the ports as routeorch wants to see them.
+type routerPorts struct{ *portsorch.Orch }
+
+func (p routerPorts) RouterPort(name string) (sai.Key, uint32, error) {
+	on, err := p.Orch.RouterPort(name)
+	return on.Key, on.MTU, err
 }
 
 // switchMAC returns the switch's own address: that of DEVICE_METADATA, or the
