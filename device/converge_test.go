@@ -13,6 +13,7 @@ import (
 	"tamtam/sai/saitest"
 	"tamtam/sairedis"
 	"tamtam/saisim"
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -29,7 +30,7 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	lag := r.pick("PortChannel1", "PortChannel2", "PortChannel", "PortChannel1")
 	vlan := r.pick("Vlan10", "Vlan20", "Vlan5000")
 	group := r.pick("F1", "F2", "F3", "F|4")
-	switch r.IntN(13) {
+	switch r.IntN(17) {
 	case 0:
 		n := r.IntN(4)
 		return fmt.Sprintf("PORT|Ethernet%d", n), swss.FieldValues{
@@ -69,9 +70,31 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		return "TAM_TAILSTAMPING_TABLE|" + r.pick("S1", "S2", "S3"), swss.FieldValues{"flowgroup": group}
 	case 11:
 		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"), swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
+	case 12, 13, 14, 15:
+		return r.routing(port, lag, vlan)
 	default:
 		return "TAM_COLLECTORS_TABLE|" + r.pick("C1", "C2"), swss.FieldValues{"ipaddress": r.pick("192.0.2.9", "2001:db8::9", "nowhere"), "port": r.pick("4739", "0")}
 	}
+}
+
+// routing returns a random row of a table of routing or of the FDB.
+func (r randomConfig) routing(port, lag, vlan string) (string, swss.FieldValues) {
+	name := r.pick(port, lag, vlan, vlan)
+	table := schema.InterfaceTable(name)
+	switch r.IntN(9) {
+	case 0, 1, 2:
+		return r.pick(table, table, table, "INTERFACE") + "|" + name, swss.FieldValues{"mtu": r.pick("9100", "1500", "0"), "loopback_action": r.pick("drop", "forward")}
+	case 3:
+		return table + "|" + name + "|" + r.pick("10.0.1.1/24", "10.0.2.1/24", "10.0.2.9/16", "2001:db8::1/64", "10.0.1.0/24"), swss.FieldValues{"NULL": "NULL"}
+	case 4:
+		return "NEIGH|" + name + "|" + r.pick("10.0.1.2", "10.0.2.2", "2001:db8::2", "10.0.1.1"), swss.FieldValues{"neigh": r.pick("02:00:00:00:00:02", "02:00:00:00:00:03", "x")}
+	case 5, 6:
+		return "STATIC_ROUTE|" + r.pick("10.9.0.0/16", "default|10.9.0.0/16", "0.0.0.0/0", "10.0.1.0/24", "10.9.0.1/16"),
+			swss.FieldValues{"nexthop": r.pick("10.0.1.2", "10.0.1.2,10.0.2.2", "10.0.1.2,10.0.2.2", "2001:db8::2"), "distance": r.pick("1", "1,2", "3,3")}
+	case 7:
+		return "FDB|" + vlan + "|" + r.pick("02:00:00:00:00:02", "02-00-00-00-00-03"), swss.FieldValues{"port": r.pick("Ethernet0", "Ethernet1", lag)}
+	}
+	return "SWITCH|switch", swss.FieldValues{"fdb_aging_time": r.pick("30", "60", "never")}
 }
 
 func testSim(t *testing.T, cfg SimConfig) *Sim {
