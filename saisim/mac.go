@@ -31,7 +31,8 @@ type port struct {
 	rif                      *rif      // that it is
 	in                       admission // derived
 	lag                      *lag      // the LAG it is a member of
-	queueOID                 *object
+	queueObjects             []*object
+	maps                     [3]*qosMap  // DSCP, 802.1p, queue
 	tables                   [2][]lookup // by stage: ACL tables to look in
 	totals                   PortCounters
 	stats                    portStats

@@ -176,7 +176,7 @@ func TestSwitch(t *testing.T) {
 		sai.SwitchAttrAvailableFDBEntry:            sai.Uint(16),
 		sai.SwitchAttrFDBUnicastMissPacketAction:   sai.PacketActionForward,
 		sai.SwitchAttrSwitchingMode:                sai.SwitchSwitchingModeStoreAndForward,
-		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: sai.Uint(1),
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: sai.Uint(16),
 	} {
 		if got := r.get(sai.ObjectTypeSwitch, r.sw, id); got != want {
 			t.Errorf("%s = %v, want %v", id, got, want)

@@ -17,6 +17,7 @@ func (c *Chip) portKind() *kind {
 			sai.PortAttrPortVLANID, sai.PortAttrDefaultVLANPriority, sai.PortAttrDropTagged, sai.PortAttrDropUntagged,
 			sai.PortAttrIngressACL, sai.PortAttrEgressACL, sai.PortAttrTAMObject, sai.PortAttrMetaData,
 			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
+			sai.PortAttrQoSDefaultTC, sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
 			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
@@ -74,12 +75,7 @@ func (c *Chip) createPort(o *object) error {
 	c.byID[p.id] = p
 	i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
 	c.ports = slices.Insert(c.ports, i, p)
-	p.queueOID = &object{key: sai.Obj(sai.ObjectTypeQueue, c.newOID(sai.ObjectTypeQueue)), attrs: []sai.Attr{
-		{ID: sai.QueueAttrType, Value: sai.QueueTypeUnicast}, {ID: sai.QueueAttrPort, Value: o.key.OID},
-		{ID: sai.QueueAttrIndex, Value: sai.Uint(0)},
-	}}
-	c.objects[p.queueOID.key.OID] = p.queueOID
-	c.valid.Found(p.queueOID.key)
+	c.makeQueues(p)
 	c.stale = true
 	return nil
 }
@@ -112,6 +108,10 @@ func (c *Chip) setPort(o *object, a sai.Attr) error {
 	case sai.Uint:
 		return c.setPortNumber(p, a, uint32(v))
 	case sai.OID:
+		switch a.ID {
+		case sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap:
+			return c.setPortMap(p, a, v)
+		}
 		return c.bind(a, v, &p.acl, sai.ACLBindPointTypePort, sai.PortAttrIngressACL)
 	}
 	return nil
@@ -138,6 +138,11 @@ func (c *Chip) setPortNumber(p *port, a sai.Attr, v uint32) error {
 			return badValue(a, sai.StatusInvalidParameter, "MTU %d, want %d to %d", v, minWire, c.prof.MTU)
 		}
 		p.mtu = v
+	case sai.PortAttrQoSDefaultTC:
+		if v >= maxTrafficClasses {
+			return badValue(a, sai.StatusInvalidParameter, "traffic class %d, want 0 to %d", v, maxTrafficClasses-1)
+		}
+		p.class.defaultTC = uint8(v)
 	case sai.PortAttrPortVLANID:
 		if v > 4094 {
 			return badValue(a, sai.StatusInvalidVLANID, "VLAN %d, want 0 to 4094", v)
@@ -207,8 +212,10 @@ func (c *Chip) removePort(o *object) error {
 	}
 	c.byID[p.id] = nil
 	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })
-	delete(c.objects, p.queueOID.key.OID)
-	c.valid.Removed(p.queueOID.key)
+	for _, q := range p.queueObjects {
+		delete(c.objects, q.key.OID)
+		c.valid.Removed(q.key)
+	}
 	c.stale = true
 	return nil
 }
@@ -257,9 +264,13 @@ func (c *Chip) getPort(o *object, id sai.AttrID) sai.Value {
 	case sai.PortAttrSupportedSpeed:
 		return c.speeds(p)
 	case sai.PortAttrQoSNumberOfQueues:
-		return sai.Uint(1)
+		return sai.Uint(len(p.queueObjects))
 	case sai.PortAttrQoSQueueList:
-		return sai.OIDs{p.queueOID.key.OID}
+		oids := make(sai.OIDs, len(p.queueObjects))
+		for i, q := range p.queueObjects {
+			oids[i] = q.key.OID
+		}
+		return oids
 	case sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrNumberOfIngressPriorityGroups:
 		return sai.Uint(0)
 	case sai.PortAttrSupportedFecMode:
@@ -272,14 +283,6 @@ func (c *Chip) getPort(o *object, id sai.AttrID) sai.Value {
 		return sai.NullOID // the chip's SerDes have no settings
 	}
 	return nil
-}
-
-func (c *Chip) queueKind() *kind {
-	return &kind{
-		attrs:  []sai.AttrID{sai.QueueAttrType, sai.QueueAttrPort, sai.QueueAttrIndex},
-		create: refuseCreate(sai.ObjectTypeQueue, "every port has its queue"),
-		remove: refuseRemove("queues go with their port"),
-	}
 }
 
 func refuseCreate(t sai.ObjectType, why string) func(*object) error {

@@ -148,6 +148,10 @@ func (c *Chip) QueueState(id PortID, queue int) (QueueState, bool) {
 	if p == nil || queue < 0 || queue >= p.queues.Queues() {
 		return QueueState{}, false
 	}
-	q := p.queues.Queue(queue)
-	return QueueState{uint64(q.Len()), q.Bytes(), q.Cells(), q.Counts}, true
+	return p.queueState(queue), true
+}
+
+func (p *port) queueState(i int) QueueState {
+	q := p.queues.Queue(i)
+	return QueueState{uint64(q.Len()), q.Bytes(), q.Cells(), q.Counts}
 }

@@ -1,6 +1,7 @@
 package saisim
 
 import (
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -133,10 +134,7 @@ func portStatTable() map[sai.StatID]portStat {
 // addPortStats makes the port statistics readable.
 func (k *kind) addPortStats() {
 	table := portStatTable()
-	for id := range table {
-		k.stats = append(k.stats, id)
-	}
-	slices.Sort(k.stats)
+	k.stats = sortedStats(table)
 	k.stat = func(o *object, id sai.StatID) uint64 {
 		if p, ok := o.self.(*port); ok {
 			return table[id](p) - p.stats.cleared[id]
@@ -153,4 +151,9 @@ func (k *kind) addPortStats() {
 		}
 		p.stats.cleared[id] = table[id](p)
 	}
+}
+
+// sortedStats returns the ids of a table of statistics in order.
+func sortedStats[T any](table map[sai.StatID]T) []sai.StatID {
+	return slices.Sorted(maps.Keys(table))
 }

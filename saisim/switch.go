@@ -96,6 +96,11 @@ func (c *Chip) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeSwitch:        c.switchKind(),
 		sai.ObjectTypePort:          c.portKind(),
 		sai.ObjectTypeQueue:         c.queueKind(),
+		sai.ObjectTypeScheduler:     c.schedulerKind(),
+		sai.ObjectTypeWRED:          c.wredKind(),
+		sai.ObjectTypeQoSMap:        c.qosMapKind(),
+		sai.ObjectTypeBufferPool:    c.bufferPoolKind(),
+		sai.ObjectTypeBufferProfile: c.bufferProfileKind(),
 		sai.ObjectTypeLAG:           c.lagKind(),
 		sai.ObjectTypeLAGMember:     c.lagMemberKind(),
 		sai.ObjectTypeVLAN:          c.vlanKind(),
@@ -301,9 +306,9 @@ func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrNumberOfLags:                     num(c.prof.LAGs),
 		sai.SwitchAttrLAGMembers:                       num(c.prof.LAGMembers),
 		sai.SwitchAttrTotalBufferSize:                  func() sai.Value { return sai.Uint(uint64(c.prof.Buffer.CellBytes) * uint64(c.prof.Buffer.Cells) >> 10) }, // in KB, says SAI
-		sai.SwitchAttrNumberOfUnicastQueues:            num(1),
+		sai.SwitchAttrNumberOfUnicastQueues:            num(c.prof.Queues),
 		sai.SwitchAttrNumberOfMulticastQueues:          num(0),
-		sai.SwitchAttrNumberOfQueues:                   num(1),
+		sai.SwitchAttrNumberOfQueues:                   num(c.prof.Queues),
 		sai.SwitchAttrNumberOfCPUQueues:                num(1),
 		sai.SwitchAttrACLTableMinimumPriority:          num(0),
 		sai.SwitchAttrACLTableMaximumPriority:          num(maxMemberPriority),
@@ -318,7 +323,7 @@ func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableACLTable:                func() sai.Value { return c.aclResources(a.Tables, c.tablesUsed) },
 		sai.SwitchAttrAvailableACLTableGroup:           func() sai.Value { return c.aclResources(a.Groups, c.groupsUsed()) },
 		sai.SwitchAttrACLUserMetaDataRange:             func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
-		sai.SwitchAttrQoSMaxNumberOfTrafficClasses:     num(1),
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses:     num(maxTrafficClasses),
 		sai.SwitchAttrSupportedObjectTypeList:          func() sai.Value { return c.objectTypes() },
 	}
 }

@@ -314,7 +314,7 @@ func portRow(o *object, p *port) PortRow {
 }
 
 func qosRow(p *port) QoSRow {
-	r := QoSRow{DSCP: p.class.dscp, Dot1p: p.class.dot1p, DefaultTC: p.class.defaultTC, Queue: p.class.queue}
+	r := QoSRow{DSCP: p.class.dscp, Dot1p: p.class.dot1p, DefaultTC: p.class.defaultTC, Queue: p.class.queue} // arrays that never change
 	for i := range p.queues.Queues() {
 		r.Queues = append(r.Queues, p.queues.Queue(i).Settings)
 	}

@@ -139,7 +139,7 @@ func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why saisi
 	case n-own > max(0, free) && n > own:
 		q.DroppedFull++
 		return false, saisim.DropBuffer, false
-	case n > own && q.limited(held+n, free):
+	case n > own && q.limited(held+n-int(q.Reserved), free):
 		q.DroppedTail++
 		return false, saisim.DropQueueLimit, false
 	}

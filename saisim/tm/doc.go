@@ -23,9 +23,9 @@
 // that are free for all. In this order:
 //
 //	Buffer  n - own > free
-//	Tail    the queue has a limit and n - own > 0 and c + n > limit, where limit is
-//	        Static cells, or with Dynamic floor(free * 2^Alpha); free as it is
-//	        before the packet
+//	Tail    the queue has a limit and n - own > 0 and c + n - Reserved > limit, where
+//	        limit is Cells if Static, or if Dynamic floor(free * 2^Alpha); free as it
+//	        is before the packet
 //	WRED    see below
 //
 // # WRED and ECN

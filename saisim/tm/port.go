@@ -15,7 +15,8 @@ type Discipline struct {
 	Packets bool   // Weight counts packets, not Quantum bytes
 }
 
-// A Limit bounds the cells of a queue. The zero value is no limit.
+// A Limit bounds the cells that a queue holds beyond its reserved ones. The zero
+// value is no limit.
 type Limit struct {
 	Static  bool
 	Cells   uint64 // with Static
@@ -164,7 +165,7 @@ func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict
 			q.DroppedFull++
 			return Full
 		}
-		if (q.Limit.Static || q.Limit.Dynamic) && q.cells+cells > q.limit(uint64(free)) {
+		if (q.Limit.Static || q.Limit.Dynamic) && q.cells+cells-q.Reserved > q.limit(uint64(free)) {
 			q.DroppedTail++
 			return Tail
 		}
