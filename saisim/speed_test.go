@@ -80,7 +80,7 @@ func (l *load) step(n int) {
 		batch := min(n, 64)
 		for i := range batch {
 			k := (l.n + i) % len(l.frames)
-			if err := l.Receive(saisim.PortID(1+4*k), now+saisim.Cycle(i), saisim.Frame{Data: l.frames[k]}); err != nil {
+			if err := l.Receive(saisim.PortID(1+4*(k%32)), now+saisim.Cycle(i), saisim.Frame{Data: l.frames[k]}); err != nil {
 				l.Fatal(err)
 			}
 		}

@@ -12,6 +12,7 @@ func (t *target) set(p *PHV, v uint64) {
 
 // A hash, compiled: the sum of what each byte adds.
 type hash struct {
+	fours []tap4
 	taps  []tap
 	start uint32 // of a message of zeros
 	mask  uint32
@@ -26,6 +27,14 @@ type tap struct {
 	mask  uint8
 }
 
+// A tap4 is four bytes of the message that stand together in a word of the PHV.
+type tap4 struct {
+	tables *[4]crcTable // of the last byte to the first
+	word   uint8
+	shift  uint8
+	mask   uint32
+}
+
 func (c *compiler) compileHash(h *Hash, word uint8) hash {
 	n := 0
 	for _, in := range h.Inputs {
@@ -34,23 +43,54 @@ func (c *compiler) compileHash(h *Hash, word uint8) hash {
 	poly := h.polynomial()
 	k := hash{start: poly.ofZeros(n, h.Seed), mask: uint32(ones(h.bits())), to: word}
 	tables := poly.tables(n)
+	var all []tap // the byte i is followed by n-1-i bytes
 	for _, in := range h.Inputs {
 		o := c.slice(in.Field)
 		if in.Mask != 0 {
 			o.mask = in.Mask
 		}
 		for b := (int(c.fields[in.Field].width)+7)/8 - 1; b >= 0; b-- {
-			n--
-			if m := uint8(o.mask >> (8 * b)); m != 0 {
-				k.taps = append(k.taps, tap{&tables[n], o.word, o.shift + uint8(8*b), m})
-			}
+			all = append(all, tap{&tables[n-1-len(all)], o.word, o.shift + uint8(8*b), uint8(o.mask >> (8 * b))})
 		}
+	}
+	for i := 0; i < len(all); {
+		if together(all[i:]) {
+			t := tap4{tables: (*[4]crcTable)(tables[n-4-i:]), word: all[i].word, shift: all[i+3].shift}
+			for _, b := range all[i : i+4] {
+				t.mask = t.mask<<8 | uint32(b.mask)
+			}
+			k.fours = append(k.fours, t)
+			i += 4
+			continue
+		}
+		if all[i].mask != 0 {
+			k.taps = append(k.taps, all[i])
+		}
+		i++
 	}
 	return k
 }
 
+// together reports whether the next four bytes stand together in one word.
+func together(t []tap) bool {
+	if len(t) < 4 {
+		return false
+	}
+	for i := 1; i < 4; i++ {
+		if t[i].word != t[0].word || t[i].shift+8 != t[i-1].shift {
+			return false
+		}
+	}
+	return true
+}
+
 func (h *hash) run(p *PHV) {
 	r := h.start
+	for i := range h.fours {
+		t := &h.fours[i]
+		v := uint32(p.W[t.word]>>(t.shift&63)) & t.mask
+		r ^= t.tables[0][uint8(v)] ^ t.tables[1][uint8(v>>8)] ^ t.tables[2][uint8(v>>16)] ^ t.tables[3][v>>24]
+	}
 	for i := range h.taps {
 		t := &h.taps[i]
 		r ^= t.table[uint8(p.W[t.word]>>(t.shift&63))&t.mask]

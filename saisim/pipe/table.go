@@ -218,6 +218,9 @@ func mix(h, w uint64) uint64 {
 
 // lookup finds the row for what is in the PHV.
 func (t *table) lookup(p *PHV) *row {
+	if t.find == findNothing {
+		return &t.miss
+	}
 	var key [maxKey]uint64
 	for i := range t.parts {
 		q := &t.parts[i]
