@@ -13,7 +13,8 @@ const lookAhead = 256
 // order of the file.
 type Sorted struct {
 	reader *Reader
-	ahead  []*Packet // read ahead, earliest first
+	ahead  []*Packet // read ahead, earliest first, from head on
+	head   int
 	last   time.Time // of the packet returned last
 	given  *Packet   // that packet, whose data the caller may still read
 	free   []*Packet // to use again
@@ -36,13 +37,12 @@ func (s *Sorted) Next() (Packet, error) {
 		s.given = nil
 	}
 	s.fill()
-	if len(s.ahead) == 0 {
+	if len(s.ahead) == s.head {
 		s.err = s.end
 		return Packet{}, s.err
 	}
-	p := s.ahead[0]
-	copy(s.ahead, s.ahead[1:])
-	s.ahead = s.ahead[:len(s.ahead)-1]
+	p := s.ahead[s.head]
+	s.head++
 	if p.Time.Before(s.last) {
 		s.err = fmt.Errorf("%s: packet %d of %v comes more than %d packets too late: sort the file by time first (reordercap does)",
 			s.reader.Name(), p.Number, p.Time, lookAhead)
@@ -54,14 +54,18 @@ func (s *Sorted) Next() (Packet, error) {
 
 // fill reads ahead. A packet goes after all those that are not later than it.
 func (s *Sorted) fill() {
-	for s.end == nil && len(s.ahead) < lookAhead {
+	if s.head == lookAhead { // move them to the front once in a while only
+		s.ahead = s.ahead[:copy(s.ahead, s.ahead[s.head:])]
+		s.head = 0
+	}
+	for s.end == nil && len(s.ahead)-s.head < lookAhead {
 		p, err := s.reader.Next()
 		if err != nil {
 			s.end = err
 			return
 		}
 		at := len(s.ahead)
-		for at > 0 && p.Time.Before(s.ahead[at-1].Time) {
+		for at > s.head && p.Time.Before(s.ahead[at-1].Time) {
 			at--
 		}
 		s.ahead = append(s.ahead, nil)
@@ -72,9 +76,11 @@ func (s *Sorted) fill() {
 
 // hold copies p, whose data the reader will overwrite.
 func (s *Sorted) hold(p Packet) *Packet {
-	h := new(Packet)
+	var h *Packet
 	if n := len(s.free); n > 0 {
 		h, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		h = new(Packet)
 	}
 	p.Data = append(h.Data[:0], p.Data...)
 	*h = p

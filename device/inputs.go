@@ -28,7 +28,8 @@ type input struct {
 	sorted *capture.Sorted
 	port   saisim.PortID
 	head   capture.Packet
-	ended  bool // there is no head
+	due    saisim.Cycle // of the head, by its time
+	ended  bool         // there is no head
 }
 
 func openInputs(list []Input) (inputs, error) {
@@ -80,26 +81,20 @@ func (i *input) read() (err error) {
 	return err
 }
 
-// enters is when the head can be on the wire of its port: at its time, or when
-// the frame before it has passed.
-func (i *input) enters(chip *saisim.Chip, origin time.Time) saisim.Cycle {
-	return max(chip.CycleAt(i.head.Time.Sub(origin)), chip.IngressFree(i.port))
-}
-
-// next returns the input whose head enters first, nil after the last. The chip
-// is handed frames when it can take them and not before, so that a capture in
-// which all frames have one time waits in its file.
-func (in inputs) next(chip *saisim.Chip, origin time.Time) (first *input) {
-	var at saisim.Cycle
+// next returns the input whose head enters first, and when: at its time, or when
+// the frame before it has passed; nil after the last. The chip is handed frames
+// when it can take them and not before, so that a capture in which all frames
+// have one time waits in its file.
+func (in inputs) next(chip *saisim.Chip) (first *input, at saisim.Cycle) {
 	for _, i := range in {
 		if i.ended {
 			continue
 		}
-		if e := i.enters(chip, origin); first == nil || e < at {
+		if e := max(i.due, chip.IngressFree(i.port)); first == nil || e < at {
 			first, at = i, e
 		}
 	}
-	return first
+	return first, at
 }
 
 // bind finds the port of every input, by name or alias.

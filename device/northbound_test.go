@@ -125,10 +125,8 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 	if err := inputs.bind(s.Chip, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	for i := inputs.next(s.Chip, origin); i != nil; i = inputs.next(s.Chip, origin) {
-		if err := s.receive(t.Context(), i, origin); err != nil {
-			t.Fatal(err)
-		}
+	if err := s.feed(t.Context(), inputs, origin, func() error { return nil }); err != nil {
+		t.Fatal(err)
 	}
 	if err := s.drain(t.Context()); err != nil {
 		t.Fatal(err)

@@ -77,13 +77,8 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 	if err != nil {
 		return nil, err
 	}
-	for i := in.next(s.Chip, origin); i != nil; i = in.next(s.Chip, origin) {
-		if err := s.receive(ctx, i, origin); err != nil {
-			return nil, err
-		}
-		if err := errors.Join(ctx.Err(), out.err); err != nil {
-			return nil, err
-		}
+	if err := s.feed(ctx, in, origin, func() error { return out.err }); err != nil {
+		return nil, err
 	}
 	if err := s.drain(ctx); err != nil {
 		return nil, err
@@ -149,24 +144,62 @@ const longest = 150 * 365 * 24 * time.Hour
 // lastTime is a minute before the seconds of a pcap file end, in 2106.
 var lastTime = time.Unix(1<<32-60, 0).UTC()
 
-// receive advances to when the input's packet enters and hands it to the
-// ingress MAC.
-func (s *Sim) receive(ctx context.Context, i *input, origin time.Time) error {
-	p := i.head
-	after := p.Time.Sub(origin)
-	if at := s.Chip.TrueTime(0).Add(after); after > longest || at.After(lastTime) {
-		return fmt.Errorf("%s: packet %d: it enters at %v, %d s after the first packet; want a time before %v",
-			i.Path, p.Number, at, p.Time.Unix()-origin.Unix(), lastTime)
-	}
-	if at := i.enters(s.Chip, origin); at > s.Chip.Now() {
-		if err := s.Advance(ctx, at); err != nil {
+// feed hands every frame of the inputs to the chip at its time. failed is asked
+// after each; an error ends it.
+func (s *Sim) feed(ctx context.Context, in inputs, origin time.Time, failed func() error) error {
+	for _, i := range in {
+		if err := s.schedule(i, origin); err != nil {
 			return err
 		}
 	}
-	if err := s.Chip.Receive(i.port, s.Chip.Now(), saisim.Frame{Data: p.Data, Len: p.Len}); err != nil {
+	for i, at := in.next(s.Chip); i != nil; i, at = in.next(s.Chip) {
+		if err := s.receive(ctx, i, at, origin); err != nil {
+			return err
+		}
+		if err := failed(); err != nil {
+			return err
+		}
+		if s.handed%1024 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+// schedule finds out when an input's head is due, by its time.
+func (s *Sim) schedule(i *input, origin time.Time) error {
+	if i.ended {
+		return nil
+	}
+	p := &i.head
+	after := p.Time.Sub(origin)
+	if start := s.Chip.TrueTime(0); after > longest || after > lastTime.Sub(start) {
+		return fmt.Errorf("%s: packet %d: it enters at %v, %d s after the first packet; want a time before %v",
+			i.Path, p.Number, start.Add(after), p.Time.Unix()-origin.Unix(), lastTime)
+	}
+	i.due = s.Chip.CycleAt(after)
+	return nil
+}
+
+// receive advances to the cycle at which the input's head enters, and hands it
+// to the ingress MAC.
+func (s *Sim) receive(ctx context.Context, i *input, at saisim.Cycle, origin time.Time) error {
+	p := &i.head
+	if now := s.Chip.Now(); at > now {
+		if err := s.Advance(ctx, at); err != nil {
+			return err
+		}
+	} else {
+		at = now
+	}
+	if err := s.Chip.Receive(i.port, at, saisim.Frame{Data: p.Data, Len: p.Len, ID: s.handed + 1}); err != nil {
 		return fmt.Errorf("%s: packet %d: %w", i.Path, p.Number, err)
 	}
-	return i.read()
+	s.handed++
+	if err := i.read(); err != nil {
+		return err
+	}
+	return s.schedule(i, origin)
 }
 
 // drain lets the chip send what it holds, then polls all counters.

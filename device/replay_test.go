@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -47,7 +48,7 @@ func twoPorts() ConfigDB {
 	return c
 }
 
-func frame(t *testing.T, ls ...gopacket.SerializableLayer) []byte {
+func frame(t testing.TB, ls ...gopacket.SerializableLayer) []byte {
 	t.Helper()
 	buf := gopacket.NewSerializeBuffer()
 	for _, l := range ls {
@@ -357,13 +358,14 @@ func TestInputFasterThanItsPort(t *testing.T) {
 			n++
 		}
 	})
-	for i := in.next(s.Chip, origin); i != nil; i = in.next(s.Chip, origin) {
-		if err := s.receive(t.Context(), i, origin); err != nil {
-			t.Fatal(err)
-		}
+	err = s.feed(t.Context(), in, origin, func() error {
 		if b := s.Chip.Books(); b.InFlight > 100 {
-			t.Fatalf("%d frames in the chip", b.InFlight)
+			return fmt.Errorf("%d frames in the chip", b.InFlight)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	if err := s.drain(t.Context()); err != nil {
 		t.Fatal(err)

@@ -29,6 +29,8 @@ type Sim struct {
 	attach    func(*saisim.Chip)
 	notes     []sai.Notification
 	nextPoll  time.Time
+	calm      saisim.Cycle // before it no timer is due; 0: not known
+	handed    uint64       // frames of captures
 	stopSyncd func() error
 	ownRedis  bool
 }
@@ -81,7 +83,7 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.Chip = chip
+	s.Chip, s.calm = chip, 0
 	if s.attach != nil {
 		s.attach(chip)
 	}
@@ -104,6 +106,7 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 }
 
 func (s *Sim) startOrchagent(ctx context.Context) (err error) {
+	s.calm = 0
 	s.Orchagent, err = NewOrchagent(ctx, s.Redis, s.common)
 	if err != nil {
 		return err
@@ -114,6 +117,7 @@ func (s *Sim) startOrchagent(ctx context.Context) (err error) {
 // Settle lets every daemon work, round after round in a fixed order, until none
 // has anything left to do at this instant.
 func (s *Sim) Settle(ctx context.Context) error {
+	s.calm = 0
 	for {
 		worked := s.notify(ctx)
 		for _, d := range []*orch.Daemon{s.Managers, s.Orchagent.Daemon} {
@@ -148,6 +152,13 @@ const quiet = 10 * time.Minute
 // daemon runs at its own time with the chip standing still at it. In a long
 // quiet it leaves timers out; those that are due when it ends run then, once.
 func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
+	if to < s.calm { // frame by frame, daemons need not be asked
+		s.Chip.Advance(to)
+		if len(s.notes) > 0 {
+			return s.Settle(ctx)
+		}
+		return nil
+	}
 	var idle time.Time // when the chip was first seen without frames
 	for {
 		next, timer := s.nextTimer()
@@ -166,7 +177,11 @@ func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
 				return err
 			}
 		}
-		if !timer || s.Now().Before(next) {
+		if !timer {
+			return nil
+		}
+		if s.Now().Before(next) {
+			s.calm = s.Chip.CycleAt(next.Sub(s.Chip.TrueTime(0)))
 			return nil
 		}
 		if err := s.runTimers(ctx); err != nil {

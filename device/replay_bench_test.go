@@ -1,0 +1,129 @@
+package device
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gopacket/gopacket/layers"
+
+	"tamtam/saisim"
+)
+
+// A stream is a capture of n frames, every 100 ns one, that is made as it is
+// read; flows change with every frame.
+type stream struct {
+	n, i    uint32
+	frame   []byte
+	rest    []byte
+	buf     []byte
+	reached func(i uint32) // is called every 65536 frames; nil: not
+}
+
+func newStream(t testing.TB, n uint32, size int) *stream {
+	buf := append([]byte{0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0}, make([]byte, 12)...)
+	s := &stream{n: n, rest: append(buf, 1, 0, 0, 0), buf: make([]byte, 0, 1<<17)}
+	binary.LittleEndian.PutUint32(s.rest[16:], 65535)
+	for len(s.frame) < size {
+		s.frame = frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{SrcPort: 5000, DstPort: 6000}, payload(size-42))
+	}
+	return s
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		s.rest = s.buf[:0]
+		for len(s.rest) < 1<<16 && s.i < s.n {
+			ns := uint64(s.i) * 100
+			s.rest = binary.LittleEndian.AppendUint32(s.rest, uint32(1_000_000_000+ns/1_000_000_000))
+			s.rest = binary.LittleEndian.AppendUint32(s.rest, uint32(ns%1_000_000_000))
+			s.rest = binary.LittleEndian.AppendUint32(s.rest, uint32(len(s.frame)))
+			s.rest = binary.LittleEndian.AppendUint32(s.rest, uint32(len(s.frame)))
+			binary.BigEndian.PutUint32(s.frame[26:], s.i)
+			s.rest = append(s.rest, s.frame...)
+			if s.i++; s.reached != nil && s.i%65536 == 0 {
+				s.reached(s.i)
+			}
+		}
+		s.buf = s.rest
+	}
+	if len(s.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
+}
+
+// pipe is a named pipe that the stream comes out of.
+func (s *stream) pipe(t testing.TB) string {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skipf("no named pipes: %v", err)
+	}
+	go func() {
+		w, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = io.CopyBuffer(struct{ io.Writer }{w}, s, make([]byte, 1<<16))
+			w.Close()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	return path
+}
+
+// A capture goes through a switch in memory that does not grow: the heap after
+// 900,000 frames is that after 100,000.
+func TestReplayInConstantMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	var early, late atomic.Uint64
+	s := newStream(t, 1_000_000, 60)
+	s.reached = func(i uint32) {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		switch {
+		case i <= 131072:
+			early.Store(m.HeapAlloc)
+		case i >= 900_000:
+			late.Store(max(late.Load(), m.HeapAlloc))
+		}
+	}
+	r := Replay{Inputs: []Input{{"Ethernet0", s.pipe(t)}}, Out: t.TempDir()}
+	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	report, err := r.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := report.Ports["Ethernet1"].Sent; got != 1_000_000 {
+		t.Errorf("%d frames left", got)
+	}
+	t.Logf("heap %d KiB, later %d KiB", early.Load()>>10, late.Load()>>10)
+	if late.Load() > early.Load()+1<<20 {
+		t.Errorf("the heap grows from %d to %d bytes", early.Load(), late.Load())
+	}
+}
+
+// How fast captures go through a switch, file to file.
+func BenchmarkReplay(b *testing.B) {
+	s := newStream(b, uint32(b.N)+1, 60)
+	r := Replay{Inputs: []Input{{"Ethernet0", s.pipe(b)}}, Out: b.TempDir()}
+	r.Profile, r.Config = saisim.DefaultProfile(), twoPorts()
+	began := time.Now()
+	b.ReportAllocs()
+	b.ResetTimer()
+	if _, err := r.Run(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/time.Since(began).Seconds()/1e6, "Mpps")
+}
