@@ -277,6 +277,9 @@ func (c *Chip) mirrorAtEnd(set uint64, cp copyOf) {
 
 // mirrorLeaving makes the mirror copies of the copy that is now through.
 func (c *Chip) mirrorLeaving() {
+	if c.stale {
+		c.compile()
+	}
 	m := *c.leaving.First()
 	c.leaving.Pop()
 	if c.leaving.Len() > 0 {

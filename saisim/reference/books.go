@@ -29,7 +29,7 @@ func (c *Chip) Books() *saisim.Books {
 	}
 	for _, slot := range c.egress {
 		for _, t := range slot {
-			if t != nil {
+			if !t.purged {
 				b.InFlight++
 			}
 		}

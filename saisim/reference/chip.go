@@ -23,6 +23,7 @@ type Chip struct {
 	arbiter []*packet
 	ingress row
 	egress  [][]*transmission // one slot per cycle, newest first
+	through []*transmission   // what has left it in this cycle
 	pending []*bubble         // enter the ingress pipe in front of its next packet
 
 	fdb      map[fdbKey]saisim.FDBRow
@@ -30,6 +31,7 @@ type Chip struct {
 	// The egress pipe takes one frame per cycle.
 	egressTaken bool                   // it has taken one in this cycle
 	served      saisim.PortID          // the last port that had its turn
+	sequence    map[sai.OID]uint32     // next of each mirror session
 	rifs        map[sai.OID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
 
 	// Output takes the frames that leave, in the order of time.
@@ -77,6 +79,8 @@ type packet struct {
 	tc      uint8
 	meta    uint32
 	stamp   *stamp
+	mirrors []int // ingress mirror sessions, by index
+	ended   bool  // goes no further; it is still mirrored
 	verdict
 }
 
@@ -89,6 +93,7 @@ func New(prof saisim.Profile, start time.Time) *Chip {
 		fdb:      map[fdbKey]saisim.FDBRow{},
 		counters: map[sai.OID]*saisim.ACLCounterRow{},
 		rifs:     map[sai.OID]*[8]uint64{},
+		sequence: map[sai.OID]uint32{},
 		Output:   func(saisim.Out) {},
 		served:   ^saisim.PortID(0), // the lowest number begins
 	}
@@ -147,9 +152,9 @@ func (c *Chip) purge(p *port) {
 		}
 	}
 	for _, slot := range c.egress {
-		for i, t := range slot {
-			if t != nil && t.port == p {
-				slot[i] = nil
+		for _, t := range slot {
+			if t.port == p && !t.purged {
+				t.purged = true
 				c.drop(p, saisim.DropPortRemoved)
 			}
 		}
@@ -235,6 +240,7 @@ func (c *Chip) Step() {
 		c.send(p)
 	}
 	c.schedule()
+	c.mirrorEgress()
 	if pk := c.moveIngress(); pk != nil {
 		c.replicate(pk)
 	}

@@ -14,6 +14,26 @@ type outgoing struct {
 	*packet
 	tag tagChange
 	ce  bool // to be marked: congestion experienced
+	raw bool // leaves as it came in
+	// mirror is the session whose copy it is, as it was when the copy was made.
+	mirror *saisim.MirrorRow
+}
+
+// class is the traffic class by which the egress port chooses its queue.
+func (o *outgoing) class() uint8 {
+	if o.mirror != nil {
+		return o.mirror.TC
+	}
+	return o.tc
+}
+
+// takes is how many bytes of the buffer it takes: its length as it came in, or as
+// it leaves if it is a copy for a mirror session.
+func (o *outgoing) takes() int {
+	if o.mirror != nil {
+		return o.lengthOut()
+	}
+	return o.length
 }
 
 // A tagChange is what the egress does to a copy's outer VLAN tag.
@@ -29,6 +49,9 @@ type transmission struct {
 	at    saisim.Cycle // of its timestamp point
 	stamp *stamp       // nil: no session
 	did   stampResult
+	// mirrors are the egress mirror sessions; purged: the port was removed.
+	mirrors []int
+	purged  bool
 }
 
 // A stamp is the tail-stamping that an ACL entry asks for.
@@ -96,8 +119,16 @@ func (conf *config) tagging(pk *packet, bp sai.OID) tagChange {
 	return tagChange{set: true, tci: vid}
 }
 
-// lengthOut is the length of a copy with its tag as it shall be.
+// lengthOut is the length of a copy as it leaves, without a record.
 func (o *outgoing) lengthOut() int {
+	if o.mirror != nil {
+		return mirroredLength(o.mirror, o.frameLength())
+	}
+	return o.frameLength()
+}
+
+// frameLength is the length with the tag as it shall be.
+func (o *outgoing) frameLength() int {
 	switch {
 	case o.tag.strip:
 		return o.length - 4
@@ -107,9 +138,23 @@ func (o *outgoing) lengthOut() int {
 	return o.length
 }
 
-// dataOut returns the bytes of a copy as it leaves: routed, and with its tag as it
-// shall be.
-func (o *outgoing) dataOut() []byte {
+// dataOut returns the bytes of a copy as it leaves, without a record.
+func (c *Chip) dataOut(o *outgoing) []byte {
+	b := o.frame()
+	if m := o.mirror; m != nil {
+		b = mirrored(m, b, o.frameLength(), c.sequence[m.OID])
+		if m.Type == sai.MirrorSessionTypeEnhancedRemote && m.Encap == sai.ErspanEncapsulationTypeIi {
+			c.sequence[m.OID]++
+		}
+	}
+	return b
+}
+
+// frame returns the bytes of a copy: routed, and with its tag as it shall be.
+func (o *outgoing) frame() []byte {
+	if o.raw {
+		return o.data
+	}
 	data := bytes.Clone(o.data)
 	if o.routed != nil {
 		o.routed.rewrite(data, o.h.ip)
@@ -147,6 +192,10 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		c.drop(p, saisim.DropEgressMTU)
 		return nil, 0, false
 	}
+	if o.mirror != nil {
+		t.stamp = nil
+		return t, length, true
+	}
 	outLAG := conf.lagOf[p.ID]
 	points := []sai.OID{p.EgressACL, conf.Switch.EgressACL, conf.lags[outLAG].EgressACL}
 	if o.in != saisim.CPUPort {
@@ -159,6 +208,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		c.drop(p, saisim.DropEgressACL)
 		return nil, 0, false
 	}
+	t.mirrors = append(conf.sessionsOf(p.EgressMirrors), conf.mirroring(hits, sai.ACLEntryAttrActionMirrorEgress)...)
 	if s := stamping(conf, hits); s != nil {
 		t.stamp = s
 	}
@@ -180,7 +230,7 @@ func (c *Chip) send(p *port) {
 			c.drop(p, saisim.DropEgressDown)
 			continue
 		}
-		data, length := t.dataOut(), t.lengthOut()
+		data, length := c.dataOut(&t.outgoing), t.lengthOut()
 		marked := t.stamp != nil && t.did == stamped
 		if t.stamp != nil {
 			c.countStamp(t.stamp, t.did)

@@ -166,7 +166,12 @@ func (g *gen) with(pairs []any) []any {
 
 // action is one for an entry of a table.
 func (g *gen) action(table sai.OID) (sai.AttrID, sai.Value) {
-	switch g.IntN(11) {
+	switch g.IntN(14) {
+	case 11:
+		return sai.ACLEntryAttrActionSetTC, sai.Do(sai.Uint(g.IntN(16)))
+	case 12:
+		return pick(g, sai.ACLEntryAttrActionMirrorIngress, sai.ACLEntryAttrActionMirrorEgress),
+			sai.Do(sai.OIDs{g.any(sai.ObjectTypeMirrorSession)})
 	case 9:
 		return sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(g.IntN(64)))
 	case 0, 1:

@@ -39,6 +39,7 @@ func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)
 	pk.tc = trafficClass(pk.port.QoS, pk.h)
+	pk.mirrors = pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors)
 	pk.lag = pk.conf.lagOf[pk.in]
 	pk.on = pk.inPort
 	if pk.lag != sai.NullOID {
@@ -46,13 +47,13 @@ func (c *Chip) admit(s *slot) {
 	}
 	pk.source = pk.conf.bridgePort[pk.on]
 	if pk.h.smac>>40&1 == 1 {
-		c.dropInPipe(s, saisim.DropSourceAddress)
+		c.end(s, saisim.DropSourceAddress)
 		return
 	}
 	pk.why, pk.admitted = pk.conf.classify(pk)
 	pk.conf.trapFrame(pk)
 	if !pk.admitted && !pk.effects.drop {
-		c.dropInPipe(s, pk.why)
+		c.end(s, pk.why)
 	}
 }
 
@@ -128,6 +129,10 @@ func (c *Chip) ingressACL(s *slot) {
 		dscp := uint8(v.(sai.Uint))
 		pk.dscp = &dscp
 	}
+	pk.mirrors = append(pk.mirrors, conf.mirroring(hits, sai.ACLEntryAttrActionMirrorIngress)...)
+	if v, _ := action(hits, sai.ACLEntryAttrActionSetTC); v != nil {
+		pk.tc = uint8(v.(sai.Uint))
+	}
 	pk.stamp = stamping(conf, hits)
 }
 
@@ -158,9 +163,10 @@ func (c *Chip) forward(s *slot) {
 	default:
 		why = c.bridge(pk)
 	}
+	pk.why = why
 	pk.cpu = pk.effects.copy && !pk.effects.cancel
 	if pk.kind == nowhere && !pk.cpu {
-		c.dropInPipe(s, why)
+		c.end(s, why)
 	}
 }
 

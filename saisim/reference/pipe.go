@@ -72,10 +72,10 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 	if stage == 0 && s.pk != nil {
 		c.admit(s)
 	}
-	if stage == len(c.ingress.stages)/2 && s.pk != nil {
+	if stage == len(c.ingress.stages)/2 && s.pk != nil && !s.pk.ended {
 		c.ingressACL(s)
 	}
-	if stage == last && s.pk != nil {
+	if stage == last && s.pk != nil && !s.pk.ended {
 		c.forward(s)
 	}
 	for _, b := range s.behind {
@@ -85,7 +85,17 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 	}
 }
 
-// dropInPipe ends a packet in the ingress pipe. It counts as dropped from its
+// end ends a packet in the ingress pipe. One that is mirrored goes on to the end
+// of the pipe and is dropped there.
+func (c *Chip) end(s *slot, why saisim.DropReason) {
+	if len(s.pk.mirrors) > 0 {
+		s.pk.ended, s.pk.why = true, why
+	} else {
+		c.dropInPipe(s, why)
+	}
+}
+
+// dropInPipe drops a packet in the ingress pipe. It counts as dropped from its
 // entry on.
 func (c *Chip) dropInPipe(s *slot, why saisim.DropReason) {
 	pk := s.pk

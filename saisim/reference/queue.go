@@ -19,7 +19,7 @@ type queue struct {
 
 func (q *queue) bytes() (n int) {
 	for _, o := range q.items {
-		n += o.length
+		n += o.takes()
 	}
 	return n
 }
@@ -33,7 +33,7 @@ func (q *queue) cells(prof saisim.Profile) (n int) {
 
 func cellsOf(prof saisim.Profile, o *outgoing) int {
 	size := int(prof.Buffer.CellBytes)
-	return max(1, (o.length+size-1)/size)
+	return max(1, (o.takes()+size-1)/size)
 }
 
 // A scheduler serves the queues of a port.
@@ -88,7 +88,7 @@ func (s *scheduler) choose() *queue {
 		if q.Discipline.Strict || len(q.items) == 0 {
 			continue
 		}
-		quantum, cost := int(q.Discipline.Weight)*tm.Quantum, max(q.items[0].length+fcs, smallest)
+		quantum, cost := int(q.Discipline.Weight)*tm.Quantum, max(q.items[0].takes()+fcs, smallest)
 		if q.Discipline.Packets {
 			quantum, cost = int(q.Discipline.Weight), 1
 		}
@@ -113,7 +113,7 @@ func (q *queue) take() *outgoing {
 	o := q.items[0]
 	q.items = q.items[1:]
 	q.Dequeued++
-	q.DequeuedBytes += uint64(o.length)
+	q.DequeuedBytes += uint64(o.takes())
 	return o
 }
 

@@ -8,7 +8,7 @@ import (
 // replicate makes the copies of a packet that leaves the ingress pipe. It goes by
 // the configuration of this cycle: members of VLANs and LAGs, and their tagging.
 func (c *Chip) replicate(pk *packet) {
-	copies, why := 0, saisim.DropNoDestination
+	copies, why := 0, pk.why
 	to := func(p sai.OID, bp sai.OID) {
 		copies++
 		c.enqueue(c.portWith(p), &outgoing{packet: pk, tag: c.conf.tagging(pk, bp)})
@@ -22,6 +22,7 @@ func (c *Chip) replicate(pk *packet) {
 		}
 	}
 	throughBridge := func(bp sai.OID) {
+		why = saisim.DropNoDestination
 		on := c.conf.bridgePorts[bp].On
 		if _, ok := c.conf.lags[on]; ok {
 			throughLAG(on, bp)
@@ -48,6 +49,7 @@ func (c *Chip) replicate(pk *packet) {
 		copies++
 		c.punt(pk)
 	}
+	c.mirror(pk.mirrors, outgoing{packet: pk, raw: true})
 	if copies == 0 {
 		c.drop(c.portAt(pk.in), why)
 		return
@@ -61,17 +63,17 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 		c.drop(p, saisim.DropEgressDown)
 		return
 	}
-	q := p.queues[queueOf(p.QoS, o.tc, len(p.queues))]
-	mark, why, ok := c.ask(q, o, o.h.ip != nil && o.h.ip.tos&3 != 0)
+	q := p.queues[queueOf(p.QoS, o.class(), len(p.queues))]
+	mark, why, ok := c.ask(q, o, o.mirror == nil && o.h.ip != nil && o.h.ip.tos&3 != 0)
 	if !ok {
-		q.DroppedBytes += uint64(o.length)
+		q.DroppedBytes += uint64(o.takes())
 		c.drop(p, why)
 		return
 	}
 	o.ce = mark
 	q.items = append(q.items, o)
 	q.Enqueued++
-	q.EnqueuedBytes += uint64(o.length)
+	q.EnqueuedBytes += uint64(o.takes())
 	q.MaxBytes, q.MaxCells = max(q.MaxBytes, uint64(q.bytes())), max(q.MaxCells, uint64(q.cells(c.prof)))
 	if !c.egressTaken && c.schedulerFree(p) <= c.now {
 		c.dequeue(p)
@@ -125,11 +127,20 @@ func (c *Chip) dequeue(p *port) {
 // moveEgress moves the egress pipe on by one cycle. What leaves it is at the MAC.
 func (c *Chip) moveEgress() {
 	last := len(c.egress) - 1
-	for _, t := range c.egress[last] {
-		if t != nil { // its port was removed
+	c.through = c.egress[last]
+	for _, t := range c.through {
+		if !t.purged {
 			t.port.leaving = append(t.port.leaving, t)
 		}
 	}
 	copy(c.egress[1:], c.egress[:last])
 	c.egress[0] = nil
+}
+
+// mirrorEgress makes the egress mirror copies of what has just left the pipe.
+func (c *Chip) mirrorEgress() {
+	for _, t := range c.through {
+		c.mirror(t.mirrors, t.outgoing)
+	}
+	c.through = nil
 }

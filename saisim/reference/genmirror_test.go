@@ -1,0 +1,60 @@
+package reference_test
+
+import (
+	"net/netip"
+
+	"tamtam/sai"
+)
+
+// mirrorOp changes mirror sessions and which ports use them.
+func (g *gen) mirrorOp() {
+	const t = sai.ObjectTypeMirrorSession
+	switch g.IntN(8) {
+	case 0:
+		g.removeAny(t)
+	case 1:
+		g.set(t, pick(g, sai.MirrorSessionAttrTruncateSize, sai.MirrorSessionAttrTTL, sai.MirrorSessionAttrVLANID), sai.Uint(20+g.IntN(100)))
+	case 2:
+		g.set(t, sai.MirrorSessionAttrMonitorPort, g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypeLAG)))
+	case 3, 4:
+		var sessions sai.OIDs
+		for range g.IntN(3) {
+			sessions = append(sessions, g.any(t))
+		}
+		g.set(sai.ObjectTypePort, pick(g, sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession), sessions)
+	default:
+		g.create(t, g.session()...)
+	}
+}
+
+// session returns the attributes of a mirror session.
+func (g *gen) session() []any {
+	typ := pick(g, sai.MirrorSessionTypeLocal, sai.MirrorSessionTypeRemote, sai.MirrorSessionTypeEnhancedRemote, sai.MirrorSessionTypeEnhancedRemote)
+	with := []any{sai.MirrorSessionAttrType, typ, sai.MirrorSessionAttrMonitorPort, g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypePort, sai.ObjectTypeLAG)),
+		sai.MirrorSessionAttrTruncateSize, sai.Uint(pick(g, 0, 0, 64, 100, 200)), sai.MirrorSessionAttrTC, sai.Uint(g.IntN(4))}
+	tag := []any{sai.MirrorSessionAttrVLANTpid, sai.Uint(pick(g, 0x8100, 0x88a8)), sai.MirrorSessionAttrVLANID, sai.Uint(1 + g.IntN(100)),
+		sai.MirrorSessionAttrVLANPri, sai.Uint(g.IntN(8)), sai.MirrorSessionAttrVLANCfi, sai.Uint(g.IntN(2))}
+	if typ == sai.MirrorSessionTypeRemote {
+		return append(with, tag...)
+	}
+	if typ != sai.MirrorSessionTypeEnhancedRemote {
+		return with
+	}
+	version, src, dst := 4, netip.AddrFrom4(g.ip4()), netip.AddrFrom4(g.ip4())
+	if g.chance(40) {
+		version, src, dst = 6, netip.AddrFrom16(g.ip6()), netip.AddrFrom16(g.ip6())
+	}
+	encap := pick(g, sai.ErspanEncapsulationTypeIi, sai.ErspanEncapsulationTypeMirrorL3GRETunnel)
+	with = append(with, sai.MirrorSessionAttrErspanEncapsulationType, encap,
+		sai.MirrorSessionAttrIphdrVersion, sai.Uint(version), sai.MirrorSessionAttrSrcIPAddress, sai.IP{Addr: src},
+		sai.MirrorSessionAttrDstIPAddress, sai.IP{Addr: dst}, sai.MirrorSessionAttrTOS, sai.Uint(g.IntN(256)), sai.MirrorSessionAttrTTL, sai.Uint(g.IntN(256)),
+		sai.MirrorSessionAttrSrcMACAddress, sai.MAC(g.host()), sai.MirrorSessionAttrDstMACAddress, sai.MAC(g.host()),
+		sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x88be))
+	if encap == sai.ErspanEncapsulationTypeIi {
+		with = append(with, sai.MirrorSessionAttrErspanSessionID, sai.Uint(g.IntN(1024)))
+	}
+	if g.chance(30) {
+		with = append(append(with, sai.MirrorSessionAttrVLANHeaderValid, sai.Bool(true)), tag...)
+	}
+	return with
+}
