@@ -293,6 +293,7 @@ func (c *Chip) receiveWhole(p *port) {
 		case pk.length+fcs > int(p.MTU):
 			c.drop(p, saisim.DropOversize)
 		default:
+			p.Entered++
 			c.arbiter = append(c.arbiter, pk)
 		}
 	}
