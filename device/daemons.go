@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/aclorch"
+	"tamtam/fdborch"
 	"tamtam/mgmt"
 	"tamtam/orch"
 	"tamtam/portmgr"
@@ -76,6 +77,7 @@ type Orchagent struct {
 	client *sairedis.Client
 	ports  *portsorch.Orch
 	routes *routeorch.Orch
+	fdb    *fdborch.Orch
 	ts     *tsorch.Orch
 }
 
@@ -115,6 +117,11 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("routing: %w", err)
 	}
 	o.routes = routes
+	fdb, err := fdborch.New(ctx, fdborch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Switch: ports.Switch()})
+	if err != nil {
+		return fmt.Errorf("FDB: %w", err)
+	}
+	o.fdb = fdb
 	acl, err := aclorch.New(ctx, aclorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch()})
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)
@@ -129,7 +136,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 			return err
 		}
 		for _, n := range notes {
-			if err := ports.Notify(ctx, n); err != nil {
+			if err := errors.Join(ports.Notify(ctx, n), fdb.Notify(ctx, n)); err != nil {
 				return err
 			}
 		}
@@ -152,6 +159,9 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		return err
 	}
 	o.routes.ViewApplied()
+	if err := o.fdb.ViewApplied(ctx); err != nil {
+		return err
+	}
 	o.Daemon.Release()
 	_, err := o.Daemon.Step(ctx, now)
 	return err

@@ -1,0 +1,311 @@
+package device
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"tamtam/saisim"
+	"tamtam/swss"
+)
+
+// routedConfig is a switch with a VLAN of two ports and two routed ports.
+const routedConfig = `{
+	"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:07:e4"}},
+	"PORT": {
+		"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
+		"Ethernet1": {"lanes": "1", "speed": "10000", "admin_status": "up"},
+		"Ethernet2": {"lanes": "2", "speed": "10000", "admin_status": "up"},
+		"Ethernet3": {"lanes": "3", "speed": "10000", "admin_status": "up"}},
+	"VLAN": {"Vlan10": {"vlanid": "10"}},
+	"VLAN_MEMBER": {
+		"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}},
+	"VLAN_INTERFACE": {"Vlan10": {}, "Vlan10|10.0.0.1/24": {}, "Vlan10|2001:db8::1/64": {}},
+	"INTERFACE": {
+		"Ethernet2": {}, "Ethernet2|10.2.0.1/24": {}, "Ethernet2|2001:db8:2::1/64": {},
+		"Ethernet3": {"mtu": "1500"}, "Ethernet3|10.3.0.1/24": {}},
+	"LOOPBACK_INTERFACE": {"Loopback0": {}, "Loopback0|10.255.0.1/32": {}},
+	"NEIGH": {
+		"Vlan10|10.0.0.9": {"neigh": "02:00:00:00:00:09"},
+		"Ethernet2|10.2.0.2": {"neigh": "02:00:00:00:00:22"},
+		"Ethernet2|2001:db8:2::2": {"neigh": "02:00:00:00:00:22"},
+		"Ethernet3|10.3.0.2": {"neigh": "02:00:00:00:00:33"}},
+	"FDB": {"Vlan10|02:00:00:00:00:09": {"port": "Ethernet1"}},
+	"STATIC_ROUTE": {
+		"10.9.0.0/16": {"nexthop": "10.2.0.2"},
+		"10.8.0.0/16": {"nexthop": "10.2.0.2,10.3.0.2"},
+		"10.7.0.0/16": {"blackhole": "true"},
+		"default|2001:db8:9::/48": {"nexthop": "2001:db8:2::2"},
+		"10.6.0.0/16": {"nexthop": "10.3.0.7"}}
+}`
+
+type sentFrame struct {
+	port saisim.PortID
+	data []byte
+}
+
+// A routed is a switch with routedConfig, and what left it.
+type routed struct {
+	*testing.T
+	*Sim
+	outs []sentFrame
+}
+
+func newRouted(t *testing.T) *routed {
+	c, err := ParseConfigDB([]byte(routedConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &routed{T: t, Sim: testSim(t, SimConfig{Config: c})}
+	settle(t, r.Sim)
+	r.output()
+	return r
+}
+
+func (r *routed) output() {
+	r.Chip.SetOutput(func(o saisim.Out) { r.outs = append(r.outs, sentFrame{o.Port, bytes.Clone(o.Data)}) })
+}
+
+// send has a host send a frame and returns what left the switch.
+func (r *routed) send(port saisim.PortID, data []byte) []sentFrame {
+	r.Helper()
+	r.outs = nil
+	if err := r.Chip.Receive(port, r.Chip.Now(), saisim.Frame{Data: data}); err != nil {
+		r.Fatal(err)
+	}
+	if err := r.Advance(r.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz/1000)); err != nil {
+		r.Fatal(err)
+	}
+	settle(r.T, r.Sim)
+	return r.outs
+}
+
+func (r *routed) state(table, key string) swss.FieldValues {
+	r.Helper()
+	f, _, err := swss.NewTable(r.Redis.DB(swss.StateDB), table).Get(r.Context(), key)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return f
+}
+
+func (r *routed) config(key string, f swss.FieldValues) {
+	r.Helper()
+	db := r.Redis.DB(swss.ConfigDB).Client()
+	db.Del(r.Context(), key)
+	if f != nil {
+		db.HSet(r.Context(), key, f)
+	}
+	settle(r.T, r.Sim)
+}
+
+var routerMAC = net.HardwareAddr{2, 0, 0, 0, 7, 0xe4}
+
+func hostMAC(n byte) net.HardwareAddr { return net.HardwareAddr{2, 0, 0, 0, 0, n} }
+
+// ipFrame is a UDP datagram to the router.
+func ipFrame(t *testing.T, from net.HardwareAddr, src, dst string, ttl uint8, sport uint16) []byte {
+	t.Helper()
+	eth := &layers.Ethernet{SrcMAC: from, DstMAC: routerMAC, EthernetType: layers.EthernetTypeIPv4}
+	udp := &layers.UDP{SrcPort: layers.UDPPort(sport), DstPort: 4791}
+	list := []gopacket.SerializableLayer{eth}
+	if s := net.ParseIP(src); s.To4() != nil {
+		ip := &layers.IPv4{Version: 4, IHL: 5, TTL: ttl, Protocol: layers.IPProtocolUDP, SrcIP: s, DstIP: net.ParseIP(dst)}
+		list = append(list, ip)
+		_ = udp.SetNetworkLayerForChecksum(ip)
+	} else {
+		eth.EthernetType = layers.EthernetTypeIPv6
+		ip := &layers.IPv6{Version: 6, HopLimit: ttl, NextHeader: layers.IPProtocolUDP, SrcIP: s, DstIP: net.ParseIP(dst)}
+		list = append(list, ip)
+		_ = udp.SetNetworkLayerForChecksum(ip)
+	}
+	buf := gopacket.NewSerializeBuffer()
+	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, append(list, udp, gopacket.Payload(make([]byte, 40)))...); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// describe says where a frame went and what is in its headers; a checksum that
+// is not right is said.
+func describe(f sentFrame) string {
+	p := gopacket.NewPacket(f.data, layers.LayerTypeEthernet, gopacket.Default)
+	eth := p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet)
+	s := fmt.Sprintf("port %d %s > %s", f.port, eth.SrcMAC, eth.DstMAC)
+	if ip, ok := p.Layer(layers.LayerTypeIPv4).(*layers.IPv4); ok {
+		sum := uint32(0)
+		for i := 14; i < 34; i += 2 {
+			sum += uint32(f.data[i])<<8 | uint32(f.data[i+1])
+		}
+		if sum = sum>>16 + sum&0xffff; sum>>16+sum&0xffff != 0xffff {
+			s += " wrong checksum"
+		}
+		return fmt.Sprintf("%s %s > %s ttl %d", s, ip.SrcIP, ip.DstIP, ip.TTL)
+	}
+	if ip, ok := p.Layer(layers.LayerTypeIPv6).(*layers.IPv6); ok {
+		return fmt.Sprintf("%s %s > %s hop limit %d", s, ip.SrcIP, ip.DstIP, ip.HopLimit)
+	}
+	return s
+}
+
+// From config_db.json to frames: a switch that routes between a VLAN and ports.
+func TestRoutedSwitch(t *testing.T) {
+	r := newRouted(t)
+	const cpu = saisim.CPUPort
+	for _, tt := range []struct {
+		name     string
+		port     saisim.PortID
+		src, dst string
+		ttl      uint8
+		want     string // "": dropped
+		drop     saisim.DropReason
+	}{
+		{name: "a static route", src: "10.0.0.5", dst: "10.9.1.1", ttl: 64, want: "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.9.1.1 ttl 63"},
+		{name: "IPv6", src: "2001:db8::5", dst: "2001:db8:9::1", ttl: 64, want: "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 2001:db8::5 > 2001:db8:9::1 hop limit 63"},
+		{name: "a neighbour in the VLAN, by its static FDB entry", port: 2, src: "10.9.1.1", dst: "10.0.0.9", ttl: 2, want: "port 1 02:00:00:00:07:e4 > 02:00:00:00:00:09 10.9.1.1 > 10.0.0.9 ttl 1"},
+		{name: "between routed ports", port: 2, src: "10.2.0.2", dst: "10.3.0.2", ttl: 9, want: "port 3 02:00:00:00:07:e4 > 02:00:00:00:00:33 10.2.0.2 > 10.3.0.2 ttl 8"},
+		{name: "the switch's own address", src: "10.0.0.5", dst: "10.3.0.1", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.3.0.1 ttl 64", cpu)},
+		{name: "a loopback", src: "10.0.0.5", dst: "10.255.0.1", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.255.0.1 ttl 64", cpu)},
+		{name: "a neighbour nobody knows", src: "10.0.0.5", dst: "10.2.0.77", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.2.0.77 ttl 64", cpu)},
+		{name: "no route: the default one drops", src: "10.0.0.5", dst: "10.6.0.1", ttl: 64, drop: saisim.DropRoute},
+		{name: "a blackhole", src: "10.0.0.5", dst: "10.7.0.1", ttl: 64, drop: saisim.DropRoute},
+	} {
+		before := r.Chip.Books().Dropped
+		got := r.send(tt.port, ipFrame(t, hostMAC(5+byte(tt.port)), tt.src, tt.dst, tt.ttl, 1))
+		if tt.want == "" {
+			if len(got) > 0 || r.Chip.Books().Dropped[tt.drop] != before[tt.drop]+1 {
+				t.Errorf("%s: %d copies left; dropped %v, before %v", tt.name, len(got), r.Chip.Books().Dropped, before)
+			}
+			continue
+		}
+		if len(got) != 1 || describe(got[0]) != tt.want {
+			t.Errorf("%s: %d copies", tt.name, len(got))
+			for _, f := range got {
+				t.Errorf(" got %s", describe(f))
+			}
+			t.Errorf("want %s", tt.want)
+		}
+	}
+	if d := cmp.Diff(swss.FieldValues{"port": "Ethernet0", "type": "dynamic"}, r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:05")); d != "" {
+		t.Errorf("the host's address: %s", d)
+	}
+	if d := cmp.Diff(swss.FieldValues{"port": "Ethernet1", "type": "static"}, r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:09")); d != "" {
+		t.Errorf("the static address: %s", d)
+	}
+	if got := r.state("STATIC_ROUTE_TABLE", "10.6.0.0/16"); got["status"] != "pending" || got["reason"] != "no neighbour 10.3.0.7 on Ethernet3: there is no row NEIGH|Ethernet3|10.3.0.7" {
+		t.Errorf("a route without a neighbour: %v", got)
+	}
+}
+
+// spread sends flows to a destination and counts where they leave.
+func (r *routed) spread(dst string) map[saisim.PortID]int {
+	r.Helper()
+	n := map[saisim.PortID]int{}
+	for sport := range uint16(200) {
+		for _, f := range r.send(0, ipFrame(r.T, hostMAC(5), "10.0.0.5", dst, 64, 1000+sport)) {
+			n[f.port]++
+		}
+	}
+	return n
+}
+
+// Flows spread over the next hops of a route; those of a neighbour that goes
+// take the other way, and a daemon that restarts disturbs none.
+func TestECMP(t *testing.T) {
+	r := newRouted(t)
+	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {
+		t.Errorf("200 flows leave by %v", n)
+	}
+	if err := r.RestartOrchagent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, r.Sim)
+	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {
+		t.Errorf("200 flows leave by %v after a restart", n)
+	}
+	r.config("NEIGH|Ethernet2|10.2.0.2", nil)
+	if n := r.spread("10.8.0.1"); n[3] != 200 {
+		t.Errorf("200 flows leave by %v without the neighbour on Ethernet2", n)
+	}
+	const why = "no neighbour 10.2.0.2 on Ethernet2: there is no row NEIGH|Ethernet2|10.2.0.2"
+	for key, want := range map[string]string{"10.8.0.0/16": "active", "10.9.0.0/16": "pending"} {
+		if got := r.state("STATIC_ROUTE_TABLE", key); got["status"] != want || got["reason"] != why || got["by"] != "orchagent" {
+			t.Errorf("%s: %v", key, got)
+		}
+	}
+	r.config("NEIGH|Ethernet2|10.2.0.2", swss.FieldValues{"neigh": "02:00:00:00:00:44"})
+	got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1))
+	if want := "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:44 10.0.0.5 > 10.9.0.1 ttl 63"; len(got) != 1 || describe(got[0]) != want {
+		t.Errorf("%d copies, want %s", len(got), want)
+	}
+}
+
+// A routed port becomes a member of a VLAN and the other way round, in one
+// configuration change.
+func TestRoutedPortBecomesMember(t *testing.T) {
+	r := newRouted(t)
+	r.config("VLAN_MEMBER|Vlan10|Ethernet2", swss.FieldValues{"tagging_mode": "untagged"})
+	if got := r.state("INTERFACE_TABLE", "Ethernet2"); got["status"] != "pending" || got["reason"] != `"Ethernet2" is a member of VLAN "Vlan10", and a port either bridges or routes` {
+		t.Errorf("the interface: %v", got)
+	}
+	if got := r.state("VLAN_MEMBER_TABLE", "Vlan10|Ethernet2"); got["status"] != "active" {
+		t.Errorf("the member: %v", got)
+	}
+	if got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1)); len(got) != 0 {
+		t.Errorf("%d frames are routed to a port that does not route", len(got))
+	}
+	r.config("VLAN_MEMBER|Vlan10|Ethernet2", nil)
+	if got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1)); len(got) != 1 || got[0].port != 2 {
+		t.Errorf("%d frames are routed to a port that routes again", len(got))
+	}
+}
+
+// Addresses learned go when they age, and when their port goes down.
+func TestLearnedAddresses(t *testing.T) {
+	r := newRouted(t)
+	learn := func() swss.FieldValues {
+		r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.9.0.1", 64, 1))
+		return r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:05")
+	}
+	gone := func() bool { return len(r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:05")) == 0 }
+	pass := func(d time.Duration) {
+		if err := r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*saisim.Cycle(d/time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, r.Sim)
+	}
+	if f := learn(); f["port"] != "Ethernet0" {
+		t.Fatalf("learned: %v", f)
+	}
+	if pass(599 * time.Second); gone() {
+		t.Error("the address aged within 600 s")
+	}
+	if pass(2 * time.Second); !gone() {
+		t.Error("the address did not age after 600 s")
+	}
+	r.config("SWITCH|switch", swss.FieldValues{"fdb_aging_time": "10"})
+	learn()
+	if pass(11 * time.Second); !gone() {
+		t.Error("the address did not age after 10 s")
+	}
+	learn()
+	r.Chip.SetLink(0, false)
+	if pass(time.Second); !gone() {
+		t.Error("the address stays at a port that is down")
+	}
+	r.Chip.SetLink(0, true)
+	pass(time.Second)
+	learn()
+	if r.config("VLAN_MEMBER|Vlan10|Ethernet0", nil); !gone() {
+		t.Error("the address stays in a VLAN that its port has left")
+	}
+	if f := r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:09"); f["type"] != "static" {
+		t.Errorf("the static address: %v", f)
+	}
+}
