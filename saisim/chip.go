@@ -321,7 +321,9 @@ func (c *Chip) newPacket(f Frame) *packet {
 	} else {
 		pk = &packet{data: make([]byte, 0, (len(f.Data)+63)&^63)} // a full buffer of small frames is many
 	}
-	*pk = packet{data: append(pk.data[:0], f.Data...), length: f.Len, id: f.ID, number: c.frames}
+	data := append(pk.data[:0], f.Data...)
+	*pk = packet{}
+	pk.data, pk.length, pk.id, pk.number = data, f.Len, f.ID, c.frames
 	return pk
 }
 

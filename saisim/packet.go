@@ -67,10 +67,10 @@ func mac48(b []byte) uint64 {
 	return uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:]))
 }
 
-// parse fills h from a frame of at least 14 bytes; length is the frame's length
+// parse fills h, which is zero, from a frame of at least 14 bytes; length is the frame's length
 // before a capture cut it. What is not well-formed is left out, never guessed.
 func (h *headers) parse(data []byte, length int) {
-	*h = headers{dmac: mac48(data), smac: mac48(data[6:])}
+	h.dmac, h.smac = mac48(data), mac48(data[6:])
 	typ := binary.BigEndian.Uint16(data[12:])
 	off := 14
 	for n := 0; (typ == etherVLAN || typ == etherSVLAN) && n < tailstamp.MaxTags && len(data) >= off+4; n++ {

@@ -15,6 +15,7 @@ type load struct {
 	n      int
 	sent   int
 	octets int
+	pause  int // cycles between two packets, beside one
 }
 
 func newLoad(t testing.TB, rules int, stamp bool) *load {
@@ -73,18 +74,18 @@ func (l *load) rules(n int, stamp bool) {
 
 func v4(a, b, c, d byte) sai.IP { return sai.IP{Addr: netipFrom4([4]byte{a, b, c, d})} }
 
-// step sends n frames, one a cycle, 64 at a time.
+// step sends n frames, one a cycle unless there is a pause, 64 at a time.
 func (l *load) step(n int) {
 	for n > 0 {
 		now := l.Now()
 		batch := min(n, 64)
 		for i := range batch {
 			k := (l.n + i) % len(l.frames)
-			if err := l.Receive(saisim.PortID(1+4*(k%32)), now+saisim.Cycle(i), saisim.Frame{Data: l.frames[k]}); err != nil {
+			if err := l.Receive(saisim.PortID(1+4*(k%32)), now+saisim.Cycle(i*(1+l.pause)), saisim.Frame{Data: l.frames[k]}); err != nil {
 				l.Fatal(err)
 			}
 		}
-		l.Advance(now + saisim.Cycle(batch))
+		l.Advance(now + saisim.Cycle(batch*(1+l.pause)))
 		l.n += batch
 		n -= batch
 	}
