@@ -31,6 +31,7 @@ type sent struct {
 	data     []byte
 	length   int
 	stamped  bool
+	id       uint64
 }
 
 func (s sent) String() string {
@@ -57,7 +58,7 @@ func bareRig(t testing.TB, p saisim.Profile) *rig {
 	}
 	r.Chip = c
 	c.SetOutput(func(o saisim.Out) {
-		r.outs = append(r.outs, sent{o.Port, o.In, o.At, bytes.Clone(o.Data), o.Len, o.Stamped})
+		r.outs = append(r.outs, sent{o.Port, o.In, o.At, bytes.Clone(o.Data), o.Len, o.Stamped, o.ID})
 	})
 	r.sw = r.create(sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.Bool(true),
 		sai.SwitchAttrSrcMACAddress, sai.MAC{2, 0, 0, 0, 0, 0xaa},

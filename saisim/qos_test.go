@@ -1,0 +1,214 @@
+package saisim_test
+
+import (
+	"fmt"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// queue returns the QUEUE object of a port.
+func (r *rig) queue(id saisim.PortID, i int) sai.OID {
+	r.Helper()
+	return r.get(sai.ObjectTypePort, r.oid(id), sai.PortAttrQoSQueueList).(sai.OIDs)[i]
+}
+
+func dscpMap(pairs ...uint8) (m sai.QoSMap) {
+	for i := 0; i < len(pairs); i += 2 {
+		m = append(m, sai.QoSMapEntry{Key: sai.QoSMapParams{DSCP: pairs[i]}, Value: sai.QoSMapParams{TC: pairs[i+1]}})
+	}
+	return m
+}
+
+// withTOS is an IPv4 frame from host 1 to host 2 with a right header checksum.
+func withTOS(tos byte, n int) []byte {
+	f := udpFrame(1, 2, n)
+	f[15] = tos
+	f[24], f[25] = 0, 0
+	sum := uint32(0)
+	for i := 14; i < 34; i += 2 {
+		sum += uint32(f[i])<<8 + uint32(f[i+1])
+	}
+	sum = sum&0xffff + sum>>16
+	f[24], f[25] = ^byte(sum>>8), ^byte(sum)
+	return f
+}
+
+// validSum says whether the IPv4 header of an untagged frame has a right checksum.
+func validSum(f []byte) bool {
+	sum := uint32(0)
+	for i := 14; i < 34; i += 2 {
+		sum += uint32(f[i])<<8 + uint32(f[i+1])
+	}
+	return sum&0xffff+sum>>16 == 0xffff
+}
+
+// Frames are sorted by DSCP if they are IP, else by their tag, else to the port's
+// default; the egress port says which queue a class has.
+func TestSorting(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile()) // 4 queues
+	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(46, 5, 10, 2))
+	dot1p := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDot1pToTC, sai.QoSMapAttrMapToValueList,
+		sai.QoSMap{{Key: sai.QoSMapParams{Dot1p: 6}, Value: sai.QoSMapParams{TC: 7}}})
+	queues := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeTCToQueue, sai.QoSMapAttrMapToValueList,
+		sai.QoSMap{{Key: sai.QoSMapParams{TC: 5}, Value: sai.QoSMapParams{Queue: 3}}, {Key: sai.QoSMapParams{TC: 2}, Value: sai.QoSMapParams{Queue: 1}},
+			{Key: sai.QoSMapParams{TC: 7}, Value: sai.QoSMapParams{Queue: 2}}})
+	in, out := r.oid(0), r.oid(1)
+	arp := eth(host(2), host(1), u16(0x0806), make([]byte, 46))
+	tagged := eth(host(2), host(1), tag(0x8100, 6<<13|1), u16(0x0806), make([]byte, 46))
+	r.send(1, udpFrame(2, 1, 60)) // host 2 is known now
+	for _, tt := range []struct {
+		name  string
+		set   func()
+		frame []byte
+		want  int
+	}{
+		{"nothing configured", func() {}, withTOS(46<<2, 60), 0},
+		{"default class is its own queue", func() { r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDefaultTC, sai.Uint(1)) }, withTOS(46<<2, 60), 1},
+		{"a class beyond the queues takes the last", func() { r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDSCPToTCMap, dscp) }, withTOS(46<<2, 60), 3},
+		{"DSCP", func() { r.set(sai.ObjectTypePort, out, sai.PortAttrQoSTCToQueueMap, queues) }, withTOS(10<<2, 60), 1},
+		{"a DSCP that the map leaves out", func() {}, withTOS(11<<2, 60), 0},
+		{"not IP", func() {}, arp, 0}, // class 1, which the map of queues leaves out
+		{"tag", func() { r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDot1pToTCMap, dot1p) }, tagged, 2},
+		{"no tag", func() {}, arp, 0},
+		{"a map that changes", func() {
+			r.set(sai.ObjectTypeQoSMap, dscp, sai.QoSMapAttrMapToValueList, dscpMap(11, 5))
+		}, withTOS(11<<2, 60), 3},
+		{"the map taken away", func() {
+			r.set(sai.ObjectTypePort, in, sai.PortAttrQoSDSCPToTCMap, sai.NullOID)
+			r.set(sai.ObjectTypePort, out, sai.PortAttrQoSTCToQueueMap, sai.NullOID)
+		}, withTOS(46<<2, 60), 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.set()
+			var before [4]uint64
+			for q := range before {
+				s, _ := r.QueueState(1, q)
+				before[q] = s.Dequeued
+			}
+			r.send(0, tt.frame)
+			for q, n := range before {
+				s, _ := r.QueueState(1, q)
+				if got := s.Dequeued - n; got == 1 != (q == tt.want) {
+					t.Errorf("queue %d gave %d, want the frame in queue %d", q, got, tt.want)
+				}
+			}
+		})
+	}
+	r.balanced()
+}
+
+// What would be a queue of another kind, or a threshold that means nothing, is
+// refused.
+func TestQoSRefusals(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile()) // cells of 64 bytes
+	all := uint64(r.Profile().Buffer.Cells) * 64
+	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(6400))
+	for i, tt := range []struct {
+		want sai.Status
+		t    sai.ObjectType
+		a    []any
+	}{
+		{sai.StatusInvalidParameter, sai.ObjectTypeScheduler, []any{sai.SchedulerAttrSchedulingType, sai.SchedulingTypeDwrr, sai.SchedulerAttrSchedulingWeight, sai.Uint(0)}},
+		{sai.StatusAttrNotSupported0 - 1, sai.ObjectTypeScheduler, []any{sai.SchedulerAttrSchedulingType, sai.SchedulingTypeDwrr, sai.SchedulerAttrMaxBandwidthRate, sai.Uint(1000)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeWRED, []any{sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold, sai.Uint(10), sai.WREDAttrGreenMaxThreshold, sai.Uint(10)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(64, 1)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(6, 16)}},
+		{sai.StatusNotSupported, sai.ObjectTypeQoSMap, []any{sai.QoSMapAttrType, sai.QoSMapTypeDSCPToColor, sai.QoSMapAttrMapToValueList, sai.QoSMap{}}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeBufferPool, []any{sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(63)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeBufferPool, []any{sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(all - 6400 + 64)}},
+		{sai.StatusInvalidParameter, sai.ObjectTypeBufferProfile, []any{sai.BufferProfileAttrPoolID, pool, sai.BufferProfileAttrReservedBufferSize, sai.Uint(1 << 40),
+			sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeStatic, sai.BufferProfileAttrSharedStaticTh, sai.Uint(64)}},
+		{sai.StatusAttrNotSupported0 - 3, sai.ObjectTypeQueue, []any{sai.QueueAttrType, sai.QueueTypeUnicast, sai.QueueAttrPort, r.oid(0), sai.QueueAttrIndex, sai.Uint(9),
+			sai.QueueAttrParentSchedulerNode, r.oid(0)}},
+	} {
+		_, err := r.Create(r.Context(), tt.t, attrs(tt.a...))
+		if got, ok := sai.StatusOf(err); !ok || got != tt.want {
+			t.Errorf("%d: %s: %v, want %v", i, tt.t, err, tt.want)
+		}
+	}
+}
+
+// A queue of strict priority overtakes; a queue that is full marks what can be
+// marked, with its checksum kept right, and drops the rest.
+func TestPriorityAndMarks(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	r.send(1, udpFrame(2, 1, 60))
+	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(46, 3))
+	wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold, sai.Uint(1999),
+		sai.WREDAttrGreenMaxThreshold, sai.Uint(2000), sai.WREDAttrECNMarkMode, sai.ECNMarkModeAll)
+	high := r.create(sai.ObjectTypeScheduler, sai.SchedulerAttrSchedulingType, sai.SchedulingTypeStrict)
+	r.set(sai.ObjectTypeQueue, r.queue(1, 3), sai.QueueAttrSchedulerProfileID, high)
+	r.set(sai.ObjectTypeQueue, r.queue(1, 0), sai.QueueAttrWREDProfileID, wred)
+	for _, in := range []saisim.PortID{0, 2, 3} {
+		r.set(sai.ObjectTypePort, r.oid(in), sai.PortAttrQoSDSCPToTCMap, dscp)
+	}
+	at := r.Now()
+	send := func(in saisim.PortID, tos byte) {
+		if err := r.Receive(in, at, saisim.Frame{Data: withTOS(tos, 1000), ID: uint64(tos)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Two ports send five frames each, one after the other, to a third.
+	for range 5 {
+		send(0, 0)
+		send(2, 1)
+	}
+	send(3, 46<<2) // arrives with the first, and overtakes what waits
+	var ids []uint64
+	for _, o := range r.drain() {
+		ids = append(ids, uint64(o.data[15]))
+		if !validSum(o.data) {
+			t.Errorf("a frame with TOS %#x leaves with a wrong checksum", o.data[15])
+		}
+	}
+	q, _ := r.QueueState(1, 0)
+	// Every 1024 bytes one frame goes and two come, A with TOS 0 and B with ECT(1):
+	//	A1 goes, B1 waits, and DSCP 46
+	//	DSCP 46 goes; A2 finds 1000 bytes, B2 2000: marked
+	//	B1 goes; A3 finds 2000: dropped; B3 2000: marked
+	//	A2 goes; A4 dropped, B4 marked; B2 goes; A5 dropped, B5 marked; B3, B4, B5 go
+	if want := "[0 184 1 0 3 3 3 3]"; fmt.Sprint(ids) != want {
+		t.Errorf("TOS of the frames that left: %v, want %s (dropped %d, marked %d)", ids, want, q.DroppedWRED, q.Marked)
+	}
+	if q.Marked != 4 || q.DroppedWRED != 3 {
+		t.Errorf("marked %d and dropped %d, want 4 and 3", q.Marked, q.DroppedWRED)
+	}
+	got, err := r.Stats(r.Context(), sai.Obj(sai.ObjectTypeQueue, r.queue(1, 0)), []sai.StatID{sai.QueueStatPackets, sai.QueueStatDroppedPackets, sai.QueueStatWREDECNMarkedPackets})
+	if err != nil || got[0] != 7 || got[1] != 3 || got[2] != 4 {
+		t.Errorf("statistics %v, %v", got, err)
+	}
+	r.balanced()
+}
+
+// Pools of the packet memory: what a pool has, others have not.
+func TestBufferPools(t *testing.T) {
+	p := saisim.SmallProfile()
+	p.Buffer = saisim.BufferProfile{CellBytes: 100, Cells: 100}
+	r := newRig(t, p)
+	r.send(1, udpFrame(2, 1, 60))
+	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(3000))
+	profile := r.create(sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, pool, sai.BufferProfileAttrReservedBufferSize, sai.Uint(0),
+		sai.BufferProfileAttrThresholdMode, sai.BufferProfileThresholdModeDynamic, sai.BufferProfileAttrSharedDynamicTh, sai.Int(0))
+	r.set(sai.ObjectTypeQueue, r.queue(1, 0), sai.QueueAttrBufferProfileID, profile)
+	at := r.Now()
+	for range 10 {
+		for _, in := range []saisim.PortID{0, 2, 3, 4, 5} {
+			if err := r.Receive(in, at, saisim.Frame{Data: withTOS(0, 1000)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.drain()
+	q, _ := r.QueueState(1, 0)
+	// 30 cells, frames of 10: with alpha 1 the second finds 20 free cells and makes
+	// the queue 20; the third would find 10 free and make it 30.
+	if q.MaxCells != 20 || q.DroppedTail == 0 || q.DroppedFull != 0 {
+		t.Errorf("at most %d cells, %d dropped by the threshold and %d for want of cells; want 20, some, none", q.MaxCells, q.DroppedTail, q.DroppedFull)
+	}
+	r.set(sai.ObjectTypeQueue, r.queue(1, 0), sai.QueueAttrBufferProfileID, sai.NullOID)
+	r.remove(sai.ObjectTypeBufferProfile, profile)
+	r.remove(sai.ObjectTypeBufferPool, pool)
+	r.balanced()
+}
