@@ -1,6 +1,10 @@
 package device
 
-import "tamtam/saisim"
+import (
+	"strconv"
+
+	"tamtam/saisim"
+)
 
 // A BooksReport accounts for every frame that was in the chip:
 //
@@ -30,4 +34,46 @@ func booksReport(b saisim.Books) BooksReport {
 		}
 	}
 	return r
+}
+
+// A QueueReport accounts for every copy that found room in a queue:
+//
+//	enqueued = dequeued + purged + queued
+//
+// Bytes are without FCS.
+type QueueReport struct {
+	Enqueued uint64            `json:"enqueued"`
+	Dequeued uint64            `json:"dequeued"`
+	Purged   uint64            `json:"purged"` // taken out because the port ended
+	Queued   uint64            `json:"queued"`
+	Marked   uint64            `json:"marked"`    // ECN
+	NoRoom   map[string]uint64 `json:"no_room"`   // not enqueued: buffer, tail-drop, wred
+	MaxBytes uint64            `json:"max_bytes"` // the most that it held
+	MaxCells uint64            `json:"max_cells"`
+	Balanced bool              `json:"balanced"`
+}
+
+// queueReports returns the queues of a port that were used, by number.
+func queueReports(c *saisim.Chip, id saisim.PortID) map[string]QueueReport {
+	all := map[string]QueueReport{}
+	for i := 0; ; i++ {
+		q, ok := c.QueueState(id, i)
+		if !ok {
+			return all
+		}
+		if q.Enqueued+q.DroppedFull+q.DroppedTail+q.DroppedWRED == 0 {
+			continue
+		}
+		r := QueueReport{
+			Enqueued: q.Enqueued, Dequeued: q.Dequeued, Purged: q.Purged, Queued: q.Packets, Marked: q.Marked,
+			NoRoom: map[string]uint64{}, MaxBytes: q.MaxBytes, MaxCells: q.MaxCells,
+			Balanced: q.Enqueued == q.Dequeued+q.Purged+q.Packets,
+		}
+		for why, n := range map[string]uint64{"buffer": q.DroppedFull, "tail-drop": q.DroppedTail, "wred": q.DroppedWRED} {
+			if n > 0 {
+				r.NoRoom[why] = n
+			}
+		}
+		all[strconv.Itoa(i)] = r
+	}
 }
