@@ -44,6 +44,8 @@ type PortReport struct {
 	SentBytes uint64            `json:"sent_bytes"`
 	Dropped   map[string]uint64 `json:"dropped"`
 	Balanced  bool              `json:"balanced"` // received = into_pipe + what the MAC dropped
+	// Queues are those that were used, by number.
+	Queues map[string]QueueReport `json:"queues"`
 }
 
 // A CPUReport counts the frames that were punted.
@@ -120,6 +122,7 @@ func (s *Sim) portReport(id saisim.PortID) PortReport {
 			p.Dropped[saisim.DropReason(i).String()] = n
 		}
 	}
+	p.Queues = queueReports(s.Chip, id)
 	return p
 }
 

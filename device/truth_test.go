@@ -42,6 +42,9 @@ func TestTruthInTheReport(t *testing.T) {
 	if p := report.Ports["Ethernet0"]; p.Received != 5 || p.IntoPipe != 4 || !p.Balanced {
 		t.Errorf("Ethernet0 %+v", p)
 	}
+	if q := report.Ports["Ethernet1"].Queues["0"]; q.Enqueued != 3 || q.Dequeued != 3 || !q.Balanced || q.MaxBytes == 0 || len(q.NoRoom) > 0 {
+		t.Errorf("queue of Ethernet1 %+v", q)
+	}
 	all, vlan := report.Truth["all"], report.Truth["vlan"]
 	// 150 or 64 bytes with FCS and 32 of the record; 0.8 ns a byte: the SFD leaves 28 + 8
 	// cycles after the last byte is in.
