@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,23 @@ type Ports interface {
 	Changes() *orch.Topic[[]string]
 }
 
+// Sessions is what ACLs need to know of mirror sessions; mirrororch has it.
+type Sessions interface {
+	// Session returns the object of a session that is active.
+	Session(name string) (oid sai.OID, ok bool)
+	// Changes names sessions that came or are about to go: these are not found
+	// any more and must be let go of at once.
+	Changes() *orch.Topic[[]string]
+}
+
+// NextHops is what ACLs need to know of routing; routeorch has it.
+type NextHops interface {
+	// NextHop returns the object of a neighbour that packets can be sent to.
+	NextHop(name string, addr netip.Addr) (sai.OID, bool)
+	// Changes tells that next hops came or are about to go, as of sessions.
+	Changes() *orch.Topic[struct{}]
+}
+
 // Config is what an [Orch] works with.
 type Config struct {
 	SAI    sai.API
@@ -37,6 +55,9 @@ type Config struct {
 	Ports  Ports
 	Poller Poller // polls the counters; nil: nobody does
 	Switch sai.OID
+
+	Sessions Sessions // nil: there are no mirror sessions
+	NextHops NextHops // nil: there are no next hops
 }
 
 // An Orch owns the ACL objects of the ASIC. All its methods run on the daemon's
@@ -46,6 +67,9 @@ type Orch struct {
 	daemon *orch.Daemon
 	log    *slog.Logger
 	ports  Ports
+
+	sessions Sessions
+	nextHops NextHops
 
 	capability map[string]sai.ACLCapability // by stage
 	priorities sai.Range                    // of entries
@@ -80,7 +104,7 @@ var wordsOf = orch.Words{
 // registers the handlers on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
-		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports,
+		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports, sessions: cfg.Sessions, nextHops: cfg.NextHops,
 		capability: map[string]sai.ACLCapability{},
 		types:      map[string]schema.ACLTableType{}, tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
 		groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{}, features: map[string][]sai.Enum{},
@@ -133,6 +157,31 @@ func (o *Orch) register(cfg Config) {
 	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
 	cfg.Daemon.Every(o.counters.retry, func(ctx context.Context, _ time.Time) error { return o.counters.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(o.portsChanged)
+	if cfg.Sessions != nil {
+		cfg.Sessions.Changes().Subscribe(func(ctx context.Context, names []string) {
+			o.changed(ctx, func(a schema.ACLAction) bool {
+				mirrors := a.Field == schema.ActionMirrorIngress || a.Field == schema.ActionMirrorEgress
+				return mirrors && slices.Contains(names, a.Name)
+			})
+		})
+	}
+	if cfg.NextHops != nil {
+		cfg.NextHops.Changes().Subscribe(func(ctx context.Context, _ struct{}) {
+			o.changed(ctx, func(a schema.ACLAction) bool { return len(a.Redirect.NextHops) > 0 })
+		})
+	}
+}
+
+// changed looks again at the rules with such an action.
+func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
+	for _, r := range o.rules {
+		if slices.ContainsFunc(r.parsed.Actions, such) {
+			o.markRule(r)
+		}
+	}
+	o.reconcile(ctx)
+	o.finish(ctx)
+	o.flush(ctx)
 }
 
 // settleAll brings the ASIC and the databases to where the rows want them, for

@@ -214,20 +214,41 @@ func (o *Orch) action(a schema.ACLAction) (sai.Value, error) {
 	case schema.ActionPacket:
 		return packetActions[a.Word], nil
 	case schema.ActionRedirect:
-		if len(a.Redirect.NextHops) > 0 || schema.IsPortName(a.Redirect.Name) == schema.IsPortChannelName(a.Redirect.Name) {
-			return nil, fmt.Errorf("redirect to %s: only redirection to a port or PortChannel can be done", a.Redirect)
-		}
-		return o.portOrLAG(a.Redirect.Name)
+		return o.redirect(a.Redirect)
 	case schema.ActionDoNotNAT, schema.ActionDisableTrim:
 		return sai.Bool(true), nil
 	case schema.ActionMetaData, schema.ActionDSCP:
 		return sai.Uint(a.Number), nil
 	case schema.ActionMirrorIngress, schema.ActionMirrorEgress:
-		return nil, fmt.Errorf("%s %s: there are no mirror sessions yet", a.Field, a.Name)
+		if o.sessions != nil {
+			if oid, ok := o.sessions.Session(a.Name); ok {
+				return sai.OIDs{oid}, nil
+			}
+		}
+		return nil, orch.Wait("mirror session", a.Name, "mirror session %s is not active", a.Name)
 	case schema.ActionPolicer:
 		return nil, fmt.Errorf("%s %s: there are no policers", a.Field, a.Name)
 	}
 	return nil, fmt.Errorf("%s: DTel is not supported, use TAM", a.Field)
+}
+
+// redirect returns the object that packets are sent to.
+func (o *Orch) redirect(to schema.Redirect) (sai.Value, error) {
+	switch {
+	case len(to.NextHops) > 1:
+		return nil, fmt.Errorf("redirect to %s: only redirection to one next hop can be done", to)
+	case len(to.NextHops) == 1:
+		h := to.NextHops[0]
+		if o.nextHops != nil {
+			if oid, ok := o.nextHops.NextHop(h.Interface, h.Addr); ok {
+				return oid, nil
+			}
+		}
+		return nil, orch.Wait("next hop", to.String(), "no next hop %s", to)
+	case schema.IsPortName(to.Name) == schema.IsPortChannelName(to.Name):
+		return nil, fmt.Errorf("redirect to %s: only redirection to a port, PortChannel or next hop can be done", to)
+	}
+	return o.portOrLAG(to.Name)
 }
 
 // capable says whether the switch has an action at a stage. One that does not
