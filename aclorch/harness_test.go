@@ -3,6 +3,7 @@ package aclorch
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -55,6 +56,28 @@ func (p *ports) Names() []string {
 
 func (p *ports) Changes() *orch.Topic[[]string] { return &p.changes }
 
+// sessions and hops are mirror sessions and next hops that tests change at will.
+type sessions struct {
+	oids    map[string]sai.OID
+	changes orch.Topic[[]string]
+}
+
+func (s *sessions) Session(name string) (sai.OID, bool) { oid, ok := s.oids[name]; return oid, ok }
+
+func (s *sessions) Changes() *orch.Topic[[]string] { return &s.changes }
+
+type hops struct {
+	oids    map[netip.Addr]sai.OID
+	changes orch.Topic[struct{}]
+}
+
+func (h *hops) NextHop(_ string, addr netip.Addr) (sai.OID, bool) {
+	oid, ok := h.oids[addr]
+	return oid, ok
+}
+
+func (h *hops) Changes() *orch.Topic[struct{}] { return &h.changes }
+
 // poller notes what is polled.
 type poller struct {
 	polled   map[sai.OID]bool
@@ -86,17 +109,19 @@ func (p *poller) StopPoll(_ context.Context, _ string, objs ...sai.OID) error {
 
 // bench is an Orch on a fake ASIC with its own Redis.
 type bench struct {
-	t      testing.TB
-	ctx    context.Context
-	redis  *swss.Redis
-	fake   *saitest.Fake
-	rec    *saitest.Recorder
-	daemon *orch.Daemon
-	orch   *Orch
-	ports  *ports
-	poller *poller
-	now    time.Time
-	told   []schema.ACLRuleKey
+	t        testing.TB
+	ctx      context.Context
+	redis    *swss.Redis
+	fake     *saitest.Fake
+	rec      *saitest.Recorder
+	daemon   *orch.Daemon
+	orch     *Orch
+	ports    *ports
+	poller   *poller
+	sessions *sessions
+	hops     *hops
+	now      time.Time
+	told     []schema.ACLRuleKey
 }
 
 // newBench makes a switch with the ports Ethernet0, 4, 8 and 12.
@@ -125,7 +150,9 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	b.poller = &poller{polled: map[sai.OID]bool{}}
 	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
 	t.Cleanup(func() { b.daemon.Close() })
-	b.orch, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Ports: b.ports, Poller: b.poller, Switch: sw})
+	b.sessions, b.hops = &sessions{oids: map[string]sai.OID{}}, &hops{oids: map[netip.Addr]sai.OID{}}
+	b.addHop(sw, "10.0.0.9")
+	b.orch, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Ports: b.ports, Poller: b.poller, Switch: sw, Sessions: b.sessions, NextHops: b.hops})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -208,11 +208,19 @@ func TestStatuses(t *testing.T) {
 		{"redirect to a next hop", func(b *bench) {
 			b.table("T", "L3", "")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "REDIRECT_ACTION", "10.0.0.1@Ethernet0")
-		}, "Active", "Inactive: redirect to 10.0.0.1@Ethernet0: only redirection to a port or PortChannel can be done"},
+		}, "Active", "Pending creation: no next hop 10.0.0.1@Ethernet0"},
+		{"redirect to a next hop that is there", func(b *bench) {
+			b.table("T", "L3", "")
+			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "REDIRECT_ACTION", "10.0.0.9@Ethernet0")
+		}, "Active", "Active"},
+		{"redirect to two next hops", func(b *bench) {
+			b.table("T", "L3", "")
+			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "REDIRECT_ACTION", "10.0.0.1@Ethernet0,10.0.0.9@Ethernet0")
+		}, "Active", "Inactive: redirect to 10.0.0.1@Ethernet0,10.0.0.9@Ethernet0: only redirection to one next hop can be done"},
 		{"mirror", func(b *bench) {
 			b.table("T", "MIRROR", "")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "MIRROR_ACTION", "session1")
-		}, "Active", "Inactive: MIRROR_INGRESS_ACTION session1: there are no mirror sessions yet"},
+		}, "Active", "Pending creation: mirror session session1 is not active"},
 		{"IN_PORTS of an empty PortChannel", func(b *bench) {
 			b.ports.lags["PortChannel1"] = b.lag()
 			b.table("T", "MUX", "")

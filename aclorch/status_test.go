@@ -27,7 +27,7 @@ func TestReasons(t *testing.T) {
 		{"action", []string{"PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DO_NOT_NAT"},
 			"Inactive: DO_NOT_NAT_ACTION: the switch does not have this action at ingress; it has PACKET_ACTION,COUNTER"},
 		{"next hop", []string{"PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "REDIRECT:10.0.0.1@Ethernet0"},
-			"Inactive: redirect to 10.0.0.1@Ethernet0: only redirection to a port or PortChannel can be done"},
+			"Pending creation: no next hop 10.0.0.1@Ethernet0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, saitest.Options{})

@@ -30,7 +30,7 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	lag := r.pick("PortChannel1", "PortChannel2", "PortChannel", "PortChannel1")
 	vlan := r.pick("Vlan10", "Vlan20", "Vlan5000")
 	group := r.pick("F1", "F2", "F3", "F|4")
-	switch r.IntN(17) {
+	switch r.IntN(24) {
 	case 0:
 		n := r.IntN(4)
 		return fmt.Sprintf("PORT|Ethernet%d", n), swss.FieldValues{
@@ -72,6 +72,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"), swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
 	case 12, 13, 14, 15:
 		return r.routing(port, lag, vlan)
+	case 17, 18, 19, 20, 21, 22, 23:
+		return r.qos(r.pick("Ethernet0", "Ethernet1", "Ethernet2", "Ethernet0,Ethernet3"))
 	default:
 		return "TAM_COLLECTORS_TABLE|" + r.pick("C1", "C2"), swss.FieldValues{"ipaddress": r.pick("192.0.2.9", "2001:db8::9", "nowhere"), "port": r.pick("4739", "0")}
 	}
@@ -95,6 +97,43 @@ func (r randomConfig) routing(port, lag, vlan string) (string, swss.FieldValues)
 		return "FDB|" + vlan + "|" + r.pick("02:00:00:00:00:02", "02-00-00-00-00-03"), swss.FieldValues{"port": r.pick("Ethernet0", "Ethernet1", lag)}
 	}
 	return "SWITCH|switch", swss.FieldValues{"fdb_aging_time": r.pick("30", "60", "never")}
+}
+
+// qos returns a random row of the QoS, buffer and mirror tables.
+func (r randomConfig) qos(ports string) (string, swss.FieldValues) {
+	queues := ports + "|" + r.pick("0", "0-1", "1,3", "7-9")
+	switch r.IntN(11) {
+	case 0:
+		return r.pick("DSCP_TO_TC_MAP|A", "DSCP_TO_TC_MAP|B"), swss.FieldValues{r.pick("0", "46", "64"): r.pick("1", "5", "16"), "8": "2"}
+	case 1:
+		return "DOT1P_TO_TC_MAP|A", swss.FieldValues{r.pick("0", "7"): r.pick("1", "2")}
+	case 2:
+		return "TC_TO_QUEUE_MAP|A", swss.FieldValues{"1": r.pick("1", "2", "15"), "5": "3"}
+	case 3:
+		return "PORT_QOS_MAP|" + ports, swss.FieldValues{"dscp_to_tc_map": r.pick("A", "B"), r.pick("tc_to_queue_map", "dot1p_to_tc_map", "pfc_enable"): "A"}
+	case 4:
+		return "SCHEDULER|" + r.pick("S1", "S2"), swss.FieldValues{"type": r.pick("STRICT", "DWRR", "WRR", "NONE"), "weight": r.pick("1", "14", "200")}
+	case 5:
+		return "WRED_PROFILE|W", swss.FieldValues{
+			"ecn": r.pick("ecn_all", "ecn_none", "ecn_red"), "wred_green_enable": r.pick("true", "false"),
+			"green_min_threshold": r.pick("1000", "9000"), "green_max_threshold": r.pick("8000", "20000"), "green_drop_probability": r.pick("5", "100"),
+		}
+	case 6:
+		return "QUEUE|" + queues, swss.FieldValues{"scheduler": r.pick("S1", "S2"), r.pick("wred_profile", "scheduler"): r.pick("W", "S1")}
+	case 7:
+		return "BUFFER_POOL|P", swss.FieldValues{"type": r.pick("egress", "both", "ingress"), "mode": r.pick("dynamic", "static"), "size": r.pick("20000", "40000")}
+	case 8:
+		return "BUFFER_PROFILE|" + r.pick("F1", "F2"), swss.FieldValues{"pool": "P", "size": r.pick("0", "1000"), r.pick("dynamic_th", "static_th"): r.pick("1", "3000")}
+	case 9:
+		return "BUFFER_QUEUE|" + queues, swss.FieldValues{"profile": r.pick("F1", "F2")}
+	default:
+		if r.IntN(2) == 0 {
+			return "MIRROR_SESSION|" + r.pick("M1", "M2"), swss.FieldValues{"src_ip": "10.0.0.1", "dst_ip": r.pick("10.0.0.2", "10.0.1.2", "::9"), "dscp": r.pick("8", "9"), "src_port": r.pick("Ethernet1", "PortChannel1")}
+		}
+		return "MIRROR_SESSION|" + r.pick("M1", "M2"), swss.FieldValues{
+			"type": "SPAN", "dst_port": r.pick("Ethernet3", "Ethernet2"), "src_port": r.pick("Ethernet0", "Ethernet0,Ethernet1", "PortChannel1"), "direction": r.pick("RX", "TX", "BOTH"),
+		}
+	}
 }
 
 func testSim(t *testing.T, cfg SimConfig) *Sim {

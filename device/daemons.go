@@ -14,6 +14,7 @@ import (
 	"tamtam/aclorch"
 	"tamtam/fdborch"
 	"tamtam/mgmt"
+	"tamtam/mirrororch"
 	"tamtam/orch"
 	"tamtam/portmgr"
 	"tamtam/portsorch"
@@ -89,7 +90,7 @@ func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, err
 		return nil, err
 	}
 	if err := client.InitView(ctx); err != nil {
-		return nil, err
+		return nil, errors.Join(err, client.Close())
 	}
 	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.daemon()), client: client}
 	if err := o.assemble(ctx, r); err != nil {
@@ -122,7 +123,13 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("FDB: %w", err)
 	}
 	o.fdb = fdb
-	acl, err := aclorch.New(ctx, aclorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch()})
+	mirrors, err := mirrororch.New(ctx, mirrororch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes}})
+	if err != nil {
+		return fmt.Errorf("mirror sessions: %w", err)
+	}
+	acl, err := aclorch.New(ctx, aclorch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(), Sessions: mirrors, NextHops: routes,
+	})
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)
 	}
@@ -170,8 +177,8 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 // PollCounters reads the sessions' counters now.
 func (o *Orchagent) PollCounters(ctx context.Context) error { return o.ts.PollCounters(ctx) }
 
-// Close ends the daemon's connection. The ASIC stays as it is.
-func (o *Orchagent) Close() error { return o.Daemon.Close() }
+// Close ends the daemon's connections. The ASIC stays as it is.
+func (o *Orchagent) Close() error { return errors.Join(o.Daemon.Close(), o.client.Close()) }
 
 // A poller is the client of sairedis as the orchs want to see it.
 type poller struct{ *sairedis.Client }

@@ -41,13 +41,15 @@ func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 }
 
 // makeObject makes one object what it should be. What cannot be changed is made
-// anew; the old one is removed when nothing uses it any more.
+// anew; the old one is removed when nothing uses it any more. That is so too where
+// the ASIC refuses what an attribute and the others make together on the way:
+// thresholds that both move, say.
 func (o *Orch) makeObject(ctx context.Context, k orch.RowKey, t sai.ObjectType, attrs []sai.Attr) error {
 	have := o.objects[k]
 	if have != nil {
 		sets, ok := diff(have.attrs, attrs)
-		if ok {
-			return o.change(ctx, have, sets)
+		if ok && o.change(ctx, have, sets) == nil {
+			return nil
 		}
 	}
 	oid, err := o.api.Create(ctx, t, attrs)
