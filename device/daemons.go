@@ -74,12 +74,14 @@ func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 
 // An Orchagent is the daemon orchagent: APPL_DB to SAI.
 type Orchagent struct {
-	Daemon *orch.Daemon
-	client *sairedis.Client
-	ports  *portsorch.Orch
-	routes *routeorch.Orch
-	fdb    *fdborch.Orch
-	ts     *tsorch.Orch
+	Daemon  *orch.Daemon
+	client  *sairedis.Client
+	ports   *portsorch.Orch
+	routes  *routeorch.Orch
+	fdb     *fdborch.Orch
+	ts      *tsorch.Orch
+	qos     *qosorch.Orch
+	mirrors *mirrororch.Orch
 }
 
 // NewOrchagent starts a new view of the ASIC and assembles the orchs. Their
@@ -110,7 +112,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("ports: %w", err)
 	}
 	o.ports = ports
-	if _, err := qosorch.New(ctx, qosorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll}); err != nil {
+	o.qos, err = qosorch.New(ctx, qosorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll})
+	if err != nil {
 		return fmt.Errorf("QoS: %w", err)
 	}
 	routes, err := routeorch.New(ctx, routeorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch()})
@@ -123,12 +126,12 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("FDB: %w", err)
 	}
 	o.fdb = fdb
-	mirrors, err := mirrororch.New(ctx, mirrororch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes}})
+	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes}})
 	if err != nil {
 		return fmt.Errorf("mirror sessions: %w", err)
 	}
 	acl, err := aclorch.New(ctx, aclorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(), Sessions: mirrors, NextHops: routes,
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(), Sessions: o.mirrors, NextHops: routes,
 	})
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)
@@ -166,6 +169,9 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		return err
 	}
 	o.routes.ViewApplied()
+	if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx)); err != nil {
+		return err
+	}
 	if err := o.fdb.ViewApplied(ctx); err != nil {
 		return err
 	}

@@ -68,6 +68,7 @@ type Orch struct {
 	routes Routes
 
 	ledger   *orch.Ledger
+	applied  bool // the view of the ASIC is complete
 	sessions map[string]*session
 	bound    map[slot]sai.OID // the session of what a port receives or sends
 	changes  orch.Topic[[]string]
@@ -115,6 +116,14 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
+// ViewApplied says that syncd has brought the ASIC to the view. Until then
+// nothing is made: while a view is being made the ASIC is not asked whether it
+// can do a thing, and one that it cannot do would fail the whole view.
+func (o *Orch) ViewApplied(ctx context.Context) error {
+	o.applied = true
+	return o.ledger.Settle(ctx)
+}
+
 // verdict has SONiC's words.
 func verdict(err error) (status, reason string) {
 	status, reason = orch.Verdict(err)
@@ -153,7 +162,10 @@ func (o *Orch) plan() *plan {
 	p := &plan{sessions: map[string][]sai.Attr{}, ways: map[string]Way{}, binds: map[slot]string{}, names: map[slot]string{}}
 	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
 		k := row(name)
-		if o.ledger.Failed[k] != nil {
+		if !o.applied {
+			o.ledger.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+		}
+		if o.ledger.Failed[k] != nil || !o.applied {
 			continue
 		}
 		m, err := schema.ParseMirrorSession(name, o.ledger.Rows[k])

@@ -101,6 +101,9 @@ func newBench(t testing.TB) *bench {
 			b.told = append(b.told, fmt.Sprint(n, " ", ok))
 		}
 	})
+	if err := b.orch.ViewApplied(b.ctx); err != nil {
+		t.Fatal(err)
+	}
 	b.do()
 	b.rec.Reset()
 	return b

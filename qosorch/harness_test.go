@@ -113,6 +113,9 @@ func newBench(t testing.TB) *bench {
 		t.Fatal(err)
 	}
 	b.ports.changes.Publish(b.ctx, b.ports.Names())
+	if err := b.orch.ViewApplied(b.ctx); err != nil {
+		t.Fatal(err)
+	}
 	b.step()
 	b.rec.Reset()
 	return b

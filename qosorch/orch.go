@@ -64,6 +64,7 @@ type Orch struct {
 	ports Ports
 
 	ledger  *orch.Ledger
+	applied bool // the view of the ASIC is complete
 	objects map[orch.RowKey]*object
 	garbage []sai.Key        // objects to be removed, each before those that it refers to
 	bound   map[slot]sai.OID // what attributes of ports and queues are set to
@@ -117,6 +118,14 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		}
 	})
 	return o, nil
+}
+
+// ViewApplied says that syncd has brought the ASIC to the view. Until then
+// nothing is made: while a view is being made the ASIC is not asked whether it
+// can do a thing, and one that it cannot do would fail the whole view.
+func (o *Orch) ViewApplied(ctx context.Context) error {
+	o.applied = true
+	return o.ledger.Settle(ctx)
 }
 
 // pass brings the ASIC to what the rows ask for. What the ASIC refuses changes

@@ -37,7 +37,10 @@ func (o *Orch) plan() *plan {
 	for _, table := range tables {
 		for _, key := range l.Keys(table) {
 			k := orch.RowKey{Table: table, Key: key}
-			if l.Failed[k] != nil {
+			if !o.applied {
+				l.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+			}
+			if l.Failed[k] != nil || !o.applied {
 				continue
 			}
 			ignored, err := o.planRow(p, k, l.Rows[k])
