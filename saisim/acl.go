@@ -153,7 +153,7 @@ func (c *Chip) buildKey(k *aclKey, pk *packet) {
 	k[3] = uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.icmpType)<<24 | uint64(h.icmpCode)<<16 | uint64(h.ipID)
 	k[4], k[5] = h.src[0], h.src[1]
 	k[6], k[7] = h.dst[0], h.dst[1]
-	k[8] = uint64(h.tci[1])<<48 | uint64(h.flowLabel)<<16
+	k[8] = uint64(h.tci[1])<<48 | uint64(h.flowLabel)<<16 | uint64(pk.tc)
 	k[9] = uint64(pk.meta) << 32
 	k[10] = c.ranges.bits(pk)
 }

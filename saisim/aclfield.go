@@ -55,7 +55,7 @@ func aclFields() []aclField {
 		{sai.ACLEntryAttrFieldInnerVLANCfi, 8, 60, 1, flagTwoTags},
 		{sai.ACLEntryAttrFieldInnerVLANID, 8, 48, 12, flagTwoTags},
 		{sai.ACLEntryAttrFieldIPv6FlowLabel, 8, 16, 20, flagIPv6},
-		{sai.ACLEntryAttrFieldTC, 8, 0, 8, 0}, // always 0: without QoS maps every frame is in class 0
+		{sai.ACLEntryAttrFieldTC, 8, 0, 8, 0},
 		{sai.ACLEntryAttrFieldACLUserMeta, 9, 32, 32, 0},
 
 		{id: sai.ACLEntryAttrFieldACLIPType},

@@ -1,8 +1,6 @@
 package saisim
 
 import (
-	"slices"
-
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
 )
@@ -37,51 +35,6 @@ func (c *Chip) hostifKind() *kind {
 				p.name, p.number = "", tailstamp.NoPort
 			}
 			delete(c.names, name)
-			return nil
-		},
-	}
-}
-
-func (c *Chip) trapKind() *kind {
-	var types []sai.Enum
-	rows := map[sai.Enum]trapRow{}
-	for _, r := range trapRows() {
-		types = append(types, r.kind)
-		rows[r.kind] = r
-	}
-	slices.Sort(types)
-	// apply makes the state of a trap from its object, nil: there is none.
-	apply := func(r trapRow, o *object) {
-		s := trapState{act: r.standing}
-		if o != nil {
-			s = trapState{
-				act: packetAction(o.enum(sai.HostifTrapAttrPacketAction)), set: true,
-				priority: uint32(o.number(sai.HostifTrapAttrTrapPriority)),
-			}
-		}
-		c.traps[r.trap] = s
-		c.trapsIP = false
-		for t := TrapDHCP; t < TrapIP2ME; t++ {
-			c.trapsIP = c.trapsIP || c.traps[t].set
-		}
-	}
-	row := func(o *object) trapRow { return rows[o.enum(sai.HostifTrapAttrTrapType)] }
-	return &kind{
-		attrs: []sai.AttrID{
-			sai.HostifTrapAttrTrapType, sai.HostifTrapAttrPacketAction, sai.HostifTrapAttrTrapPriority, sai.HostifTrapAttrTrapGroup,
-		},
-		enums: map[sai.AttrID][]sai.Enum{sai.HostifTrapAttrTrapType: types},
-		create: func(o *object) error {
-			apply(row(o), o)
-			return nil
-		},
-		set: func(o *object, a sai.Attr) error {
-			o.put(a)
-			apply(row(o), o)
-			return nil
-		},
-		remove: func(o *object) error {
-			apply(row(o), nil)
 			return nil
 		},
 	}

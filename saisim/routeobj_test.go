@@ -177,3 +177,65 @@ func TestRouteRefusals(t *testing.T) {
 	r.removeKey(r.routeKey("20.3.0.0/16"))
 	r.route("30.0.0.0/8", sai.NullOID)
 }
+
+// What is said to be left is what can be made: one less for each, and refused
+// when there is none.
+func TestAvailability(t *testing.T) {
+	r := newRouter(t)
+	v4 := attrs(sai.RouteEntryAttrIPAddrFamily, sai.IPAddrFamilyIPv4)
+	v6 := attrs(sai.RouteEntryAttrIPAddrFamily, sai.IPAddrFamilyIPv6)
+	group := r.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeEcmp)
+	hop := r.hop(0, at4(0, 99))
+	create := func(t sai.ObjectType, pairs ...any) error {
+		_, err := r.Create(r.Context(), t, attrs(pairs...))
+		return err
+	}
+	entry := func(e sai.Entry, pairs ...any) error { return r.CreateEntry(r.Context(), e, attrs(pairs...)) }
+	for _, tt := range []struct {
+		name  string
+		t     sai.ObjectType
+		attrs []sai.Attr
+		make  func(i int) error
+	}{
+		{"router interfaces", sai.ObjectTypeRouterInterface, nil, func(int) error {
+			return create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeLoopback, sai.RouterInterfaceAttrVirtualRouterID, r.vr)
+		}},
+		{"neighbours", sai.ObjectTypeNeighborEntry, nil, func(i int) error {
+			return entry(r.neighborKey(1, at4(1, byte(9+i))).Entry, sai.NeighborEntryAttrDstMACAddress, sai.MAC(host(9)))
+		}},
+		{"next hops", sai.ObjectTypeNextHop, nil, func(i int) error {
+			return create(sai.ObjectTypeNextHop, sai.NextHopAttrType, sai.NextHopTypeIP, sai.NextHopAttrIP, sai.IP{Addr: at4(0, byte(9+i))},
+				sai.NextHopAttrRouterInterfaceID, r.rifs[0])
+		}},
+		{"groups", sai.ObjectTypeNextHopGroup, nil, func(int) error {
+			return create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeEcmp)
+		}},
+		{"members", sai.ObjectTypeNextHopGroupMember, nil, func(int) error {
+			return create(sai.ObjectTypeNextHopGroupMember, sai.NextHopGroupMemberAttrNextHopGroupID, group, sai.NextHopGroupMemberAttrNextHopID, hop)
+		}},
+		{"IPv4 routes", sai.ObjectTypeRouteEntry, v4, func(i int) error {
+			return entry(r.routeKey(netip.PrefixFrom(netip.AddrFrom4([4]byte{30, byte(i)}), 16).String()).Entry)
+		}},
+		{"IPv6 routes", sai.ObjectTypeRouteEntry, v6, func(i int) error {
+			return entry(r.routeKey(netip.PrefixFrom(at6(i, 0), 96).String()).Entry)
+		}},
+		{"mirror sessions", sai.ObjectTypeMirrorSession, nil, func(int) error {
+			return create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal, sai.MirrorSessionAttrMonitorPort, r.oid(7))
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for i := 0; ; i++ {
+				left, err := r.Availability(r.Context(), tt.t, tt.attrs)
+				if err != nil || i > 64 {
+					t.Fatalf("after %d: %d left, %v", i, left, err)
+				}
+				if err := tt.make(i); (err == nil) != (left > 0) {
+					t.Fatalf("after %d: %d left, and one more: %v", i, left, err)
+				}
+				if left == 0 {
+					break
+				}
+			}
+		})
+	}
+}

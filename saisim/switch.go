@@ -118,8 +118,9 @@ func (c *Chip) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeRouteEntry:         c.routeKind(),
 		sai.ObjectTypeMirrorSession:      c.mirrorKind(),
 
-		sai.ObjectTypeHostif:     c.hostifKind(),
-		sai.ObjectTypeHostifTrap: c.trapKind(),
+		sai.ObjectTypeHostif:          c.hostifKind(),
+		sai.ObjectTypeHostifTrapGroup: c.trapGroupKind(),
+		sai.ObjectTypeHostifTrap:      c.trapKind(),
 
 		sai.ObjectTypeACLTable:            c.aclTableKind(),
 		sai.ObjectTypeACLEntry:            c.aclEntryKind(),

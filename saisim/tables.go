@@ -133,7 +133,7 @@ type FDBRow struct {
 	Seen       Cycle // when it was last learned or set
 }
 
-// A TrapRow is a HOSTIF_TRAP object.
+// A TrapRow is a HOSTIF_TRAP object whose trap group is up; others do nothing.
 type TrapRow struct {
 	OID    sai.OID
 	Type   sai.Enum // a sai_hostif_trap_type_t
@@ -245,6 +245,9 @@ func (c *Chip) Tables() Tables {
 				Learning: o.enum(sai.BridgePortAttrFDBLearningMode),
 			})
 		case sai.ObjectTypeHostifTrap:
+			if !c.trapGroupUp(o.ref(sai.HostifTrapAttrTrapGroup)) {
+				continue
+			}
 			t.Traps = append(t.Traps, TrapRow{o.key.OID, o.enum(sai.HostifTrapAttrTrapType), o.enum(sai.HostifTrapAttrPacketAction),
 				uint32(o.number(sai.HostifTrapAttrTrapPriority))})
 		case sai.ObjectTypeTAMInt:

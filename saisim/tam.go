@@ -31,7 +31,6 @@ func (c *Chip) storedKinds(kinds map[sai.ObjectType]*kind) {
 		sai.ObjectTypeTAM, sai.ObjectTypeTAMReport, sai.ObjectTypeTAMTelType, sai.ObjectTypeTAMTelemetry,
 		sai.ObjectTypeTAMTransport, sai.ObjectTypeTAMCollector, sai.ObjectTypeTAMMathFunc,
 		sai.ObjectTypeTAMEvent, sai.ObjectTypeTAMEventAction, sai.ObjectTypeTAMEventThreshold,
-		sai.ObjectTypeHostifTrapGroup,
 	} {
 		k := &kind{}
 		for _, m := range sai.ObjectMeta(t).Attrs {

@@ -13,7 +13,7 @@ import (
 //	2  parser flags 24, protocol 8, TOS 8, TTL 8, TCP flags 8, IPv4 flags 8
 //	3  L4 source port 16, L4 destination port 16, ICMP type 8, code 8, IPv4 id 16
 //	4  source address (IPv4: word 5), 6 destination address likewise
-//	8  inner tag 16, flow label 32 (20), the rest 0
+//	8  inner tag 16, flow label 32 (20), traffic class 16
 //	9  ACL user metadata 32, the rest 0
 //	10 one bit for each range checker
 type aclKey [keyWords]uint64
