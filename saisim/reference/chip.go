@@ -24,7 +24,10 @@ type Chip struct {
 	ingress row
 	egress  [][]*transmission // one slot per cycle, newest first
 	through []*transmission   // what has left it in this cycle
-	pending []*bubble         // enter the ingress pipe in front of its next packet
+	version *version          // of the program, that what enters now meets
+	planned *version          // after all batches
+	batches []batch
+	pending []*bubble // enter the ingress pipe in front of its next packet
 
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[sai.OID]*saisim.ACLCounterRow
@@ -79,8 +82,10 @@ type packet struct {
 	tc      uint8
 	meta    uint32
 	stamp   *stamp
-	mirrors []int // ingress mirror sessions, by index
-	ended   bool  // goes no further; it is still mirrored
+	version *version // of the program
+	passage *passage // through it; nil: none
+	mirrors []int    // ingress mirror sessions, by index
+	ended   bool     // goes no further; it is still mirrored
 	verdict
 }
 
@@ -211,6 +216,9 @@ func (c *Chip) Inject(id saisim.PortID, f saisim.Frame) error {
 	pk := newPacket(f)
 	pk.in, pk.rx, pk.number, pk.conf = saisim.CPUPort, c.now, tailstamp.NoPort, c.conf
 	pk.h = parse(pk.data, pk.length)
+	if c.version != nil {
+		pk.passage = &passage{version: c.version}
+	}
 	c.books.Injected++
 	c.enqueue(p, &outgoing{packet: pk})
 	return nil
@@ -235,6 +243,7 @@ func (c *Chip) Run(to saisim.Cycle) {
 // is queued.
 func (c *Chip) Step() {
 	c.now++
+	c.control()
 	c.moveEgress()
 	for _, p := range c.ports {
 		c.send(p)
@@ -264,6 +273,9 @@ func (c *Chip) idle() bool {
 // nextWork returns the next cycle in which something happens outside the pipes.
 func (c *Chip) nextWork() saisim.Cycle {
 	next := c.nextSweep()
+	if len(c.batches) > 0 {
+		next = min(next, c.batches[0].at)
+	}
 	for _, p := range c.ports {
 		if len(p.arriving) > 0 {
 			next = min(next, p.arriving[0].ready)
@@ -323,6 +335,7 @@ func (c *Chip) enterPipe() {
 		c.drop(nil, saisim.DropPortRemoved)
 		return
 	}
+	pk.version = c.version
 	pk.entered, pk.conf, pk.port, pk.inPort, pk.number = c.now, c.conf, p, p.OID, p.Number
 	c.ingress.slots[0].pk = pk
 }

@@ -14,6 +14,8 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/pipe"
+	"tamtam/saisim/pipe/pipetest"
 	"tamtam/saisim/reference"
 )
 
@@ -37,6 +39,7 @@ func (s sent) equal(t sent) bool {
 // A pair is both engines, fed alike.
 type pair struct {
 	gen
+	programmer
 	ref              *reference.Chip
 	fastOut, refOut  []sent
 	fastBook         []saisim.Books
@@ -67,6 +70,18 @@ func newPair(seed uint64) (*pair, error) {
 		p.fdbOp()
 	}
 	p.configure()
+	if p.chance(60) {
+		p.programmed = true
+		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8)}
+		for _, id := range p.chip.Ports() {
+			if p.chance(30) {
+				p.opt.Ports = append(p.opt.Ports, uint16(id))
+			}
+		}
+		if err := p.batch(0, pipe.Batch{Program: pipetest.Program(p.Rand, p.opt)}); err != nil {
+			return nil, err
+		}
+	}
 	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.Tables().FDB...) // dynamic ones too
 	return p, nil
 }
@@ -82,6 +97,7 @@ func (g *gen) profile() saisim.Profile {
 	p.Default[0].Mbps = pick[uint32](g, 10_000, 25_000, 25_000)
 	p.Buffer = saisim.BufferProfile{CellBytes: pick[uint32](g, 64, 80, 208), Cells: pick[uint32](g, 60, 300, 1000)}
 	p.FDB = pick[uint32](g, 4, 8, 16)
+	p.Stage, p.PHVBits = saisim.DefaultProfile().Stage, 4096
 	if g.slow = g.chance(15); g.slow {
 		p.ClockHz = 1000 + g.Uint64N(20_000)
 		p.SpeedsMbps = append([]uint32{1}, p.SpeedsMbps...)
@@ -189,12 +205,21 @@ func (p *pair) run(n int) error {
 			for range pick(&p.gen, 0, 0, 1) {
 				p.inject()
 			}
+			if p.programmed && p.chance(15) {
+				if err := p.control(window); err != nil {
+					return err
+				}
+			}
 			p.advance(p.chip.Now() + saisim.Cycle(p.Uint64N(window/2+2)))
 		}
 		if p.slow && p.chance(10) {
 			p.drain()
 			p.advance(p.chip.Now() + saisim.Cycle(p.Uint64N(4*p.prof.ClockHz)))
 		}
+	}
+	p.drain()
+	if err := p.readAll(); err != nil {
+		return err
 	}
 	p.drain()
 	return p.compare()
@@ -209,7 +234,7 @@ func (p *pair) drain() {
 		}
 		p.chip.Advance(at)
 	}
-	p.advance(p.chip.Now() + 200)
+	p.advance(max(p.chip.Now(), p.last) + 200)
 }
 
 // compare says what differs between the two.
@@ -221,6 +246,9 @@ func (p *pair) compare() error {
 	}
 	if f, r := len(p.fastOut), len(p.refOut); f != r {
 		return fmt.Errorf("%d outputs, the reference has %d", f, r)
+	}
+	if err := p.compareReads(); err != nil {
+		return err
 	}
 	for i, f := range p.fastBook {
 		if r := *p.refBook[i]; f != r {
@@ -272,6 +300,7 @@ func (y tally) add(p *pair) {
 	for why, n := range b.Dropped {
 		y["drop "+saisim.DropReason(why).String()] += int(n)
 	}
+	y["batches"] += p.batches
 	y["copies"] += int(b.Copies)
 	y["to CPU"] += int(b.ToCPU)
 	y["injected"] += int(b.Injected)

@@ -17,6 +17,13 @@ type outgoing struct {
 	raw bool // leaves as it came in
 	// mirror is the session whose copy it is, as it was when the copy was made.
 	mirror *saisim.MirrorRow
+	// Its queue, when it came there, and the bytes that were there then.
+	queue  uint8
+	queued saisim.Cycle
+	depth  int
+	// head are the fields that the egress pipe's program has left; nil: as the
+	// packet has them, edited.
+	head *heading
 }
 
 // class is the traffic class by which the egress port chooses its queue.
@@ -156,12 +163,11 @@ func (o *outgoing) frame() []byte {
 		return o.data
 	}
 	data := bytes.Clone(o.data)
-	if o.routed != nil {
-		o.routed.rewrite(data, o.h.ip)
+	f := o.h.heading().edit(o)
+	if o.head != nil {
+		f = *o.head
 	}
-	if o.dscp != nil {
-		setDSCP(data, o.h.ip, *o.dscp)
-	}
+	f.apply(data, o.h.ip)
 	macs, rest := data[:12], data[12:]
 	var tag []byte
 	switch {
@@ -174,26 +180,33 @@ func (o *outgoing) frame() []byte {
 		tag = binary.BigEndian.AppendUint16([]byte{0x81, 0x00}, tci)
 		rest = rest[4:]
 	}
-	b := append([]byte{}, macs...)
-	b = append(append(b, tag...), rest...)
-	if o.ce {
-		markCE(b[o.h.ip.at+len(b)-len(o.data):], o.h.ip.version)
-	}
-	return b
+	return append(append(append([]byte{}, macs...), tag...), rest...)
 }
 
 // egressPipe is what the egress pipe decides about a copy: its ACLs, its
 // stamping and its length. It returns false if the copy is dropped.
 func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok bool) {
 	conf := c.conf
-	t = &transmission{outgoing: *o, port: p, stamp: o.packet.stamp}
+	last := max(1, int(c.prof.EgressStages)) - 1
+	seen := o.packet // as ACLs see it
+	r := c.beginEgress(p, o)
+	if r != nil {
+		if !r.runTo(0, last) {
+			c.drop(p, saisim.DropEgressProgram)
+			return nil, 0, false
+		}
+		copied := *o.packet
+		copied.h = copied.h.with(r.heading(r.phv))
+		seen = &copied
+	}
+	t = &transmission{port: p, stamp: o.packet.stamp}
 	length = o.lengthOut()
 	if length+fcs > int(p.MTU) {
 		c.drop(p, saisim.DropEgressMTU)
 		return nil, 0, false
 	}
 	if o.mirror != nil {
-		t.stamp = nil
+		t.stamp, t.outgoing = nil, *o
 		return t, length, true
 	}
 	outLAG := conf.lagOf[p.ID]
@@ -202,12 +215,22 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		points = append(points, conf.vlanByID[o.vid].EgressACL)
 	}
 	hits := c.lookup(conf, points, subject{
-		packet: o.packet, in: o.inPort, inLAG: o.lag, out: p.OID, outLAG: outLAG, bytes: length + fcs,
+		packet: seen, in: o.inPort, inLAG: o.lag, out: p.OID, outLAG: outLAG, bytes: length + fcs,
 	})
 	if effectsOf(hits).drop {
 		c.drop(p, saisim.DropEgressACL)
 		return nil, 0, false
 	}
+	if r != nil {
+		r.setHeading(r.phv, r.heading(r.phv).edit(o))
+		if !r.runTo(last, int(c.prof.EgressStages)) {
+			c.drop(p, saisim.DropEgressProgram)
+			return nil, 0, false
+		}
+		f := r.heading(r.phv)
+		o.head = &f
+	}
+	t.outgoing = *o
 	t.mirrors = append(conf.sessionsOf(p.EgressMirrors), conf.mirroring(hits, sai.ACLEntryAttrActionMirrorEgress)...)
 	if s := stamping(conf, hits); s != nil {
 		t.stamp = s

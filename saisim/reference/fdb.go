@@ -40,7 +40,7 @@ func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
 		return saisim.DropLearning, false
 	case key.mac == 0: // no address
 	case len(c.fdb) < int(c.prof.FDB):
-		c.fdb[key] = saisim.FDBRow{VLAN: pk.vid, MAC: sai.MAC(pk.data[6:12]), BridgePort: pk.source, Seen: pk.entered}
+		c.fdb[key] = saisim.FDBRow{VLAN: pk.vid, MAC: macOf(key.mac), BridgePort: pk.source, Seen: pk.entered}
 	}
 	return 0, true
 }
@@ -117,4 +117,9 @@ func (c *Chip) sweep() {
 			}
 		}
 	}})
+}
+
+func macOf(m uint64) (b sai.MAC) {
+	putMAC(b[:], m)
+	return b
 }

@@ -54,7 +54,9 @@ func (c *Chip) admit(s *slot) {
 	pk.conf.trapFrame(pk)
 	if !pk.admitted && !pk.effects.drop {
 		c.end(s, pk.why)
+		return
 	}
+	c.board(pk)
 }
 
 // classify finds the packet's VLAN or router interface, and whether its port may
@@ -134,6 +136,11 @@ func (c *Chip) ingressACL(s *slot) {
 		pk.tc = uint8(v.(sai.Uint))
 	}
 	pk.stamp = stamping(conf, hits)
+	if pk.passage != nil {
+		r := &pk.passage.ingress
+		r.set(r.phv, "acl.meta", uint64(pk.meta))
+		r.set(r.phv, "pkt.tc", uint64(pk.tc))
+	}
 }
 
 // forward is the last stage: learning, and where the packet goes.
@@ -143,7 +150,9 @@ func (c *Chip) forward(s *slot) {
 	why, ok := pk.why, pk.admitted
 	if ok && !pk.noLearning && pk.source != sai.NullOID {
 		why, ok = c.learn(pk)
+		pk.admitted = ok
 	}
+	_, steered := pk.steered()
 	own, toRouter := mac(conf.Switch.MAC[:]), false
 	if r, ok := conf.rifs[pk.router]; ok {
 		toRouter = pk.h.dmac == mac(r.MAC[:]) || own != 0 && pk.h.dmac == own
@@ -154,6 +163,8 @@ func (c *Chip) forward(s *slot) {
 	case pk.effects.drop:
 		why = saisim.DropTrap
 	case !ok:
+	case steered: // by the program
+		why = saisim.DropNoDestination
 	case pk.redirect != sai.NullOID && conf.redirectable(pk):
 		why = c.redirected(pk)
 	case toRouter:
@@ -165,8 +176,9 @@ func (c *Chip) forward(s *slot) {
 	}
 	pk.why = why
 	pk.cpu = pk.effects.copy && !pk.effects.cancel
-	if pk.kind == nowhere && !pk.cpu {
-		c.end(s, why)
+	pk.steer()
+	if pk.kind == nowhere && !pk.cpu && !pk.punted() {
+		c.end(s, pk.why)
 	}
 }
 

@@ -22,7 +22,17 @@ type slot struct {
 // carries out its part when the bubble gets there, so that the packets in front
 // of it see nothing of it and those behind it everything.
 type bubble struct {
-	forward func() // on the FDB, at the forwarding stage
+	forward func()          // on the FDB, at the forwarding stage; nil: nothing
+	stage   func(stage int) // on registers and counters of a stage; nil: nothing
+}
+
+func (b *bubble) at(stage, last int) {
+	if b.forward != nil && stage == last {
+		b.forward()
+	}
+	if b.stage != nil {
+		b.stage(stage)
+	}
 }
 
 func newRow(p saisim.Profile) row {
@@ -65,9 +75,7 @@ func (c *Chip) moveIngress() *packet {
 func (c *Chip) ingressStage(stage int, s *slot) {
 	last := len(c.ingress.stages) - 1
 	for _, b := range s.before {
-		if stage == last {
-			b.forward()
-		}
+		b.at(stage, last)
 	}
 	if stage == 0 && s.pk != nil {
 		c.admit(s)
@@ -78,19 +86,22 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 	if stage == last && s.pk != nil && !s.pk.ended {
 		c.forward(s)
 	}
+	if s.pk != nil && !s.pk.ended {
+		c.runIngress(stage, s)
+	}
+	if stage == last && s.pk != nil && !s.pk.ended {
+		s.pk.finishIngress()
+	}
 	for _, b := range s.behind {
-		if stage == last {
-			b.forward()
-		}
+		b.at(stage, last)
 	}
 }
 
 // end ends a packet in the ingress pipe. One that is mirrored goes on to the end
 // of the pipe and is dropped there.
 func (c *Chip) end(s *slot, why saisim.DropReason) {
-	if len(s.pk.mirrors) > 0 {
-		s.pk.ended, s.pk.why = true, why
-	} else {
+	s.pk.ended, s.pk.why = true, why
+	if len(s.pk.mirrors) == 0 {
 		c.dropInPipe(s, why)
 	}
 }

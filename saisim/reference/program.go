@@ -2,7 +2,6 @@ package reference
 
 import (
 	"fmt"
-	"maps"
 	"math/bits"
 	"slices"
 
@@ -171,7 +170,7 @@ func (r *run) table(t *pipe.Table, before phv) {
 	}
 	r.outcomes[t.Name] = outcome{ran: true, hit: e != nil, action: choice.Action}
 	if t.Counters {
-		c := r.memory.counter(counted)
+		c := r.memory.counters[counted]
 		c.Packets++
 		c.Bytes += r.get(before, "pkt.length")
 	}
@@ -180,13 +179,6 @@ func (r *run) table(t *pipe.Table, before phv) {
 			r.action(int(t.Stage), &t.Actions[i], choice.Args, before)
 		}
 	}
-}
-
-func (m *memory) counter(n counterName) *count {
-	if m.counters[n] == nil {
-		m.counters[n] = &count{}
-	}
-	return m.counters[n]
 }
 
 // lookup returns the entry that the packet hits, nil if there is none.
@@ -465,14 +457,18 @@ func newMemory(p *pipe.Pipe, old *memory) *memory {
 		}
 		m.registers[r.Name] = w
 	}
-	for name, c := range maps.All(old.counters) {
-		i := slices.IndexFunc(p.Tables, func(t pipe.Table) bool { return t.Name == name.table && t.Counters })
-		if i < 0 {
+	for _, t := range p.Tables {
+		if !t.Counters {
 			continue
 		}
-		known := slices.ContainsFunc(p.Tables[i].Entries, func(e pipe.Entry) bool { return e.ID == name.entry })
-		if name.forDefault || known {
-			m.counters[name] = c
+		names := []counterName{{table: t.Name, forDefault: true}}
+		for _, e := range t.Entries {
+			names = append(names, counterName{table: t.Name, entry: e.ID})
+		}
+		for _, n := range names {
+			if m.counters[n] = old.counters[n]; m.counters[n] == nil {
+				m.counters[n] = &count{}
+			}
 		}
 	}
 	return m

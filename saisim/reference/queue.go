@@ -208,35 +208,6 @@ func queueOf(qos saisim.QoSRow, tc uint8, n int) int {
 	return min(int(tc), n-1)
 }
 
-// markCE sets the ECN field of an IP header to CE. Where the checksum of an IPv4
-// header was right it is computed anew, else it stays as wrong as it was.
-func markCE(b []byte, version int) {
-	if version == 6 {
-		b[1] |= 3 << 4
-		return
-	}
-	header := b[:int(b[0]&15)*4]
-	right := onesSum(header) == 0xffff
-	before := uint32(b[0])<<8 | uint32(b[1])
-	b[1] |= 3
-	if right {
-		b[10], b[11] = 0, 0
-		sum := ^uint16(onesSum(header))
-		b[10], b[11] = byte(sum>>8), byte(sum)
-		return
-	}
-	wrong := fold(uint32(^(uint16(b[10])<<8 | uint16(b[11]))) + ^before&0xffff + uint32(b[0])<<8 + uint32(b[1]))
-	b[10], b[11] = ^byte(wrong>>8), ^byte(wrong)
-}
-
-// onesSum is the one's complement sum of the 16-bit words of b.
-func onesSum(b []byte) (sum uint32) {
-	for i := 0; i+1 < len(b); i += 2 {
-		sum += uint32(b[i])<<8 + uint32(b[i+1])
-	}
-	return fold(sum)
-}
-
 func fold(sum uint32) uint32 {
 	for sum > 0xffff {
 		sum = sum&0xffff + sum>>16

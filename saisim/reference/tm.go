@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"slices"
+
 	"tamtam/sai"
 	"tamtam/saisim"
 )
@@ -71,6 +73,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 		return
 	}
 	o.ce = mark
+	o.queue, o.queued, o.depth = uint8(slices.Index(p.queues, q)), c.now, q.bytes()
 	q.items = append(q.items, o)
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(o.takes())

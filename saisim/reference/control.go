@@ -1,0 +1,242 @@
+package reference
+
+import (
+	"slices"
+
+	"tamtam/saisim"
+	"tamtam/saisim/pipe"
+)
+
+// A version is one version of a program with the memory of both pipes. Memory
+// that two versions have alike is the same.
+type version struct {
+	*program
+	ingress, egress *memory
+}
+
+// A passage is a packet's way through the programs.
+type passage struct {
+	*version
+	ingress run
+	bridged map[string]uint64
+}
+
+// A batch waits for its cycle.
+type batch struct {
+	at     saisim.Cycle
+	after  *version
+	access pipe.Batch
+	result *pipe.Result
+}
+
+// Control has a batch take effect at a cycle, in front of what enters a pipe then;
+// at the current one behind its work. It returns what the batch will have read.
+func (c *Chip) Control(at saisim.Cycle, b pipe.Batch) (*pipe.Result, error) {
+	v := c.planned
+	switch {
+	case b.Unload:
+		v = nil
+	case b.Program != nil:
+		v = v.next(b.Program)
+	}
+	if len(b.Entries) > 0 {
+		p, err := v.Apply(b.Entries)
+		if err != nil {
+			return nil, err
+		}
+		v = v.next(p)
+	}
+	c.planned = v
+	x := batch{at, v, b, &pipe.Result{
+		Registers: make([][]uint64, len(b.Reads)), Counters: make([]pipe.Counter, len(b.Counters)),
+	}}
+	if at == c.now && len(c.batches) == 0 {
+		c.takeEffect(x)
+	} else {
+		c.batches = append(c.batches, x)
+	}
+	return x.result, nil
+}
+
+// next returns the version of another program that follows v.
+func (v *version) next(p *pipe.Program) *version {
+	in, out := &memory{}, &memory{}
+	if v != nil {
+		in, out = v.ingress, v.egress
+	}
+	return &version{newProgram(p), newMemory(&p.Ingress, in), newMemory(&p.Egress, out)}
+}
+
+// control carries out the batches of this cycle.
+func (c *Chip) control() {
+	for len(c.batches) > 0 && c.batches[0].at == c.now {
+		c.takeEffect(c.batches[0])
+		c.batches = c.batches[1:]
+	}
+}
+
+// takeEffect lets a batch into both pipes. In the ingress pipe it travels as a
+// bubble, and what it does to a register or counter is done where that lives; the
+// egress pipe is reckoned at once (see schedule).
+func (c *Chip) takeEffect(x batch) {
+	c.version = x.after
+	if x.after == nil {
+		return
+	}
+	for i := range x.access.Reads {
+		x.result.Registers[i] = make([]uint64, x.access.Reads[i].Count)
+	}
+	x.after.access("egress", &x.after.Egress, x.after.egress, -1, x)
+	c.pending = append(c.pending, &bubble{stage: func(stage int) {
+		x.after.access("ingress", &x.after.Ingress, x.after.ingress, stage, x)
+	}})
+}
+
+// access does what a batch does to the registers and counters of a stage (-1: of
+// all) of a pipe.
+func (v *version) access(name string, p *pipe.Pipe, m *memory, stage int, x batch) {
+	here := func(s uint8) bool { return stage < 0 || int(s) == stage }
+	register := func(of, reg string) ([]uint64, bool) {
+		i := slices.IndexFunc(p.Registers, func(r pipe.Register) bool { return r.Name == reg })
+		if of != name || !here(p.Registers[i].Stage) {
+			return nil, false
+		}
+		return m.registers[reg].word, true
+	}
+	for _, w := range x.access.Writes {
+		if w.Pipe != name {
+			continue
+		}
+		if words, ok := register(w.Pipe, w.Register); ok {
+			clear(words[w.From : w.From+max(w.Count, uint32(len(w.Values)))])
+			copy(words[w.From:], w.Values)
+		}
+	}
+	for i, r := range x.access.Reads {
+		if r.Pipe != name {
+			continue
+		}
+		if words, ok := register(r.Pipe, r.Register); ok {
+			copy(x.result.Registers[i], words[r.From:])
+			if r.Clear {
+				clear(words[r.From : r.From+r.Count])
+			}
+		}
+	}
+	for i, r := range x.access.Counters {
+		if r.Pipe != name || !here(p.Tables[slices.IndexFunc(p.Tables, func(t pipe.Table) bool { return t.Name == r.Table })].Stage) {
+			continue
+		}
+		k := m.counters[counterName{table: r.Table, entry: r.Entry}]
+		if r.Default {
+			k = m.counters[counterName{table: r.Table, forDefault: true}]
+		}
+		x.result.Counters[i] = pipe.Counter(*k)
+		if r.Clear {
+			*k = count{}
+		}
+	}
+}
+
+// board gives an admitted packet the program that it met as it entered.
+func (c *Chip) board(pk *packet) {
+	if pk.version == nil {
+		return
+	}
+	r := run{program: pk.version.program, pipe: &pk.version.Ingress, memory: pk.version.ingress, outcomes: map[string]outcome{}}
+	r.phv = r.newPHV()
+	c.fillPHV(r.program, r.phv, pk, pk.entered)
+	pk.passage = &passage{version: pk.version, ingress: r, bridged: map[string]uint64{}}
+}
+
+// runIngress runs the program's tables of a stage on a packet.
+func (c *Chip) runIngress(stage int, s *slot) {
+	pk := s.pk
+	if pk.passage == nil {
+		return
+	}
+	r := &pk.passage.ingress
+	r.stage(stage)
+	pk.h = pk.h.with(r.heading(r.phv))
+	pk.meta, pk.tc = uint32(r.get(r.phv, "acl.meta")), uint8(r.get(r.phv, "pkt.tc"))
+	if r.get(r.phv, "ctl.drop") == 0 {
+		return
+	}
+	pk.kind = nowhere
+	pk.cpu = pk.effects.copy && !pk.effects.cancel || pk.punted()
+	pk.ended, pk.why = true, saisim.DropProgram
+	if !pk.cpu {
+		c.end(s, saisim.DropProgram)
+	}
+}
+
+// punted reports whether the program wants a copy for the CPU.
+func (pk *packet) punted() bool {
+	return pk.passage != nil && pk.passage.ingress.get(pk.passage.ingress.phv, "ctl.punt") == 1
+}
+
+// steered returns the port by which the program sends a packet.
+func (pk *packet) steered() (saisim.PortID, bool) {
+	if pk.passage == nil {
+		return 0, false
+	}
+	port := saisim.PortID(pk.passage.ingress.get(pk.passage.ingress.phv, "ctl.port"))
+	return port, port != 65535
+}
+
+// steer sends a packet where the program says, if it may go anywhere.
+func (pk *packet) steer() {
+	id, ok := pk.steered()
+	if !ok || !pk.admitted || pk.aclDrop || pk.effects.drop {
+		return
+	}
+	pk.kind, pk.why = nowhere, saisim.DropNoDestination
+	if p, ok := pk.conf.portByID[id]; ok {
+		pk.kind, pk.to = toPort, p.OID
+	}
+}
+
+// finishIngress is the end of the ingress pipe of a packet with a program.
+func (pk *packet) finishIngress() {
+	if pk.passage == nil {
+		return
+	}
+	pk.steer()
+	pk.cpu = pk.effects.copy && !pk.effects.cancel || pk.punted()
+	r := &pk.passage.ingress
+	for _, f := range r.Fields {
+		if f.Bridged {
+			pk.passage.bridged[f.Name] = r.get(r.phv, f.Name)
+		}
+	}
+}
+
+// beginEgress returns the run of a copy through the egress pipe's program, nil if
+// there is none.
+func (c *Chip) beginEgress(p *port, o *outgoing) *run {
+	x := o.passage
+	if x == nil || o.raw || o.mirror != nil || len(x.Egress.Tables) == 0 {
+		return nil
+	}
+	r := &run{program: x.program, pipe: &x.Egress, memory: x.egress, outcomes: map[string]outcome{}}
+	r.phv = r.newPHV()
+	c.fillPHV(r.program, r.phv, o.packet, c.now)
+	for name, v := range x.bridged {
+		r.set(r.phv, name, v)
+	}
+	r.set(r.phv, "out.port", uint64(p.ID))
+	r.set(r.phv, "q.id", uint64(o.queue))
+	r.set(r.phv, "q.depth", uint64(min(o.depth, 1<<32-1)))
+	r.set(r.phv, "q.delay", uint64(min(c.now-o.queued, 1<<32-1)))
+	return r
+}
+
+// runTo runs stages and returns false if the program has dropped the copy.
+func (r *run) runTo(from, to int) bool {
+	for s := from; s < to; s++ {
+		if r.stage(s); r.get(r.phv, "ctl.drop") == 1 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,98 @@
+package reference_test
+
+import (
+	"fmt"
+	"reflect"
+
+	"tamtam/saisim"
+	"tamtam/saisim/pipe"
+	"tamtam/saisim/pipe/pipetest"
+)
+
+// A programmer gives both engines random programs and control batches.
+type programmer struct {
+	opt        pipetest.Options
+	program    *pipe.Program // after all batches
+	last       saisim.Cycle  // when the last batch takes effect
+	batches    int
+	programmed bool
+	fast       []*pipe.Result // nil: not told yet
+	refReads   []*pipe.Result
+}
+
+// control has a random batch take effect at some cycle soon.
+func (p *pair) control(within uint64) error {
+	at := max(p.last, p.chip.Now()+saisim.Cycle(p.Uint64N(within+1)))
+	return p.batch(at, pipetest.Batch(p.Rand, p.opt, p.program))
+}
+
+// batch gives both engines a batch.
+func (p *pair) batch(at saisim.Cycle, b pipe.Batch) error {
+	i := len(p.fast)
+	p.fast = append(p.fast, nil)
+	fast := saisim.Batch{Batch: b, Done: func(r saisim.BatchResult) { p.fast[i] = &r.Result }}
+	if err := p.chip.Control(at, fast); err != nil {
+		return fmt.Errorf("a random batch is refused: %w", err)
+	}
+	ref, err := p.ref.Control(at, b)
+	if err != nil {
+		return err
+	}
+	p.refReads = append(p.refReads, ref)
+	p.last = at
+	p.batches++
+	switch {
+	case b.Unload:
+		p.program = nil
+	case b.Program != nil:
+		p.program = b.Program
+	}
+	if len(b.Entries) > 0 {
+		p.program, err = p.program.Apply(b.Entries)
+	}
+	return err
+}
+
+// readAll has both engines read every register and counter.
+func (p *pair) readAll() error {
+	if p.program == nil {
+		return nil
+	}
+	var b pipe.Batch
+	for name, pp := range map[string]*pipe.Pipe{"ingress": &p.program.Ingress, "egress": &p.program.Egress} {
+		for _, r := range pp.Registers {
+			b.Reads = append(b.Reads, pipe.RegisterRead{Pipe: name, Register: r.Name, Count: min(r.Depth, 4096)})
+		}
+		for _, t := range pp.Tables {
+			if !t.Counters {
+				continue
+			}
+			b.Counters = append(b.Counters, pipe.CounterRead{Pipe: name, Table: t.Name, Default: true})
+			for _, e := range t.Entries {
+				b.Counters = append(b.Counters, pipe.CounterRead{Pipe: name, Table: t.Name, Entry: e.ID})
+			}
+		}
+	}
+	return p.batch(max(p.last, p.chip.Now()), b)
+}
+
+// compareReads says where what batches have read differs.
+func (p *pair) compareReads() error {
+	for i, f := range p.fast {
+		r := p.refReads[i]
+		if f == nil {
+			return fmt.Errorf("batch %d has not taken effect", i)
+		}
+		for j := range r.Registers {
+			if !reflect.DeepEqual(f.Registers[j], r.Registers[j]) {
+				return fmt.Errorf("batch %d of %d, read %d: fast %v, reference %v", i, len(p.fast), j, f.Registers[j], r.Registers[j])
+			}
+		}
+		for j := range r.Counters {
+			if f.Counters[j] != r.Counters[j] {
+				return fmt.Errorf("batch %d of %d, counter %d: fast %v, reference %v", i, len(p.fast), j, f.Counters[j], r.Counters[j])
+			}
+		}
+	}
+	return nil
+}
