@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tamtam/saisim"
+	"tamtam/saisim/truth"
 )
 
 // The history of one frame that is flooded to two ports of other speeds, as
@@ -43,50 +44,6 @@ func TestMoments(t *testing.T) {
 	}
 }
 
-// A history is what is known of one frame; its rules are those of What.
-type history struct {
-	id     uint64
-	at     []saisim.Cycle // of the last moment of each copy
-	ended  []bool
-	queued []bool
-}
-
-func (h *history) see(m saisim.Moment) error {
-	c := int(m.Copy)
-	if c == len(h.at) && m.What != saisim.MomentReplicated { // a copy begins
-		begins := map[saisim.What]bool{
-			saisim.MomentReceived: c == 0, saisim.MomentInjected: c == 0, saisim.MomentMirrored: c > 0,
-			saisim.MomentQueued: c > 0, saisim.MomentPunted: c > 0, saisim.MomentDropped: c > 0,
-		}
-		if !begins[m.What] {
-			return fmt.Errorf("copy %d begins with %v", c, m.What)
-		}
-		h.at, h.ended, h.queued = append(h.at, m.At), append(h.ended, false), append(h.queued, false)
-	}
-	switch {
-	case c >= len(h.at):
-		return fmt.Errorf("%v of copy %d, there are %d", m.What, c, len(h.at))
-	case h.ended[c]:
-		return fmt.Errorf("%v of copy %d, which has ended", m.What, c)
-	case m.At < h.at[c]:
-		return fmt.Errorf("%v of copy %d at %d, before %d", m.What, c, m.At, h.at[c])
-	case m.ID != h.id:
-		return fmt.Errorf("%v has ID %d, the frame has %d", m.What, m.ID, h.id)
-	case m.What == saisim.MomentReplicated && int(m.Copies) != len(h.at)-1:
-		return fmt.Errorf("replicated as %d copies, seen %d", m.Copies, len(h.at)-1)
-	case m.What == saisim.MomentDequeued && !h.queued[c], m.What == saisim.MomentQueued && h.queued[c]:
-		return fmt.Errorf("%v with queued %v", m.What, h.queued[c])
-	}
-	h.at[c] = m.At
-	switch m.What {
-	case saisim.MomentQueued, saisim.MomentDequeued:
-		h.queued[c] = m.What == saisim.MomentQueued
-	case saisim.MomentReplicated, saisim.MomentSent, saisim.MomentPunted, saisim.MomentDropped:
-		h.ended[c] = true
-	}
-	return nil
-}
-
 // Every frame and every copy has a whole history, under overload, floods,
 // punts, drops at every place, injected frames and a port that goes away; and
 // the histories add up to the books.
@@ -95,32 +52,8 @@ func TestMomentsAreWhole(t *testing.T) {
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	r := newRig(t, saisim.SmallProfile())
-	frames := map[uint64]*history{}
-	var books saisim.Books
-	r.SetObserver(func(m saisim.Moment) {
-		h := frames[m.Number]
-		if h == nil {
-			h = &history{id: m.ID}
-			frames[m.Number] = h
-		}
-		if err := h.see(m); err != nil {
-			t.Errorf("frame %d: %v", m.Number, err)
-		}
-		switch m.What {
-		case saisim.MomentReceived:
-			books.Received++
-		case saisim.MomentInjected:
-			books.Injected++
-		case saisim.MomentReplicated:
-			books.Copies += uint64(m.Copies) - 1
-		case saisim.MomentSent:
-			books.Sent++
-		case saisim.MomentPunted:
-			books.ToCPU++
-		case saisim.MomentDropped:
-			books.Dropped[m.Why]++
-		}
-	})
+	check := truth.NewHistories()
+	r.SetObserver(check.See)
 	for i := range 2000 {
 		from, to := byte(rnd.IntN(7)), byte(rnd.IntN(3))
 		f := udpFrame(from+1, to+1, 60+rnd.IntN(1400))
@@ -147,15 +80,9 @@ func TestMomentsAreWhole(t *testing.T) {
 		r.SetLink(5, i%50 != 0)
 	}
 	r.drain()
-	for n, h := range frames {
-		for c, ended := range h.ended {
-			if !ended {
-				t.Errorf("frame %d: copy %d has no end", n, c)
-			}
-		}
-	}
-	if got := r.Books(); got != books {
-		t.Errorf("books %+v\nmoments %+v", got, books)
+	books := r.Books()
+	if err := check.Check(books); err != nil {
+		t.Error(err)
 	}
 	if books.Dropped[saisim.DropBuffer] == 0 || books.Dropped[saisim.DropRunt] == 0 || books.ToCPU == 0 {
 		t.Errorf("too tame: %+v", books)

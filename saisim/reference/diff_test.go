@@ -17,6 +17,7 @@ import (
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/pipe/pipetest"
 	"tamtam/saisim/reference"
+	"tamtam/saisim/truth"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
@@ -46,6 +47,7 @@ type pair struct {
 	refBook          []*saisim.Books
 	buf              []byte
 	packets, configs int
+	histories        *truth.Histories
 }
 
 func newPair(seed uint64) (*pair, error) {
@@ -56,6 +58,8 @@ func newPair(seed uint64) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.histories = truth.NewHistories()
+	p.chip.SetObserver(p.histories.See)
 	p.ref = reference.New(p.prof, start)
 	p.chip.SetOutput(func(o saisim.Out) { p.fastOut = append(p.fastOut, sent{o, bytes.Clone(o.Data)}) })
 	p.ref.Output = func(o saisim.Out) { p.refOut = append(p.refOut, sent{o, bytes.Clone(o.Data)}) }
@@ -257,6 +261,9 @@ func (p *pair) compare() error {
 		if !f.Balanced() {
 			return fmt.Errorf("the books do not balance: %+v", f)
 		}
+	}
+	if err := p.histories.Check(p.chip.Books()); err != nil {
+		return err
 	}
 	for _, id := range p.chip.Ports() {
 		f, _ := p.chip.PortCounters(id)

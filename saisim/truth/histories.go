@@ -1,0 +1,146 @@
+package truth
+
+import (
+	"fmt"
+
+	"tamtam/saisim"
+)
+
+// Histories holds every moment that a chip tells against the rules of
+// [saisim.What]: that every frame and every copy has one whole history. It adds
+// up its own books.
+type Histories struct {
+	books saisim.Books
+	live  map[uint64]*history
+	err   error
+}
+
+// A history is that of a frame that has not ended.
+type history struct {
+	copies []copyHistory // the first is the frame itself
+	open   int           // those that have not ended
+}
+
+type copyHistory struct {
+	at            saisim.Cycle // of its last moment
+	ended, queued bool
+}
+
+// NewHistories returns a check; its See is the function for SetObserver.
+func NewHistories() *Histories { return &Histories{live: map[uint64]*history{}} }
+
+// See takes a moment.
+func (h *Histories) See(m saisim.Moment) {
+	if h.err != nil {
+		return
+	}
+	f := h.live[m.Number]
+	if f == nil {
+		f = &history{}
+		h.live[m.Number] = f
+	}
+	if err := f.see(&m); err != nil {
+		h.err = fmt.Errorf("frame %d (id %d), copy %d: %v at cycle %d: %w", m.Number, m.ID, m.Copy, m.What, m.At, err)
+		return
+	}
+	if f.open == 0 {
+		delete(h.live, m.Number)
+	}
+	h.count(&m)
+}
+
+func (h *Histories) count(m *saisim.Moment) {
+	b := &h.books
+	switch m.What {
+	case saisim.MomentReceived:
+		b.Received++
+	case saisim.MomentInjected:
+		b.Injected++
+	case saisim.MomentSent:
+		b.Sent++
+	case saisim.MomentPunted:
+		b.ToCPU++
+	case saisim.MomentDropped:
+		b.Dropped[m.Why]++
+	}
+}
+
+func (f *history) see(m *saisim.Moment) error {
+	n := int(m.Copy)
+	if n == len(f.copies) {
+		ok := n > 0 && f.open > 0
+		switch m.What {
+		case saisim.MomentReceived, saisim.MomentInjected:
+			ok = n == 0
+		case saisim.MomentMirrored, saisim.MomentQueued, saisim.MomentPunted, saisim.MomentDropped:
+		default:
+			ok = false
+		}
+		if !ok {
+			return fmt.Errorf("it cannot begin so")
+		}
+		f.copies = append(f.copies, copyHistory{at: m.At})
+		f.open++
+	} else if m.What <= saisim.MomentInjected || m.What == saisim.MomentMirrored {
+		return fmt.Errorf("it has begun already")
+	}
+	if n >= len(f.copies) {
+		return fmt.Errorf("there are only %d", len(f.copies))
+	}
+	c := &f.copies[n]
+	switch {
+	case c.ended:
+		return fmt.Errorf("it has ended")
+	case m.At < c.at:
+		return fmt.Errorf("its last moment was at %d", c.at)
+	}
+	c.at = m.At
+	return f.step(c, m)
+}
+
+func (f *history) step(c *copyHistory, m *saisim.Moment) error {
+	switch m.What {
+	case saisim.MomentReplicated:
+		if m.Copy != 0 || int(m.Copies) != len(f.copies)-1 {
+			return fmt.Errorf("as %d copies, there are %d", m.Copies, len(f.copies)-1)
+		}
+	case saisim.MomentQueued:
+		if c.queued || m.Copy == 0 {
+			return fmt.Errorf("it is in a queue, or no copy")
+		}
+		c.queued = true
+		return nil
+	case saisim.MomentDequeued:
+		if !c.queued {
+			return fmt.Errorf("it is in no queue")
+		}
+		c.queued = false
+		return nil
+	case saisim.MomentSent, saisim.MomentPunted:
+		if c.queued || m.Copy == 0 {
+			return fmt.Errorf("it is in a queue, or no copy")
+		}
+	case saisim.MomentDropped:
+	default:
+		return nil
+	}
+	c.ended = true
+	f.open--
+	return nil
+}
+
+// Check compares with the chip's books, and returns the first wrong moment if
+// there was one.
+func (h *Histories) Check(b saisim.Books) error {
+	if h.err != nil {
+		return h.err
+	}
+	got := h.books
+	if got.Received != b.Received || got.Injected != b.Injected || got.Sent != b.Sent || got.ToCPU != b.ToCPU || got.Dropped != b.Dropped {
+		return fmt.Errorf("the histories add up to %+v, the books are %+v", got, b)
+	}
+	if b.InFlight == 0 && len(h.live) > 0 {
+		return fmt.Errorf("%d frames have no end", len(h.live))
+	}
+	return nil
+}
