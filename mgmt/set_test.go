@@ -103,6 +103,24 @@ func TestSet(t *testing.T) {
 			"PORTCHANNEL|PortChannel1": "admin_status=up mtu=9100", "PORTCHANNEL_MEMBER|PortChannel1|Ethernet4": "NULL=NULL",
 			"VLAN|Vlan10": "vlanid=10", "VLAN_MEMBER|Vlan10|PortChannel1": "tagging_mode=untagged",
 		}},
+		{name: "a routed VLAN, routes and a neighbour", have: someSwitch(), req: &gpb.SetRequest{Update: []*gpb.Update{
+			update("/routing/interfaces/interface[name=Vlan10]/addresses/address[prefix=10.0.0.1/24]", `{}`),
+			update("/routing/interfaces/interface[name=Ethernet4]/config", `{"mtu":1500}`),
+			update("/routing/static-routes/route[prefix=10.9.0.0/16]/config", `{"next-hop":["10.0.0.2","10.0.0.3@Vlan10#5"]}`),
+			update("/routing/static-routes/route[prefix=::/0]/config", `{"next-hop":["blackhole"]}`),
+			update("/routing/neighbors/neighbor[interface=Vlan10][address=2001:db8::2]/config", `{"mac-address":"02:00:00:00:00:02"}`),
+			update("/fdb", `{"config":{"aging-time":30},"static-entries":{"entry":[{"vlan-id":10,"mac-address":"02:00:00:00:00:03","config":{"port":"Ethernet4"}}]}}`),
+		}}, want: map[string]string{
+			"VLAN_INTERFACE|Vlan10": "NULL=NULL", "VLAN_INTERFACE|Vlan10|10.0.0.1/24": "NULL=NULL", "INTERFACE|Ethernet4": "mtu=1500",
+			"STATIC_ROUTE|10.9.0.0/16": "distance=0,5 ifname=,Vlan10 nexthop=10.0.0.2,10.0.0.3", "STATIC_ROUTE|::/0": "blackhole=true",
+			"NEIGH|Vlan10|2001:db8::2": "family=IPv6 neigh=02:00:00:00:00:02", "FDB|Vlan10|02:00:00:00:00:03": "port=Ethernet4", "SWITCH|switch": "fdb_aging_time=30",
+		}},
+		{name: "one way of a route less", have: map[string]string{"CONFIG_DB STATIC_ROUTE|10.9.0.0/16": "nexthop=10.0.0.2,10.0.0.3,0.0.0.0 ifname=,Vlan10,Vlan20 distance=1,1,9"},
+			req:  &gpb.SetRequest{Delete: []*gpb.Path{path("/routing/static-routes/route[prefix=10.9.0.0/16]/config/next-hop[.=10.0.0.2#1]")}},
+			want: map[string]string{"STATIC_ROUTE|10.9.0.0/16": "distance=1,9 ifname=Vlan10,Vlan20 nexthop=10.0.0.3,"}},
+		{name: "a routed interface goes with its addresses", have: map[string]string{"CONFIG_DB VLAN_INTERFACE|Vlan10": "NULL=NULL", "CONFIG_DB VLAN_INTERFACE|Vlan10|10.0.0.1/24": "NULL=NULL"},
+			req:  &gpb.SetRequest{Delete: []*gpb.Path{path("/routing/interfaces/interface[name=Vlan10]")}},
+			want: map[string]string{"VLAN_INTERFACE|Vlan10": "", "VLAN_INTERFACE|Vlan10|10.0.0.1/24": ""}},
 		{name: "breakout", have: someSwitch(), req: &gpb.SetRequest{Update: []*gpb.Update{
 			update("/interfaces/interface[name=Ethernet4]/breakout-mode/groups/group[index=1]/config", `{"num-breakouts":2,"breakout-speed":"SPEED_50GB"}`),
 		}}, want: map[string]string{

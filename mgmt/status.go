@@ -19,7 +19,10 @@ func statusModule() Module {
 	lags.Only = "PortChannel"
 	interfaces.Rows = append(interfaces.Rows, lags)
 	return Module{Name: "tamtam-status", Groups: []Group{
-		{Path: "/", Rows: []Row{stateRow(schema.StateTAMSwitch, schema.TAMGlobalKey, "tam/switch/state")}},
+		{Path: "/", Rows: []Row{
+			stateRow(schema.StateTAMSwitch, schema.TAMGlobalKey, "tam/switch/state"),
+			stateRow(schema.StateSwitch, schema.SwitchKey, "fdb/state"),
+		}},
 		features,
 		list("/tam/collectors/collector", schema.StateTAMCollector, "{name}"),
 		list("/tam/samplers/sampler", schema.StateTAMSampler, "{name}"),
@@ -30,6 +33,11 @@ func statusModule() Module {
 		list("/interfaces/interface/aggregation/members/member", schema.StateLAGMember, "{name}|{interface}"),
 		list("/vlans/vlan", schema.StateVLAN, "Vlan{vlan-id}"),
 		list("/vlans/vlan/members/member", schema.StateVLANMember, "Vlan{vlan-id}|{interface}"),
+		list("/routing/interfaces/interface", schema.StateInterface, "{name}"),
+		list("/routing/interfaces/interface/addresses/address", schema.StateInterface, "{name}|{prefix}"),
+		list("/routing/static-routes/route", schema.StateStaticRoute, "{prefix}"),
+		list("/routing/neighbors/neighbor", schema.StateNeigh, "{interface}|{address}"),
+		list("/fdb/static-entries/entry", schema.StateStaticFDB, "Vlan{vlan-id}|{mac-address}"),
 		list("/acl/acl-sets/acl-set", schema.StateACLTable, "{name}"),
 		list("/acl/acl-sets/acl-set/acl-entries/acl-entry", schema.StateACLRule, "{name}|{sequence-id}"),
 	}}

@@ -161,7 +161,7 @@ func compileTemplate(text, separator string, keys []string) (template, error) {
 		if text == "" {
 			expr += "(.+)"
 		} else {
-			expr += "([^" + regexp.QuoteMeta(separator) + "]+)"
+			expr += "([^" + regexp.QuoteMeta(separator) + "]+?)"
 		}
 	}
 	re, err := regexp.Compile("(?s)" + expr + "$")

@@ -77,7 +77,9 @@ func ygotTakes(n *node, value string) error {
 		if at.list {
 			keys := ""
 			for _, k := range at.group.ownKeys() {
-				key := map[string]string{"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`}[k]
+				key := map[string]string{
+					"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`, "mac-address": `"00:11:22:33:44:55"`, "address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`,
+				}[k]
 				if key == "" {
 					key = `"Ethernet0"`
 				}

@@ -1,0 +1,182 @@
+package mgmt
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// routingModule is tamtam-routing in the databases.
+func routingModule() Module {
+	interfaces := Group{Path: "/routing/interfaces/interface"}
+	addresses := Group{Path: "/routing/interfaces/interface/addresses/address"}
+	for _, table := range schema.InterfaceTables {
+		only := map[string]string{
+			schema.CfgInterface: "Ethernet", schema.CfgVLANInterface: "Vlan",
+			schema.CfgPortChannelInterface: "PortChannel", schema.CfgLoopbackInterface: "Loopback",
+		}[table]
+		interfaces.Rows = append(interfaces.Rows, Row{
+			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: only, Entry: true, Leaves: routedLeaves("config"),
+			Check: func(key string, f map[string]string) error { _, err := schema.ParseInterface(table, key, f); return err },
+		})
+		addresses.Rows = append(addresses.Rows, Row{
+			DB: swss.ConfigDB, Table: table, Key: "{name}|{prefix}", Only: only, Entry: true,
+			Check: func(key string, f map[string]string) error {
+				_, err := schema.ParseInterfaceAddress(table, key, f)
+				return err
+			},
+		})
+	}
+	interfaces.Rows = append(interfaces.Rows, Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Leaves: routedLeaves("state")})
+	return Module{Name: "tamtam-routing", Groups: []Group{
+		interfaces, addresses,
+		{Path: "/routing/static-routes/route", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Entry: true, Check: check(schema.ParseStaticRoute),
+				Leaves: []Leaf{{"config/next-hop", nextHops()}, {"state/next-hop", readOnly(nextHops())}},
+			},
+		}},
+		{Path: "/routing/routes/route", Rows: []Row{
+			{
+				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix}", Entry: true,
+				Leaves: []Leaf{{"state/next-hop", readOnly(nextHops())}, {"state/protocol", text("protocol")}},
+			},
+		}},
+		{Path: "/routing/neighbors/neighbor", Finish: finishNeighbor, Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{interface}|{address}", Entry: true, Check: check(schema.ParseNeighbor),
+				Leaves: []Leaf{{"config/mac-address", text("neigh")}},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppNeigh, Key: "{interface}:{address}",
+				Leaves: []Leaf{{"state/mac-address", text("neigh")}},
+			},
+		}},
+		{Path: "/", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgSwitch, Key: schema.SwitchKey, Check: check(schema.ParseSwitch),
+				Leaves: []Leaf{{"fdb/config/aging-time", text("fdb_aging_time")}},
+			},
+			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, Leaves: []Leaf{{"fdb/state/aging-time", text("fdb_aging_time")}}},
+		}},
+		{Path: "/fdb/static-entries/entry", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgFDB, Key: "Vlan{vlan-id}|{mac-address}", Entry: true, Check: check(schema.ParseFDB),
+				Leaves: []Leaf{{"config/port", text("port")}},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppFDB, Key: "Vlan{vlan-id}:{mac-address}",
+				Leaves: []Leaf{{"state/port", text("port")}},
+			},
+		}},
+		{Path: "/fdb/entries/entry", Rows: []Row{
+			{
+				DB: swss.StateDB, Table: schema.StateFDB, Key: "Vlan{vlan-id}:{mac-address}", Entry: true,
+				Leaves: []Leaf{
+					{"state/port", text("port")},
+					{"state/entry-type", words("type", "", "STATIC", schema.FDBStatic, "DYNAMIC", schema.FDBDynamic)},
+				},
+			},
+		}},
+	}}
+}
+
+func routedLeaves(at string) []Leaf {
+	return []Leaf{{at + "/mtu", text("mtu")}, {at + "/mac-address", text("mac_addr")}}
+}
+
+// finishNeighbor writes the family into the row, as SONiC does.
+func finishNeighbor(c *Change) error {
+	if row := c.Fields(schema.CfgNeigh); row != nil {
+		row["family"] = "IPv6"
+		if a, err := netip.ParseAddr(c.Keys()[1]); err == nil && a.Is4() {
+			row["family"] = "IPv4"
+		}
+	}
+	return nil
+}
+
+// nextHops is the ways of a route: lists of equal length in several fields.
+func nextHops() Codec {
+	fields := []string{"nexthop", "ifname", "blackhole", "distance"}
+	return Codec{
+		Get: func(r Record) (ways []string) {
+			var lists [4][]string
+			n := 0
+			for i, f := range fields {
+				if v := r.Field(f); v != "" {
+					lists[i] = strings.Split(v, ",")
+					n = max(n, len(lists[i]))
+				}
+			}
+			for i := range n {
+				var e [4]string
+				for j, l := range lists {
+					if i < len(l) {
+						e[j] = strings.TrimSpace(l[i])
+					}
+				}
+				if way := formatWay(e[0], e[1], e[2], e[3]); way != "" {
+					ways = append(ways, way)
+				}
+			}
+			return ways
+		},
+		Put: func(r Record, ways []string) error {
+			var lists [4][]string
+			for _, w := range ways {
+				way, err := parseWay(w)
+				if err != nil {
+					return err
+				}
+				for j, v := range way {
+					lists[j] = append(lists[j], v)
+				}
+			}
+			for j, f := range fields {
+				v := strings.Join(lists[j], ",")
+				if none := [...]string{"", "", "false", "0"}[j]; v == strings.TrimSuffix(strings.Repeat(none+",", len(ways)), ",") {
+					v = "" // all as if the field were absent
+				}
+				r.Set(f, v)
+			}
+			return nil
+		},
+	}
+}
+
+func formatWay(addr, name, blackhole, distance string) string {
+	way := addr
+	if a, err := netip.ParseAddr(addr); err == nil && a.IsUnspecified() {
+		way = ""
+	}
+	if name != "" {
+		way += "@" + name
+	}
+	if strings.EqualFold(blackhole, "true") {
+		way = "blackhole"
+	}
+	if way != "" && distance != "" && distance != "0" {
+		way += "#" + distance
+	}
+	return way
+}
+
+// parseWay takes a next hop apart: address, interface, blackhole, distance.
+func parseWay(text string) (way [4]string, err error) {
+	to, distance, _ := strings.Cut(text, "#")
+	if distance == "" {
+		distance = "0"
+	}
+	if to == "blackhole" {
+		return [4]string{"", "", "true", distance}, nil
+	}
+	addr, name, _ := strings.Cut(to, "@")
+	if _, err := netip.ParseAddr(addr); addr != "" && err != nil {
+		return way, fmt.Errorf("%q is no address", addr)
+	}
+	return [4]string{addr, name, "false", distance}, nil
+}
