@@ -20,7 +20,10 @@ func routingModule() Module {
 		}[table]
 		interfaces.Rows = append(interfaces.Rows, Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: only, Entry: true, Leaves: routedLeaves("config"),
-			Check: func(key string, f map[string]string) error { _, err := schema.ParseInterface(table, key, f); return err },
+			Check: func(key string, f map[string]string) error {
+				_, err := schema.ParseInterface(table, key, f)
+				return err
+			},
 		})
 		addresses.Rows = append(addresses.Rows, Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}|{prefix}", Only: only, Entry: true,
