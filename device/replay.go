@@ -13,6 +13,7 @@ import (
 
 	"tamtam/capture"
 	"tamtam/saisim"
+	"tamtam/saisim/pipe"
 	"tamtam/saisim/truth"
 )
 
@@ -26,6 +27,10 @@ type Replay struct {
 	TraceJSON bool // lines of JSON instead of tables
 	// Truth adds to the report what really became of every flow group.
 	Truth bool
+	// Program runs in the chip from cycle 0 on; Control are batches for it, in the
+	// order of time.
+	Program *pipe.Program
+	Control []ControlStep
 }
 
 // Run does the whole run. The files of Out appear when the run has succeeded,
@@ -77,14 +82,24 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 	if err != nil {
 		return nil, err
 	}
+	var prog programs
+	if err := prog.start(&r, s.Chip); err != nil {
+		return nil, err
+	}
 	if err := s.feed(ctx, in, origin, func() error { return out.err }); err != nil {
 		return nil, err
 	}
 	if err := s.drain(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.runControl(ctx, s); err != nil {
+		return nil, err
+	}
 	report, err := s.Report(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if report.Program, err = prog.report(s.Chip); err != nil {
 		return nil, err
 	}
 	if err := obs.finish(report); err != nil {

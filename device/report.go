@@ -28,6 +28,8 @@ type Report struct {
 	TailStamping map[string]SessionReport `json:"tailstamping"`
 	// Truth is what an oracle saw, by flow group; nil: none was asked.
 	Truth map[string]TruthReport `json:"truth,omitempty"`
+	// Program is what a program in the chip has counted; nil: there was none.
+	Program *ProgramReport `json:"program,omitempty"`
 	// Problems are the configured objects that are not active, and why.
 	Problems []Problem `json:"problems"`
 }

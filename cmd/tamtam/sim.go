@@ -13,10 +13,11 @@ import (
 
 	"tamtam/device"
 	"tamtam/saisim"
+	"tamtam/saisim/pipe"
 )
 
 func newSim() *cobra.Command {
-	var config, out, profile, start, format, trace, traceFormat string
+	var config, out, profile, start, format, trace, traceFormat, program, control string
 	var in []string
 	var truth bool
 	c := &cobra.Command{
@@ -45,6 +46,9 @@ packet of all inputs unless --start says otherwise.`,
 			if r.Start, err = parseStart(start); err != nil {
 				return err
 			}
+			if err := readProgram(&r, program, control); err != nil {
+				return err
+			}
 			closeTrace, err := openTrace(cmd, &r, trace, traceFormat)
 			if err != nil {
 				return err
@@ -68,9 +72,36 @@ packet of all inputs unless --start says otherwise.`,
 	f.StringVar(&start, "start", "", "time of day at the first packet, RFC 3339 (2026-01-02T15:04:05.123456789Z)")
 	f.StringVar(&format, "format", "text", "what to print: text or json")
 	f.BoolVar(&truth, "truth", false, "report what really became of every flow group, and how far off the switch's counts are")
+	f.StringVar(&program, "program", "", "JSON file: a program for the chip's stages (docs/programs.md)")
+	f.StringVar(&control, "control", "", "JSON file: control batches for the program, each with its cycle")
 	f.StringVar(&trace, "trace", "", "file for the cycle of every packet at every place; - is standard output")
 	f.StringVar(&traceFormat, "trace-format", "text", "text, or json: a line for each packet")
 	return c
+}
+
+// readProgram reads the files of --program and --control, if any.
+func readProgram(r *device.Replay, program, control string) error {
+	if program != "" {
+		f, err := os.Open(program)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if r.Program, err = pipe.Read(f); err != nil {
+			return fmt.Errorf("%s: %w", program, err)
+		}
+	}
+	if control != "" {
+		f, err := os.Open(control)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if r.Control, err = device.ReadControl(f); err != nil {
+			return fmt.Errorf("%s: %w", control, err)
+		}
+	}
+	return nil
 }
 
 // openTrace opens the file of --trace, if any.

@@ -35,12 +35,12 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "device", "lab", "mgmt", "collector", "capture", "sairedis", "saisim", "sai", "orch", "swss", "schema"}},
+		below: []string{"cli", "device", "lab", "mgmt", "collector", "capture", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/tailstamp", "sai", "schema", "swss"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch",
-			"orch", "sairedis", "saisim", "saisim/tailstamp", "sai", "swss", "schema"}},
+			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "swss", "schema"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}}, // generated types stop at mgmt
 	{name: "collector", below: []string{"capture", "saisim/tailstamp"}, modules: []string{gopacket}},

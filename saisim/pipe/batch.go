@@ -157,6 +157,9 @@ func (t *Table) change(x *EntryChange) error {
 	return nil
 }
 
+// maxRead bounds the words that a batch reads.
+const maxRead = 1 << 24
+
 // CheckAccess says what is wrong with the writes and reads of a batch for the
 // program that there is after its changes; p nil is no program.
 func (b *Batch) CheckAccess(p *Program) error {
@@ -180,6 +183,13 @@ func (b *Batch) CheckAccess(p *Program) error {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("read %d: %w", i, err))
 		}
+	}
+	var words uint64
+	for _, r := range b.Reads {
+		words += uint64(r.Count)
+	}
+	if words > maxRead {
+		errs = append(errs, fmt.Errorf("reads take %d words, want at most %d in a batch", words, maxRead))
 	}
 	for i, r := range b.Counters {
 		if err := p.checkCounter(r); err != nil {
