@@ -225,6 +225,9 @@ func (d *decoder) pairs(n *yaml.Node, path string, depth int, f func(key, value 
 
 func (d *decoder) merge(n *yaml.Node, path string, depth int, f func(key, value *yaml.Node)) {
 	if d.nodes++; d.nodes > maxNodes || depth > maxDepth {
+		if len(d.errs) == 0 {
+			d.errorf(n, path, "want at most %d values and %d levels", maxNodes, maxDepth)
+		}
 		return
 	}
 	switch {

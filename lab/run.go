@@ -3,8 +3,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 )
 
 // maxWindow bounds a window where no link does, so that progress can be told.
@@ -102,61 +100,4 @@ func (l *Lab) settle(ctx context.Context) error {
 		l.opts.Progress(l.now, l.moved())
 	}
 	return nil
-}
-
-// A crew works on the nodes of a window, each node on one core.
-type crew struct {
-	nodes []*node
-	ctx   context.Context
-	next  atomic.Int64 // node that nobody works on yet
-	start []chan window
-	done  sync.WaitGroup
-}
-
-type window struct {
-	end  Time
-	side int
-}
-
-// hire starts one goroutine less than there are workers: the caller is one.
-func (l *Lab) hire(ctx context.Context) *crew {
-	c := &crew{nodes: l.nodes, ctx: ctx}
-	for range min(l.opts.Workers, len(l.nodes)) - 1 {
-		start := make(chan window, 1)
-		c.start = append(c.start, start)
-		go func() {
-			for w := range start {
-				c.take(w)
-				c.done.Done()
-			}
-		}()
-	}
-	return c
-}
-
-func (c *crew) take(w window) {
-	for {
-		i := int(c.next.Add(1)) - 1
-		if i >= len(c.nodes) {
-			return
-		}
-		c.nodes[i].run(c.ctx, w.end, w.side)
-	}
-}
-
-func (c *crew) work(end Time, side int) {
-	w := window{end, side}
-	c.next.Store(0)
-	c.done.Add(len(c.start))
-	for _, s := range c.start {
-		s <- w
-	}
-	c.take(w)
-	c.done.Wait()
-}
-
-func (c *crew) leave() {
-	for _, s := range c.start {
-		close(s)
-	}
 }

@@ -1,0 +1,114 @@
+package lab
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+)
+
+// A crew works on the nodes of a window, each node on one core. Windows are short,
+// often a few microseconds of work, so that who waits for the next one looks for it
+// for a while before going to sleep.
+type crew struct {
+	nodes []*node
+	ctx   context.Context
+
+	window struct { // written before number is
+		end  Time
+		side int
+	}
+	number   atomic.Uint64 // of the window
+	next     atomic.Int64  // node that nobody works on yet
+	finished atomic.Int64  // workers that have found none
+	workers  []*worker
+}
+
+type worker struct {
+	asleep atomic.Bool
+	wake   chan struct{}
+}
+
+// looks is how often a worker looks for the next window before it sleeps: some
+// tens of microseconds.
+const looks = 20_000
+
+// hire starts one goroutine less than there are workers: the caller is one.
+func (l *Lab) hire(ctx context.Context) *crew {
+	c := &crew{nodes: l.nodes, ctx: ctx}
+	for range min(l.opts.Workers, len(l.nodes)) - 1 {
+		w := &worker{wake: make(chan struct{}, 1)}
+		c.workers = append(c.workers, w)
+		go c.serve(w)
+	}
+	return c
+}
+
+// serve works on window after window until the crew is sent home.
+func (c *crew) serve(w *worker) {
+	for last := uint64(0); ; {
+		last = c.await(w, last)
+		if c.nodes == nil {
+			return
+		}
+		c.take()
+		c.finished.Add(1)
+	}
+}
+
+// await returns the number of the window after last when there is one.
+func (c *crew) await(w *worker, last uint64) uint64 {
+	for i := range looks {
+		if n := c.number.Load(); n != last {
+			return n
+		}
+		if i%64 == 63 {
+			runtime.Gosched()
+		}
+	}
+	w.asleep.Store(true)
+	if c.number.Load() == last || !w.asleep.CompareAndSwap(true, false) {
+		<-w.wake // who clears asleep sends
+	}
+	return c.number.Load()
+}
+
+// take works on nodes until all are taken.
+func (c *crew) take() {
+	for {
+		i := int(c.next.Add(1)) - 1
+		if i >= len(c.nodes) {
+			return
+		}
+		c.nodes[i].run(c.ctx, c.window.end, c.window.side)
+	}
+}
+
+// work has all nodes worked on up to end.
+func (c *crew) work(end Time, side int) {
+	c.window.end, c.window.side = end, side
+	c.next.Store(0)
+	c.finished.Store(0)
+	c.call()
+	c.take()
+	for i := 0; int(c.finished.Load()) < len(c.workers); i++ {
+		if i%64 == 63 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// call tells everybody that there is something new.
+func (c *crew) call() {
+	c.number.Add(1)
+	for _, w := range c.workers {
+		if w.asleep.CompareAndSwap(true, false) {
+			w.wake <- struct{}{}
+		}
+	}
+}
+
+// leave sends the crew home.
+func (c *crew) leave() {
+	c.nodes = nil
+	c.call()
+}
