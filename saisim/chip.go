@@ -70,7 +70,7 @@ type Chip struct {
 	programs
 
 	now     Cycle
-	heap    heap
+	agenda  *agenda
 	enter   tm.Ring[timed] // in the order of (ready, port)
 	leaving tm.Ring[mirroring]
 	pipe    tm.Ring[timed]
@@ -227,16 +227,10 @@ func (c *Chip) NextEvent() (Cycle, bool) {
 	return e.at, ok
 }
 
-// Classes of events that are not in the heap, because they come in order.
-const (
-	classAge  = classReceived + 1
-	noneClass = 0xffff
-)
-
 func (c *Chip) next(ageing bool) (event, bool) {
-	e := event{at: never, key: noneClass << 16}
-	if len(c.heap) > 0 {
-		e = c.heap[0]
+	e, ok := c.agenda.first(c.now)
+	if !ok {
+		e = event{never, eventKey(numClasses, 0)}
 	}
 	if c.waitingN > 0 {
 		if f := (event{max(c.now, c.egressFree), eventKey(classServe, 0)}); f.before(e) {
@@ -265,15 +259,15 @@ func (c *Chip) next(ageing bool) (event, bool) {
 func (c *Chip) handle(e event) {
 	switch e.class() {
 	case classSent:
-		c.heap.pop()
+		c.agenda.pop(e)
 		c.sent(c.byID[e.port()])
 	case classDequeue:
-		c.heap.pop()
+		c.agenda.pop(e)
 		c.due(c.byID[e.port()])
 	case classServe:
 		c.serve()
 	case classMirror:
-		c.heap.pop()
+		c.agenda.pop(e)
 		c.mirrorLeaving()
 	case classQueue:
 		pk := c.pipe.First().pk
@@ -284,7 +278,7 @@ func (c *Chip) handle(e event) {
 		c.enter.Pop()
 		c.ingress(pk)
 	case classReceived:
-		c.heap.pop()
+		c.agenda.pop(e)
 		c.received(c.byID[e.port()])
 	case classAge:
 		c.ageFDB()

@@ -11,6 +11,8 @@ const (
 	classQueue           // a packet leaves the ingress pipe
 	classEnter           // a packet enters the ingress pipe
 	classReceived        // a whole frame is in an ingress MAC
+	classAge             // an FDB entry may have become too old
+	numClasses
 )
 
 // An event is due at a cycle; at most one of each class and port is pending.
@@ -74,16 +76,4 @@ func (h *heap) pop() {
 		i = down
 	}
 	s[i] = e
-}
-
-// remove drops the event with the given key, if there is one. It is for
-// control calls only: it looks at every event.
-func (h *heap) remove(key uint32) {
-	var kept heap
-	for _, e := range *h {
-		if e.key != key {
-			kept.push(e)
-		}
-	}
-	*h = kept
 }

@@ -316,37 +316,37 @@ func (bp *bridgePort) member(vid uint16) bool { return bp.members[vid/64]>>(vid%
 // egress runs the egress pipe for a copy. It returns the session that stamps
 // it, with what becomes of that, the length with which the copy leaves, and
 // false if it was dropped.
-func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) {
+func (c *Chip) egress(p *port, t *transmission) (length int, ok bool) {
 	if c.stale {
 		c.compile()
 	}
+	cp := &t.copyOf
 	pk := cp.pk
 	runs := pk.run != nil && !cp.raw && cp.mirror == nil
-	if runs && !c.runEgress(p, &cp) {
-		c.dropCopy(p, cp, DropEgressProgram)
-		return t, 0, false
+	if runs && !c.runEgress(p, cp) {
+		c.dropCopy(p, *cp, DropEgressProgram)
+		return 0, false
 	}
 	length = cp.leavingLen()
 	if uint32(length)+fcsLen > p.mtu {
-		c.dropCopy(p, cp, DropEgressMTU)
-		return t, 0, false
+		c.dropCopy(p, *cp, DropEgressMTU)
+		return 0, false
 	}
 	if cp.mirror != nil {
-		t.copyOf = cp
-		return t, length, true
+		return length, true
 	}
 	t.session = pk.stamp
 	mirrors := p.mirror[stageEgress]
 	if len(p.tables[stageEgress]) > 0 || c.vlanACLs[stageEgress] {
 		var hit hits
 		if runs {
-			c.lookupRewritten(p, cp, &hit)
+			c.lookupRewritten(p, *cp, &hit)
 		} else {
-			c.lookupEgress(p, cp, &hit)
+			c.lookupEgress(p, *cp, &hit)
 		}
 		if hit.act&actDrop != 0 {
-			c.dropCopy(p, cp, DropEgressACL)
-			return t, 0, false
+			c.dropCopy(p, *cp, DropEgressACL)
+			return 0, false
 		}
 		if hit.stamp.entry != nil {
 			t.session = hit.stamp.entry.stamp
@@ -355,19 +355,18 @@ func (c *Chip) egress(p *port, cp copyOf) (t transmission, length int, ok bool) 
 			mirrors |= hit.mirror.entry.mirrors
 		}
 	}
-	if runs && !c.finishEgress(&cp) {
-		c.dropCopy(p, cp, DropEgressProgram)
-		return t, 0, false
+	if runs && !c.finishEgress(cp) {
+		c.dropCopy(p, *cp, DropEgressProgram)
+		return 0, false
 	}
 	if mirrors != 0 {
-		c.mirrorAtEnd(mirrors, cp)
+		c.mirrorAtEnd(mirrors, *cp)
 	}
-	t.copyOf = cp
 	if t.session != nil {
 		t.result = stampable(pk, length, p.mtu)
 		if t.result == stampDone {
 			length = stampedLen(length)
 		}
 	}
-	return t, length, true
+	return length, true
 }

@@ -73,34 +73,45 @@ func TestLineRate(t *testing.T) {
 	}
 }
 
-func TestHeap(t *testing.T) {
+// An agenda gives events in the order of time, class and port, near and far ones,
+// while time goes on.
+func TestAgenda(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 2))
-	var h heap
+	var a agenda
 	var want []event
-	for i := range uint32(500) {
-		e := event{Cycle(rnd.IntN(50)), i}
-		h.push(e)
-		want = append(want, e)
-		if rnd.IntN(3) == 0 {
-			slices.SortFunc(want, func(a, b event) int { return map[bool]int{true: -1, false: 1}[a.before(b)] })
-			if h[0] != want[0] {
-				t.Fatalf("first is %v, want %v", h[0], want[0])
-			}
-			h.pop()
+	now := Cycle(7)
+	order := func(a, b event) int { return map[bool]int{true: -1, false: 1}[a.before(b)] }
+	pending := func(key uint32) int { return slices.IndexFunc(want, func(e event) bool { return e.key == key }) }
+	check := func() event {
+		slices.SortFunc(want, order)
+		e, ok := a.first(now)
+		if ok != (len(want) > 0) || ok && e != want[0] {
+			t.Fatalf("at %d: first is %v, want one of %v", now, e, want)
+		}
+		return e
+	}
+	for range 50_000 {
+		key := eventKey(rnd.IntN(int(numClasses)), PortID(rnd.IntN(maxLanes)))
+		switch i := pending(key); {
+		case i >= 0 && rnd.IntN(2) == 0:
+			a.remove(key)
+			want = slices.Delete(want, i, i+1)
+		case i < 0 && len(want) < 60:
+			span := []int{3, 100, wheelSpan - 1, wheelSpan + 1, 10 * wheelSpan}[rnd.IntN(5)]
+			e := event{now + Cycle(rnd.IntN(span)), key}
+			a.push(now, e)
+			want = append(want, e)
+		}
+		e := check()
+		if len(want) > 0 && rnd.IntN(2) == 0 {
+			now = e.at
+			a.pop(e)
 			want = want[1:]
+			check()
+		} else if len(want) > 0 {
+			now += Cycle(rnd.IntN(int(e.at-now) + 1)) // up to the first event
+			check()
 		}
-	}
-	h.remove(want[3].key)
-	want = slices.Delete(want, 3, 4)
-	slices.SortFunc(want, func(a, b event) int { return map[bool]int{true: -1, false: 1}[a.before(b)] })
-	for _, w := range want {
-		if h[0] != w {
-			t.Fatalf("first is %v, want %v", h[0], w)
-		}
-		h.pop()
-	}
-	if len(h) != 0 {
-		t.Errorf("%d left", len(h))
 	}
 }
 

@@ -124,7 +124,7 @@ func (c *Chip) receive(p *port, at Cycle, f Frame) {
 	}
 	p.rx.Push(timed{end.ceil(), pk})
 	if p.rx.Len() == 1 {
-		c.heap.push(event{end.ceil(), eventKey(classReceived, p.id)})
+		c.agenda.push(c.now, event{end.ceil(), eventKey(classReceived, p.id)})
 	}
 }
 
@@ -133,7 +133,7 @@ func (c *Chip) received(p *port) {
 	pk := p.rx.First().pk
 	p.rx.Pop()
 	if p.rx.Len() > 0 {
-		c.heap.push(event{p.rx.First().at, eventKey(classReceived, p.id)})
+		c.agenda.push(c.now, event{p.rx.First().at, eventKey(classReceived, p.id)})
 	}
 	p.totals.Received++
 	p.totals.ReceivedBytes += uint64(pk.length + fcsLen)
@@ -165,11 +165,14 @@ func wholeHeader(data []byte) bool {
 
 // sent gives the frame whose timestamp point is now to the output.
 func (c *Chip) sent(p *port) {
-	t := *p.tx.First()
+	c.transmit(p, p.tx.First())
 	p.tx.Pop()
 	if p.tx.Len() > 0 {
-		c.heap.push(event{p.tx.First().sfd.ceil(), eventKey(classSent, p.id)})
+		c.agenda.push(c.now, event{p.tx.First().sfd.ceil(), eventKey(classSent, p.id)})
 	}
+}
+
+func (c *Chip) transmit(p *port, t *transmission) {
 	pk := t.pk
 	if !p.up() {
 		c.freeHeading(&t.copyOf)

@@ -271,7 +271,7 @@ func (c *Chip) mirrorAtEnd(set uint64, cp copyOf) {
 	at := c.now + c.egressCycles
 	c.leaving.Push(mirroring{at, set, cp})
 	if c.leaving.Len() == 1 {
-		c.heap.push(event{at, eventKey(classMirror, 0)})
+		c.agenda.push(c.now, event{at, eventKey(classMirror, 0)})
 	}
 }
 
@@ -283,7 +283,7 @@ func (c *Chip) mirrorLeaving() {
 	m := *c.leaving.First()
 	c.leaving.Pop()
 	if c.leaving.Len() > 0 {
-		c.heap.push(event{c.leaving.First().at, eventKey(classMirror, 0)})
+		c.agenda.push(c.now, event{c.leaving.First().at, eventKey(classMirror, 0)})
 	}
 	c.mirror(m.set, m.copy)
 	c.release(m.copy.pk)

@@ -235,7 +235,7 @@ func (c *Chip) purge(p *port) {
 		p.tx.Pop()
 	}
 	for _, class := range []int{classSent, classDequeue, classReceived} {
-		c.heap.remove(eventKey(class, p.id))
+		c.agenda.remove(eventKey(class, p.id))
 	}
 }
 

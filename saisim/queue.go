@@ -47,6 +47,10 @@ func (c *Chip) enqueue(p *port, cp copyOf) {
 	cp.queue = p.class.queueOf(tc, p.queues.Queues())
 	cp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))
 	ecn := !cp.raw && cp.mirror == nil && cp.pk.h.flags&flagIP != 0 && cp.pk.h.tos&3 != 0
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles {
+		c.pass(p, cp, ecn)
+		return
+	}
 	switch v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn); v {
 	case tm.Admitted:
 	case tm.Marked:
@@ -63,6 +67,21 @@ func (c *Chip) enqueue(p *port, cp copyOf) {
 	}
 }
 
+// pass sends a copy straight on: nothing is queued at the port, its scheduler is
+// free, and so is the egress pipe.
+func (c *Chip) pass(p *port, cp copyOf, ecn bool) {
+	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
+	if v > tm.Marked {
+		c.dropCopy(p, cp, verdictDrops[v])
+		return
+	}
+	cp.ce = v == tm.Marked
+	if c.observer != nil {
+		c.sawQueue(MomentQueued, cp, p.id)
+	}
+	c.launch(p, &cp)
+}
+
 // offer is called for a port that holds frames and whose scheduler will not come
 // back by itself.
 func (c *Chip) offer(p *port) {
@@ -70,7 +89,7 @@ func (c *Chip) offer(p *port) {
 	case p.txFree.cycle > c.now+c.egressCycles:
 		// Just in time for the MAC to send frame after frame without a pause.
 		p.paced = true
-		c.heap.push(event{p.txFree.cycle - c.egressCycles, eventKey(classDequeue, p.id)})
+		c.agenda.push(c.now, event{p.txFree.cycle - c.egressCycles, eventKey(classDequeue, p.id)})
 	case c.egressFree <= c.now:
 		c.dequeue(p) // no port waits, or it would have had this cycle
 	default:
@@ -112,25 +131,34 @@ func (c *Chip) serve() {
 // dequeue sends one frame of a port through the egress pipe to its MAC.
 func (c *Chip) dequeue(p *port) {
 	p.paced = false
-	c.egressFree = c.now + 1
 	cp, _ := p.queues.Dequeue()
-	if c.observer != nil {
-		c.sawQueue(MomentDequeued, cp, p.id)
-	}
-	if t, length, ok := c.egress(p, cp); ok {
-		pre := instant{cycle: c.now + c.egressCycles}
-		if pre.before(p.txFree) {
-			pre = p.txFree
-		}
-		t.sfd = p.rate.after(pre, preambleSFD)
-		p.txFree = p.rate.after(t.sfd, wireLen(length)+gap)
-		p.tx.Push(t)
-		if p.tx.Len() == 1 {
-			c.heap.push(event{t.sfd.ceil(), eventKey(classSent, p.id)})
-		}
-	}
+	c.launch(p, &cp)
 	if p.queues.Len() > 0 {
 		c.offer(p)
+	}
+}
+
+// launch sends a copy through the egress pipe to the MAC.
+func (c *Chip) launch(p *port, cp *copyOf) {
+	c.egressFree = c.now + 1
+	if c.observer != nil {
+		c.sawQueue(MomentDequeued, *cp, p.id)
+	}
+	t := p.tx.Add()
+	t.copyOf = *cp
+	length, ok := c.egress(p, t)
+	if !ok {
+		p.tx.Cut()
+		return
+	}
+	pre := instant{cycle: c.now + c.egressCycles}
+	if pre.before(p.txFree) {
+		pre = p.txFree
+	}
+	t.sfd = p.rate.after(pre, preambleSFD)
+	p.txFree = p.rate.after(t.sfd, wireLen(length)+gap)
+	if p.tx.Len() == 1 {
+		c.agenda.push(c.now, event{t.sfd.ceil(), eventKey(classSent, p.id)})
 	}
 }
 

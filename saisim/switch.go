@@ -67,7 +67,7 @@ func (c *Chip) reset() {
 		c.release(c.leaving.First().copy.pk)
 		c.leaving.Pop()
 	}
-	c.heap, c.buffer = nil, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
+	c.agenda, c.buffer = &agenda{}, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
 	c.waiting, c.waitingN, c.served = portSet{}, 0, maxLanes-1
 	c.program, c.planned, c.batches = nil, nil, tm.Ring[scheduled]{}
 	n := c.prof.FirstLane + c.prof.Lanes

@@ -158,6 +158,28 @@ func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 	return v
 }
 
+// Pass is Enqueue into, and Dequeue from, a port that holds no packet: what passes
+// straight through is counted and never stored.
+func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
+	q := &p.queues[i]
+	cells := p.buffer.Cells(uint64(n))
+	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable)
+	if v > Marked {
+		q.DroppedBytes += uint64(n)
+		return v
+	}
+	q.MaxCells, q.MaxBytes = max(q.MaxCells, cells), max(q.MaxBytes, uint64(n))
+	q.Enqueued++
+	q.EnqueuedBytes += uint64(n)
+	q.Dequeued++
+	q.DequeuedBytes += uint64(n)
+	if !q.Discipline.Strict { // its turn came, and it ran empty
+		q.credit, p.turn = 0, i
+		p.pass()
+	}
+	return v
+}
+
 func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict {
 	free := pool.free()
 	if shared := int64(cells - own); shared > 0 {

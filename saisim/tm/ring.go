@@ -20,6 +20,22 @@ func (r *Ring[T]) Push(v T) {
 	r.n++
 }
 
+// Add adds a zero item and returns it in place.
+func (r *Ring[T]) Add() *T {
+	if r.n == len(r.buf) {
+		r.grow()
+	}
+	r.n++
+	return r.At(r.n - 1)
+}
+
+// Cut removes the newest item, which there must be.
+func (r *Ring[T]) Cut() {
+	r.n--
+	var zero T
+	r.buf[(r.head+r.n)&(len(r.buf)-1)] = zero
+}
+
 func (r *Ring[T]) grow() {
 	buf := make([]T, max(16, 2*len(r.buf)))
 	for i := range r.n {
