@@ -143,6 +143,31 @@ func (c *Chip) Profile() Profile { return c.prof }
 func (c *Chip) Receive(id PortID, at Cycle, f Frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.arrive(id, at, f)
+}
+
+// An Arrival is a frame on its way to a port's ingress MAC, as [Chip.Receive]
+// takes it.
+type Arrival struct {
+	Port PortID
+	At   Cycle
+	Frame
+}
+
+// ReceiveAll is [Chip.Receive] for many frames at once. It returns how many it has
+// taken: all, or those before the first that it refuses.
+func (c *Chip) ReceiveAll(frames []Arrival) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range frames {
+		if err := c.arrive(frames[i].Port, frames[i].At, frames[i].Frame); err != nil {
+			return i, err
+		}
+	}
+	return len(frames), nil
+}
+
+func (c *Chip) arrive(id PortID, at Cycle, f Frame) error {
 	if f.Len == 0 {
 		f.Len = len(f.Data)
 	}

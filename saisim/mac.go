@@ -151,9 +151,13 @@ func (c *Chip) received(p *port) {
 		return
 	}
 	p.totals.Entered++
-	at := max(c.now, c.entered)
-	c.entered = at + 1
-	c.enter.Push(timed{at, pk})
+	if c.entered <= c.now { // the pipe is free: the next thing to do would be this
+		c.entered = c.now + 1
+		c.ingress(pk)
+		return
+	}
+	c.enter.Push(timed{c.entered, pk})
+	c.entered++
 }
 
 // wholeHeader reports whether the frame has its Ethernet header, the tag by which

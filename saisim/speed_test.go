@@ -16,6 +16,8 @@ type load struct {
 	sent   int
 	octets int
 	pause  int // cycles between two packets, beside one
+
+	arrivals [64]saisim.Arrival
 }
 
 func newLoad(t testing.TB, rules int, stamp bool) *load {
@@ -79,11 +81,15 @@ func (l *load) step(n int) {
 	for n > 0 {
 		now := l.Now()
 		batch := min(n, 64)
-		for i := range batch {
+		arrivals := l.arrivals[:batch]
+		for i := range arrivals {
 			k := (l.n + i) % len(l.frames)
-			if err := l.Receive(saisim.PortID(1+4*(k%32)), now+saisim.Cycle(i*(1+l.pause)), saisim.Frame{Data: l.frames[k]}); err != nil {
-				l.Fatal(err)
+			arrivals[i] = saisim.Arrival{
+				Port: saisim.PortID(1 + 4*(k%32)), At: now + saisim.Cycle(i*(1+l.pause)), Frame: saisim.Frame{Data: l.frames[k]},
 			}
+		}
+		if _, err := l.ReceiveAll(arrivals); err != nil {
+			l.Fatal(err)
 		}
 		l.Advance(now + saisim.Cycle(batch*(1+l.pause)))
 		l.n += batch
