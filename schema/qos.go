@@ -296,8 +296,8 @@ func ParseWRED(key string, fields map[string]string) (WRED, error) {
 	if !w.ECN && ecn != "ecn_none" {
 		r.bad("ecn", ecn, "ecn_none, ecn_green or ecn_all: all packets of this switch are green")
 	}
-	if (w.Drop || w.ECN) && (w.Max == 0 || w.Min > w.Max) {
-		r.bad("green_max_threshold", utoa(w.Max), "bytes, at least green_min_threshold and 1")
+	if (w.Drop || w.ECN) && w.Min >= w.Max {
+		r.bad("green_max_threshold", utoa(w.Max), "more bytes than green_min_threshold has")
 	}
 	r.unknown()
 	return w, r.err()
