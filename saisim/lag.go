@@ -54,6 +54,7 @@ func (c *Chip) lagKind() *kind {
 		},
 		set: c.setLAG,
 		remove: func(o *object) error {
+			o.self.(*lag).active = nil // what is on its way to it finds nobody
 			c.lags = slices.DeleteFunc(c.lags, func(l *lag) bool { return l.o == o })
 			c.stale = true
 			return nil

@@ -2,6 +2,8 @@ package saisim_test
 
 import (
 	"net/netip"
+	"os"
+	"strings"
 	"testing"
 
 	"tamtam/sai"
@@ -157,4 +159,22 @@ func TestTrapGroup(t *testing.T) {
 	}
 	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeArpRequest,
 		sai.HostifTrapAttrPacketAction, sai.PacketActionDrop)
+}
+
+// The page on forwarding names every drop reason and every trap.
+func TestForwardingPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/forwarding.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for why := range saisim.NumDropReasons {
+		if !strings.Contains(string(page), "`"+why.String()+"`") {
+			t.Errorf("no drop reason %s", why)
+		}
+	}
+	for trap := saisim.TrapSTP; trap <= saisim.TrapTTL; trap++ {
+		if name := trap.String(); name == "" || !strings.Contains(string(page), name) {
+			t.Errorf("no trap %d, %q", trap, name)
+		}
+	}
 }
