@@ -108,6 +108,46 @@ func TestDelays(t *testing.T) {
 	}
 }
 
+// Copies for mirror sessions are deliveries of nothing, at ingress and egress;
+// their histories are whole.
+func TestMirrorCopiesDoNotCount(t *testing.T) {
+	for _, attr := range []sai.AttrID{sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession} {
+		c := newChip(t)
+		ctx := context.Background()
+		ports := map[saisim.PortID]sai.OID{}
+		for _, row := range c.Tables().Ports {
+			ports[row.ID] = row.OID
+		}
+		session, err := c.Create(ctx, sai.ObjectTypeMirrorSession, []sai.Attr{
+			{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeLocal}, {ID: sai.MirrorSessionAttrMonitorPort, Value: ports[7]}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := map[sai.AttrID]saisim.PortID{sai.PortAttrIngressMirrorSession: 0, sai.PortAttrEgressMirrorSession: 2}[attr]
+		if err := c.Set(ctx, sai.Obj(sai.ObjectTypePort, ports[on]), sai.Attr{ID: attr, Value: sai.OIDs{session}}); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Receive(2, 0, saisim.Frame{Data: udp(3, 9, 1, 1, 60)})
+		drain(c)
+		o, h := New(Group{Name: "all"}), NewHistories()
+		n := o.Chip("sw", c.Profile().ClockHz, name)
+		mirrored := 0
+		c.SetObserver(func(m saisim.Moment) {
+			if m.What == saisim.MomentMirrored {
+				mirrored++
+			}
+			n.See(m)
+			h.See(m)
+		})
+		_ = c.Receive(0, c.Now(), saisim.Frame{Data: udp(1, 3, 1000, 53, 60), ID: 1})
+		drain(c)
+		r := o.Reports()["all"]
+		if mirrored != 1 || r.Frames != 1 || r.Delivered != 1 || r.Copies != 0 || r.InFlight != 0 || r.Delay.Count != 1 || len(n.visits) != 0 {
+			t.Errorf("%d mirrored; %+v", mirrored, r)
+		}
+	}
+}
+
 // The equation of the package comment holds at every step, and the oracle agrees
 // with the chip's books; in the end it holds no frame any more.
 func TestEveryFrameIsAccountedFor(t *testing.T) {
