@@ -3,6 +3,8 @@ package saisim
 import (
 	"errors"
 	"fmt"
+
+	"tamtam/saisim/pipe"
 )
 
 // A Profile gives the size and speed of a kind of chip. All numbers are exact;
@@ -97,13 +99,6 @@ func SmallProfile() Profile { return shipped("small") }
 // maxLanes bounds the lane numbers of any profile.
 const maxLanes = 1024
 
-// parserBits is the width of what the parser extracts, with the metadata that the
-// fixed functions use: MAC addresses, two tags, EtherType; IP addresses,
-// protocol, DSCP, TTL, identification, flags, flow label; L4 ports, TCP flags,
-// ICMP type and code; what was seen; VLAN, user metadata, ingress and egress
-// port, queue, drop and copy.
-const parserBits = 2*48 + 2*16 + 16 + 2*128 + 8 + 8 + 8 + 16 + 3 + 20 + 2*16 + 8 + 16 + 16 + 12 + 32 + 2*16 + 4 + 2
-
 // Validate says, by the names that profile files use, what is out of range or
 // contradicts something else.
 func (p *Profile) Validate() error {
@@ -133,7 +128,7 @@ func (p *Profile) Validate() error {
 	a := p.ACL
 	bad(a.MinPriority <= a.MaxPriority, "acl.min_priority", a.MinPriority, fmt.Sprintf("at most acl.max_priority, %d", a.MaxPriority))
 	bad(a.TableEntries <= a.Entries, "acl.table_entries", a.TableEntries, fmt.Sprintf("at most acl.entries, %d", a.Entries))
-	bad(p.PHVBits >= parserBits, "phv_bits", p.PHVBits, fmt.Sprintf("at least %d, which the parser and the fixed functions fill", parserBits))
+	bad(p.PHVBits >= pipe.HeaderBits, "phv_bits", p.PHVBits, fmt.Sprintf("at least %d, which the parser and the fixed functions fill", pipe.HeaderBits))
 	s := p.Stage
 	for _, c := range []struct {
 		have, need  uint32
