@@ -62,6 +62,7 @@ func commandTable() []*command {
 	}
 	table = append(table, tamCommands()...)
 	table = append(table, interfaceCommands()...)
+	table = append(table, ipCommands()...)
 	table = append(table, showCommands()...)
 	return append(table, pipeTable()...)
 }

@@ -10,13 +10,13 @@ import (
 // showRunning writes the configuration as the commands that make it. Read back
 // with -f, or pasted at the prompt, they make it again.
 func showRunning(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(tamRoot), gpath(interfacesRoot), gpath(vlansRoot))
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(tamRoot), gpath(interfacesRoot), gpath(vlansRoot), gpath(routingRoot), gpath(fdbRoot))
 	if err != nil {
 		return nil, err
 	}
-	tam, interfaces, vlans := found[0], found[1], found[2]
+	tam, interfaces, vlans, routing, fdb := found[0], found[1], found[2], found[3], found[4]
 	data := one("openconfig-tam", "tam", tam)
-	for name, t := range map[string]tree{interfacesRoot: interfaces, vlansRoot: vlans} {
+	for name, t := range map[string]tree{interfacesRoot: interfaces, vlansRoot: vlans, routingRoot: routing, fdbRoot: fdb} {
 		if t.exists() {
 			data[name] = t.v
 		}
@@ -26,6 +26,8 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		p.runningLinks(interfaces, vlans)
 		p.runningTAM(tam)
 		p.runningInterfaces(interfaces, vlans, tam)
+		p.runningRouting(routing)
+		p.runningFDB(fdb)
 		p.runningTailStamping(tam)
 		p.line("end")
 	}

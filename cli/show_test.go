@@ -113,6 +113,7 @@ func TestShowOnAnEmptySwitch(t *testing.T) {
 func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
+	s.server.load(t, `{"routing":{"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8"}}]}},"fdb":{"state":{"aging-time":600}}}`)
 	g := s.grammar[modeExec]
 	for i := range g {
 		if g[i].cmd.show == nil {

@@ -70,6 +70,7 @@ func configDB(t *testing.T, r *swss.Redis) string {
 	for _, table := range []string{
 		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp,
 		schema.CfgACLRule, schema.CfgPort, schema.CfgPortChannel, schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout,
+		schema.CfgInterface, schema.CfgVLANInterface, schema.CfgLoopbackInterface, schema.CfgStaticRoute, schema.CfgNeigh, schema.CfgFDB, schema.CfgSwitch,
 	} {
 		tbl := swss.NewTable(r.DB(swss.ConfigDB), table)
 		keys, err := tbl.Keys(t.Context())
@@ -119,6 +120,21 @@ interface Ethernet 4
  switchport trunk allowed Vlan 20
  flow-group tcp_port_236
  flow-group six
+interface Vlan 10
+ ip address 10.0.0.1/24
+ ipv6 address 2001:db8::1/64
+ ip arp 10.0.0.2 02:00:00:00:00:02
+ ipv6 neighbor fe80::2 02:00:00:00:00:02
+interface Ethernet 8
+ ip address 10.8.0.1/30
+interface Loopback 0
+ ip address 10.255.0.1/32
+ip route 10.9.0.0/16 10.0.0.2
+ip route 10.9.0.0/16 10.8.0.2 interface Ethernet8 distance 5
+ip route 0.0.0.0/0 interface Ethernet8
+ipv6 route 2001:db8:9::/48 blackhole
+mac address-table 02:00:00:00:00:09 Vlan 10 interface Eth2
+mac address-table aging-time 300
 end
 `
 
@@ -166,6 +182,20 @@ func TestSwitchShow(t *testing.T) {
 		"MATCHED_PACKETS": "7656", "MATCHED_BYTES": "980000", "STAMPED_PACKETS": "7600",
 		"NOT_STAMPED_NOT_TCP_UDP": "50", "NOT_STAMPED_NOT_ETHERNET_II": "0", "NOT_STAMPED_CUT": "0", "NOT_STAMPED_MTU": "6",
 	})
+	active := swss.FieldValues{"status": "active"}
+	for _, key := range []string{"Vlan10", "Vlan10|10.0.0.1/24", "Vlan10|2001:db8::1/64", "Loopback0", "Loopback0|10.255.0.1/32"} {
+		row(t, r, swss.StateDB, schema.StateInterface, key, active)
+	}
+	row(t, r, swss.StateDB, schema.StateInterface, "Ethernet8", swss.FieldValues{"status": "pending", "reason": `"Ethernet8" is a member of VLAN "Vlan20", and a port either bridges or routes`})
+	row(t, r, swss.StateDB, schema.StateInterface, "Ethernet8|10.8.0.1/30", swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
+	row(t, r, swss.ApplDB, schema.AppRoute, "10.9.0.0/16", swss.FieldValues{"nexthop": "10.0.0.2", "ifname": "Vlan10", "protocol": "static"})
+	row(t, r, swss.ApplDB, schema.AppRoute, "10.7.0.1", swss.FieldValues{"nexthop": "10.0.0.2,10.0.0.3", "ifname": "Vlan10,Vlan10", "protocol": "bgp"})
+	row(t, r, swss.StateDB, schema.StateStaticRoute, "10.9.0.0/16", active)
+	row(t, r, swss.StateDB, schema.StateStaticRoute, "0.0.0.0/0", swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
+	row(t, r, swss.StateDB, schema.StateNeigh, "Vlan10|10.0.0.2", active)
+	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:09", swss.FieldValues{"port": "Ethernet4", "type": "static"})
+	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:0a", swss.FieldValues{"port": "Ethernet4", "type": "dynamic"})
+	golden(t, "switch_show_ip", s.do(t, "show ip route", "show ipv6 route", "show ip interface", "show ipv6 interface", "show arp", "show neighbors", "show mac address-table"))
 	golden(t, "switch_show", s.do(t,
 		"show tam switch", "show tam summary", "show tam collectors", "show tam collectors c6", "show tam samplers", "show tam flow-groups",
 		"show tam features", "show tam tail-stamping", "show tam tail-stamping sessions", "show tam tail-stamping sessions http_236",
@@ -219,6 +249,19 @@ interface Ethernet0
  no flow-group tcp_port_236
  no channel-group
  no description
+interface Vlan 10
+ no ip arp 10.0.0.2
+ no ipv6 neighbor fe80::2
+ no ip address 10.0.0.1/24
+ no ipv6 address 2001:db8::1/64
+interface Ethernet8
+ no ip address 10.8.0.1/30
+no interface Loopback 0
+no ip route 10.9.0.0/16
+no ip route 0.0.0.0/0
+no ipv6 route 2001:db8:9::/48
+no mac address-table 02:00:00:00:00:09 Vlan 10
+no mac address-table aging-time
 no interface Vlan 10
 no interface Vlan 20
 no interface PortChannel 1
@@ -243,7 +286,7 @@ tam
 end
 `)
 	// What was said of the switch and of the feature stays, saying nothing.
-	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "").Replace(configDB(t, r))
+	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "", "SWITCH|switch map[]\n", "").Replace(configDB(t, r))
 	if diff := cmp.Diff(empty, got); diff != "" {
 		t.Errorf("CONFIG_DB after everything was taken back (-want +got):\n%s", diff)
 	}

@@ -171,6 +171,9 @@ func digits(s string) int {
 // keyed is a list entry in a path.
 type keyed struct{ list, key, value string }
 
+// keyed2 is a list entry with two keys in a path.
+type keyed2 struct{ list, key, value, key2, value2 string }
+
 // gpath builds a path of element names and keyed list entries.
 func gpath(elems ...any) *gpb.Path {
 	p := &gpb.Path{}
@@ -180,6 +183,8 @@ func gpath(elems ...any) *gpb.Path {
 			p.Elem = append(p.Elem, &gpb.PathElem{Name: e})
 		case keyed:
 			p.Elem = append(p.Elem, &gpb.PathElem{Name: e.list, Key: map[string]string{e.key: e.value}})
+		case keyed2:
+			p.Elem = append(p.Elem, &gpb.PathElem{Name: e.list, Key: map[string]string{e.key: e.value, e.key2: e.value2}})
 		}
 	}
 	return p

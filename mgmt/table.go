@@ -158,9 +158,12 @@ func compileTemplate(text, separator string, keys []string) (template, error) {
 		}
 		t.parts = append(t.parts, p)
 		t.keys = append(t.keys, p.key)
-		if text == "" {
-			expr += "(.+)"
-		} else {
+		switch {
+		case text == "" && separator == "|":
+			expr += "([^|]+)" // a row with more parts is another list's
+		case text == "":
+			expr += "(.+)" // the colons of an IPv6 address
+		default:
 			expr += "([^" + regexp.QuoteMeta(separator) + "]+?)"
 		}
 	}

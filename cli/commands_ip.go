@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// Roots of the tree.
+const (
+	routingRoot = "tamtam-routing:routing"
+	fdbRoot     = "tamtam-routing:fdb"
+)
+
+// ipWords are what differs between the commands of the two families.
+var ipWords = map[string]struct{ family, address, prefix, neighbor string }{
+	"ip":   {"ip", "<A.B.C.D>", "<A.B.C.D/length>", "arp"},
+	"ipv6": {"ipv6", "<X:X::X>", "<X:X::X/length>", "neighbor"},
+}
+
+func ipCommands() []*command {
+	var out []*command
+	for _, family := range []string{"ip", "ipv6"} {
+		out = append(out, familyCommands(family)...)
+	}
+	var (
+		mac   = &argKind{label: "<XX:XX:XX:XX:XX:XX>", parse: parseMAC}
+		vlan  = number(1, 4094)
+		iface = &argKind{label: "<EthernetN | PortChannelN>", parse: parseName, live: liveInterfaces}
+		table = seq(kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are"))
+	)
+	entry := append(slices.Clone(table.fixed), arg("mac", mac, "Address"), kw("Vlan", "Its VLAN"), arg("vlan", vlan, "Number"))
+	aging := append(slices.Clone(table.fixed), kw("aging-time", "After which a learned address goes"))
+	return append(out,
+		&command{
+			modes: inConfig, do: setLoopback,
+			form: seq("interface", kw("Loopback", "Addresses of the switch itself"), arg("name", number(0, 9999), "Number")),
+			no:   noForm("interface", kw("Loopback", "Addresses of the switch itself"), arg("name", number(0, 9999), "Number")),
+		},
+		&command{
+			modes: inConfig, do: setStaticMAC,
+			form: form{fixed: append(slices.Clone(entry), kw("interface", "Behind this port"), arg("interface", iface, "Name"))},
+			no:   &form{fixed: entry},
+		},
+		&command{
+			modes: inConfig, do: setAging,
+			form: form{fixed: append(slices.Clone(aging), arg("value", number(0, 1000000), "Seconds; 0: never"))},
+			no:   &form{fixed: aging},
+		})
+}
+
+func familyCommands(family string) []*command {
+	w := ipWords[family]
+	var (
+		addr    = &argKind{label: w.address, parse: parseName6}
+		prefix  = &argKind{label: w.prefix, parse: parseName6}
+		routed  = &argKind{label: "<EthernetN | PortChannelN | VlanN>", parse: parseRouted}
+		mac     = &argKind{label: "<XX:XX:XX:XX:XX:XX>", parse: parseMAC}
+		ip      = kw(family, "Internet protocol")
+		route   = kw("route", "Where packets go")
+		to      = arg("prefix", prefix, "Where it leads")
+		metric  = opt(kw("distance", "The smallest is taken; default 0"), arg("distance", number(0, 255), "Distance"))
+		by      = kw("interface", "Out of this interface")
+		through = arg("interface", routed, "Name")
+	)
+	return []*command{
+		{
+			modes: inConfig, do: setRoute,
+			form: seq(ip, route, to, arg("next-hop", addr, "The router that is next"), opt(by, through), metric),
+			no:   noForm(ip, route, to),
+		},
+		{modes: inConfig, do: setRoute, form: seq(ip, route, to, by, through, metric)},
+		{modes: inConfig, do: setRoute, form: seq(ip, route, to, kw("blackhole", "Nowhere"), metric)},
+		{
+			modes: inInterface, do: setAddress,
+			form: seq(ip, kw("address", "Address of the interface"), arg("prefix", prefix, "Address and length of its subnet")),
+			no:   noForm(ip, kw("address", "Address of the interface"), arg("prefix", prefix, "Address and length of its subnet")),
+		},
+		{
+			modes: inInterface, do: setNeighbor,
+			form: seq(ip, kw(w.neighbor, "Who is on the link"), arg("address", addr, "Address"), arg("mac", mac, "Its address on the link")),
+			no:   noForm(ip, kw(w.neighbor, "Who is on the link"), arg("address", addr, "Address")),
+		},
+	}
+}
+
+// parseName6 takes an address or prefix; the switch says what is wrong with it.
+func parseName6(text string) (string, error) {
+	if text == "" || strings.ContainsAny(text, " |,") || !strings.ContainsAny(text, ".:") {
+		return "", fmt.Errorf("%q is no address", text)
+	}
+	return text, nil
+}
+
+var routedName = regexp.MustCompile(`(?i)^(Ethernet|PortChannel|Vlan|Loopback)([0-9]{1,4})$`)
+
+// parseRouted is SONiC's name of an interface that may route.
+func parseRouted(text string) (string, error) {
+	m := routedName.FindStringSubmatch(text)
+	if m == nil {
+		return "", fmt.Errorf("%q is no EthernetN, PortChannelN, VlanN or LoopbackN", text)
+	}
+	for _, kind := range []string{"Ethernet", "PortChannel", "Vlan", "Loopback"} {
+		if strings.EqualFold(kind, m[1]) {
+			return kind + m[2], nil
+		}
+	}
+	return "", nil
+}
+
+func routedPath(name string, below ...any) *gpb.Path {
+	return gpath(append([]any{routingRoot, "interfaces", keyed{"interface", "name", name}}, below...)...)
+}
+
+// put is an entry of a list of tamtam-routing, with its keys and config.
+func put(keys map[string]any, config map[string]any) map[string]any {
+	out, all := map[string]any{}, map[string]any{}
+	for k, v := range keys {
+		out["tamtam-routing:"+k], all[k] = v, v
+	}
+	for k, v := range config {
+		all[k] = v
+	}
+	out["tamtam-routing:config"] = all
+	return out
+}
+
+func setLoopback(ctx context.Context, c *call) error {
+	name := "Loopback" + c.args["name"]
+	if c.no {
+		return c.sh.removeEntry(ctx, "interface "+name, routedPath(name))
+	}
+	if err := c.sh.client.set(ctx, change{path: routedPath(name), value: put(map[string]any{"name": name}, nil)}); err != nil {
+		return err
+	}
+	c.sh.mode, c.sh.iface = modeInterface, name
+	return nil
+}
+
+// removeEntry deletes what there is, and says so if there is nothing.
+func (s *Shell) removeEntry(ctx context.Context, what string, path *gpb.Path) error {
+	found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, path)
+	if err == nil && !found[0].exists() {
+		err = fmt.Errorf("%s does not exist", what)
+	}
+	if err != nil {
+		return err
+	}
+	return s.client.set(ctx, change{path: path})
+}
+
+// setAddress gives the interface an address, and makes it one that routes. With
+// its last address it no longer does, as in SONiC.
+func setAddress(ctx context.Context, c *call) error {
+	prefix := c.args["prefix"]
+	path := routedPath(c.sh.iface, "addresses", keyed{"address", "prefix", prefix})
+	if !c.no {
+		return c.sh.client.set(ctx, change{path: path, value: put(map[string]any{"prefix": prefix}, nil)})
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, routedPath(c.sh.iface))
+	if err != nil {
+		return err
+	}
+	all := found[0].items("addresses", "address")
+	if !slices.ContainsFunc(all, func(a tree) bool { return a.text("prefix") == prefix }) {
+		return fmt.Errorf("%s has no address %s", c.sh.iface, prefix)
+	}
+	if len(all) == 1 && !strings.HasPrefix(c.sh.iface, "Loopback") && config(found[0], "mtu")+config(found[0], "mac-address") == "" {
+		path = routedPath(c.sh.iface)
+	}
+	return c.sh.client.set(ctx, change{path: path})
+}
+
+func setNeighbor(ctx context.Context, c *call) error {
+	path := gpath(routingRoot, "neighbors", keyed2{"neighbor", "interface", c.sh.iface, "address", c.args["address"]})
+	if c.no {
+		return c.sh.removeEntry(ctx, "neighbor "+c.args["address"]+" on "+c.sh.iface, path)
+	}
+	keys := map[string]any{"interface": c.sh.iface, "address": c.args["address"]}
+	return c.sh.client.set(ctx, change{path: path, value: put(keys, map[string]any{"mac-address": c.args["mac"]})})
+}
+
+// setRoute adds a way to a route, or removes the route.
+func setRoute(ctx context.Context, c *call) error {
+	prefix := c.args["prefix"]
+	path := gpath(routingRoot, "static-routes", keyed{"route", "prefix", prefix})
+	if c.no {
+		return c.sh.removeEntry(ctx, "route "+prefix, path)
+	}
+	way := c.args["next-hop"]
+	if name := c.args["interface"]; name != "" {
+		way += "@" + name
+	}
+	if way == "" {
+		way = "blackhole"
+	}
+	if d := c.args["distance"]; d != "" && d != "0" {
+		way += "#" + d
+	}
+	return c.sh.client.set(ctx, change{path: path, value: put(map[string]any{"prefix": prefix}, map[string]any{"next-hop": []string{way}})})
+}
+
+func setStaticMAC(ctx context.Context, c *call) error {
+	vlan, err := strconv.ParseUint(c.args["vlan"], 10, 16)
+	if err != nil {
+		return err
+	}
+	path := gpath(fdbRoot, "static-entries", keyed2{"entry", "vlan-id", c.args["vlan"], "mac-address", c.args["mac"]})
+	if c.no {
+		return c.sh.removeEntry(ctx, "address "+c.args["mac"]+" in Vlan"+c.args["vlan"], path)
+	}
+	port, err := c.sh.resolve(ctx, c.args["interface"])
+	if err != nil {
+		return err
+	}
+	return c.sh.client.set(ctx, change{path: path, value: put(map[string]any{"vlan-id": vlan, "mac-address": c.args["mac"]}, map[string]any{"port": port})})
+}
+
+func setAging(ctx context.Context, c *call) error {
+	path := gpath(fdbRoot, "config", "aging-time")
+	if c.no {
+		return c.sh.client.set(ctx, change{path: path})
+	}
+	n, err := strconv.ParseUint(c.args["value"], 10, 32)
+	if err != nil {
+		return err
+	}
+	return c.sh.client.set(ctx, change{path: path, value: n})
+}

@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// ipVersion is 4 or 6: the family of an address or prefix; 0: it is neither.
+func ipVersion(text string) int {
+	addr, _, _ := strings.Cut(text, "/")
+	switch a, err := netip.ParseAddr(addr); {
+	case err != nil:
+		return 0
+	case a.Is4():
+		return 4
+	}
+	return 6
+}
+
+func (c *call) routing(ctx context.Context) (tree, map[string]any, error) {
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(routingRoot))
+	if err != nil {
+		return tree{}, nil, err
+	}
+	return found[0], one("tamtam-routing", "routing", found[0]), nil
+}
+
+// byPrefix orders entries by network, the shorter first.
+func byPrefix(entries []tree) []tree {
+	slices.SortStableFunc(entries, func(a, b tree) int {
+		p, errP := netip.ParsePrefix(a.text("prefix"))
+		q, errQ := netip.ParsePrefix(b.text("prefix"))
+		if errP != nil || errQ != nil {
+			return strings.Compare(a.text("prefix"), b.text("prefix"))
+		}
+		if c := p.Addr().Compare(q.Addr()); c != 0 {
+			return c
+		}
+		return p.Bits() - q.Bits()
+	})
+	return entries
+}
+
+// wayText writes a way of a route as routers do.
+func wayText(way string) string {
+	to, distance, _ := strings.Cut(way, "#")
+	addr, name, _ := strings.Cut(to, "@")
+	switch {
+	case to == "blackhole":
+		return "blackhole"
+	case addr == "":
+		to = "is directly connected, " + name
+	case name != "":
+		to = "via " + addr + ", " + name
+	default:
+		to = "via " + addr
+	}
+	if distance != "" {
+		to += ", distance " + distance
+	}
+	return to
+}
+
+// A routeLine is one route of the table that is shown.
+type routeLine struct {
+	prefix netip.Prefix
+	code   string
+	ways   []string
+	status string
+	reason string
+}
+
+// showRoutes writes the routes of a family: connected ones, static ones with
+// what became of them, and those of a routing daemon.
+func showRoutes(family int) func(context.Context, *call) (*view, error) {
+	return func(ctx context.Context, c *call) (*view, error) {
+		routing, data, err := c.routing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		lines := routeLines(routing, family)
+		text := func(p *page) {
+			p.line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC")
+			for _, l := range lines {
+				mark := " "
+				if l.status == "" || l.status == "active" {
+					mark = ">"
+				}
+				head := l.code + mark + " " + l.prefix.String()
+				for _, w := range l.ways {
+					p.line("%s %s", head, w)
+					head = strings.Repeat(" ", len(head))
+				}
+				if l.reason != "" {
+					p.line("     %s: %s", l.status, l.reason)
+				}
+			}
+		}
+		return &view{data, text}, nil
+	}
+}
+
+func routeLines(routing tree, family int) []routeLine {
+	var lines []routeLine
+	add := func(prefix, code string, ways []string, state tree) {
+		if p, err := netip.ParsePrefix(prefix); err == nil && ipVersion(prefix) == family && len(ways) > 0 {
+			lines = append(lines, routeLine{p.Masked(), code, ways, state.word("status"), state.text("reason")})
+		}
+	}
+	for _, i := range routing.sorted("interfaces", "interface") {
+		for _, a := range i.items("addresses", "address") {
+			add(a.text("prefix"), "C", []string{"is directly connected, " + i.name()}, a.at("state"))
+		}
+	}
+	forwarded := map[string]tree{}
+	for _, r := range routing.items("routes", "route") {
+		prefix := r.text("prefix")
+		if !strings.Contains(prefix, "/") {
+			prefix += map[int]string{4: "/32", 6: "/128"}[ipVersion(prefix)]
+		}
+		forwarded[prefix] = r
+	}
+	ways := func(t tree) (out []string) {
+		for _, w := range t.texts("next-hop") {
+			out = append(out, wayText(w))
+		}
+		return out
+	}
+	for _, r := range routing.items("static-routes", "route") {
+		prefix := r.text("prefix")
+		to := ways(forwarded[prefix].at("state"))
+		if to == nil {
+			to = ways(r.at("config"))
+		}
+		delete(forwarded, prefix)
+		add(prefix, "S", to, r.at("state"))
+	}
+	for prefix, r := range forwarded {
+		code := "R"
+		if r.text("state", "protocol") == "static" {
+			code = "S"
+		}
+		add(prefix, code, ways(r.at("state")), tree{})
+	}
+	slices.SortFunc(lines, func(a, b routeLine) int {
+		if c := a.prefix.Compare(b.prefix); c != 0 {
+			return c
+		}
+		return strings.Compare(a.code+strings.Join(a.ways, ","), b.code+strings.Join(b.ways, ","))
+	})
+	return lines
+}
+
+func showIPInterfaces(family int) func(context.Context, *call) (*view, error) {
+	return func(ctx context.Context, c *call) (*view, error) {
+		routing, data, err := c.routing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		text := func(p *page) {
+			var rows [][]string
+			var why []string
+			for _, i := range routing.sorted("interfaces", "interface") {
+				why = append(why, whyNotLine(i.name(), i.at("state"))...)
+				for _, a := range byPrefix(i.items("addresses", "address")) {
+					if prefix := a.text("prefix"); ipVersion(prefix) == family {
+						rows = append(rows, []string{i.name(), prefix, orDash(a.text("state", "status"))})
+						if !inactive(i.at("state")) {
+							why = append(why, whyNotLine(i.name()+" "+prefix, a.at("state"))...)
+						}
+					}
+				}
+			}
+			p.line("")
+			p.table([]column{{"Interface", 14, 2}, {"Address", 18, 2}, {"Status", 8, 0}}, rows)
+			p.after(why)
+			p.line("")
+		}
+		return &view{data, text}, nil
+	}
+}
+
+func showNeighbors(family int) func(context.Context, *call) (*view, error) {
+	return func(ctx context.Context, c *call) (*view, error) {
+		routing, data, err := c.routing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		text := func(p *page) {
+			var rows [][]string
+			var why []string
+			for _, n := range routing.sortedBy("interface", "neighbors", "neighbor") {
+				address := n.text("address")
+				if family != 0 && ipVersion(address) != family {
+					continue
+				}
+				rows = append(rows, []string{address, orDash(config(n, "mac-address")), n.text("interface"), orDash(n.text("state", "status"))})
+				why = append(why, whyNotLine(address, n.at("state"))...)
+			}
+			p.line("")
+			p.table([]column{{"Address", 16, 2}, {"MacAddress", 17, 2}, {"Iface", 12, 2}, {"Status", 8, 0}}, rows)
+			p.after(why)
+			p.line("")
+		}
+		return &view{data, text}, nil
+	}
+}
+
+func showMACs(ctx context.Context, c *call) (*view, error) {
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(fdbRoot))
+	if err != nil {
+		return nil, err
+	}
+	text := func(p *page) {
+		var rows [][]string
+		for _, e := range found[0].sortedBy("vlan-id", "entries", "entry") {
+			rows = append(rows, []string{e.text("vlan-id"), e.text("mac-address"), title(e.word("state", "entry-type")), e.text("state", "port")})
+		}
+		var why []string
+		for _, e := range found[0].sortedBy("vlan-id", "static-entries", "entry") {
+			why = append(why, whyNotLine("Vlan"+e.text("vlan-id")+" "+e.text("mac-address"), e.at("state"))...)
+		}
+		p.line("")
+		p.table([]column{{"Vlan", 4, 2}, {"MacAddress", 17, 2}, {"Type", 7, 2}, {"Port", 12, 0}}, rows)
+		p.after(why)
+		p.line("")
+	}
+	return &view{one("tamtam-routing", "fdb", found[0]), text}, nil
+}
+
+// runningRouting writes the addresses and neighbours of interfaces, and routes.
+// What no command can say (an interface's own MTU or MAC, a routed interface
+// without address) is in CONFIG_DB alone.
+func (p *page) runningRouting(routing tree) {
+	neighbors := map[string][]tree{}
+	for _, n := range routing.sortedBy("address", "neighbors", "neighbor") {
+		neighbors[n.text("interface")] = append(neighbors[n.text("interface")], n)
+	}
+	for _, i := range routing.sorted("interfaces", "interface") {
+		var lines page
+		for _, a := range byPrefix(i.items("addresses", "address")) {
+			lines.line(" %s address %s", familyWord(a.text("prefix")), a.text("prefix"))
+		}
+		for _, n := range neighbors[i.name()] {
+			w := familyWord(n.text("address"))
+			lines.line(" %s %s %s %s", w, ipWords[w].neighbor, n.text("address"), config(n, "mac-address"))
+		}
+		name := i.name()
+		for _, kind := range []string{"Loopback", "Vlan"} {
+			if number, ok := strings.CutPrefix(name, kind); ok {
+				name = kind + " " + number
+			}
+		}
+		if lines.Len() > 0 || strings.HasPrefix(name, "Loopback") {
+			p.line("interface %s\n%s!", spaced(name), &lines)
+		}
+	}
+	for _, r := range byPrefix(routing.items("static-routes", "route")) {
+		for _, way := range r.texts("config", "next-hop") {
+			to, distance, _ := strings.Cut(way, "#")
+			addr, name, _ := strings.Cut(to, "@")
+			words := addr
+			if name != "" {
+				words += " interface " + name
+			}
+			if distance != "" {
+				words += " distance " + distance
+			}
+			p.line("%s route %s %s", familyWord(r.text("prefix")), r.text("prefix"), strings.TrimSpace(words))
+		}
+	}
+}
+
+func (p *page) runningFDB(fdb tree) {
+	if v := fdb.text("config", "aging-time"); v != "" && v != "600" {
+		p.line("mac address-table aging-time %s", v)
+	}
+	for _, e := range fdb.sortedBy("vlan-id", "static-entries", "entry") {
+		p.line("mac address-table %s Vlan %s interface %s", e.text("mac-address"), e.text("vlan-id"), config(e, "port"))
+	}
+}
+
+func familyWord(text string) string {
+	if ipVersion(text) == 4 {
+		return "ip"
+	}
+	return "ipv6"
+}
