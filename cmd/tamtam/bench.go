@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,10 +32,13 @@ type benchMachine struct {
 func newBench() *cobra.Command {
 	var format string
 	var groups, changes int
+	var duration time.Duration
 	c := &cobra.Command{
-		Use:   "bench [config]",
+		Use:   "bench [config|asic]",
 		Short: "Measure this build on this machine",
-		Args:  cobra.MaximumNArgs(1),
+		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
+			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
 				return usagef("--format %q: want text or json", format)
@@ -42,14 +46,27 @@ func newBench() *cobra.Command {
 			if groups < 1 || groups > 30000 || changes < 1 || changes > 30000 {
 				return usagef("--groups and --changes: want 1 to 30000 each")
 			}
-			if len(args) == 1 && args[0] != "config" {
-				return usagef("bench %q: want config", args[0])
+			if duration < time.Millisecond || duration > time.Hour {
+				return usagef("--duration %v: want 1ms to 1h", duration)
 			}
-			results, err := device.BenchConfig(cmd.Context(), groups, changes)
+			name := "config"
+			if len(args) == 1 {
+				name = args[0]
+			}
+			var results []device.Result
+			var err error
+			switch name {
+			case "config":
+				results, err = device.BenchConfig(cmd.Context(), groups, changes)
+			case "asic":
+				results, err = device.BenchASIC(cmd.Context(), duration)
+			default:
+				return usagef("bench %q: want config or asic", name)
+			}
 			if err != nil {
 				return err
 			}
-			report := benchReport{Bench: "config", Machine: machine(), Results: results}
+			report := benchReport{Bench: name, Machine: machine(), Results: results}
 			if format == "json" {
 				e := json.NewEncoder(cmd.OutOrStdout())
 				e.SetIndent("", "  ")
@@ -64,8 +81,9 @@ func newBench() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
-	c.Flags().IntVar(&groups, "groups", 10000, "flow groups with a session each, written at once")
-	c.Flags().IntVar(&changes, "changes", 1000, "changes made one by one")
+	c.Flags().IntVar(&groups, "groups", 10000, "config: flow groups with a session each, written at once")
+	c.Flags().IntVar(&changes, "changes", 1000, "config: changes made one by one")
+	c.Flags().DurationVar(&duration, "duration", time.Second, "asic: least time of each measurement")
 	return c
 }
 
