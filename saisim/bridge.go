@@ -13,9 +13,11 @@ type bridgePort struct {
 	lag      *lag
 	admin    bool
 	learning learning
-	// VLAN memberships, one bit each; derived from the VLAN members.
-	members, untagged, priorityTagged [64]uint64
+	vlans    [64]memberships // of 64 VLANs each; derived from the VLAN members
 }
+
+// memberships are those of a bridge port in 64 VLANs, one bit each.
+type memberships struct{ members, untagged, priorityTagged uint64 }
 
 type learning uint8
 

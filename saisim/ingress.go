@@ -290,15 +290,15 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 	if bp == nil || !bp.member(pk.vid) {
 		return tagAction{}
 	}
-	i, bit := pk.vid/64, uint64(1)<<(pk.vid%64)
+	in, bit := &bp.vlans[pk.vid/64&63], uint64(1)<<(pk.vid%64)
 	want := pk.vid
 	switch {
-	case bp.untagged[i]&bit != 0:
+	case in.untagged&bit != 0:
 		if pk.tagged {
 			return tagAction{op: tagStrip}
 		}
 		return tagAction{}
-	case bp.priorityTagged[i]&bit != 0:
+	case in.priorityTagged&bit != 0:
 		want = 0
 	}
 	switch {
@@ -311,7 +311,7 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 }
 
 // member reports whether the bridge port is in the VLAN.
-func (bp *bridgePort) member(vid uint16) bool { return bp.members[vid/64]>>(vid%64)&1 != 0 }
+func (bp *bridgePort) member(vid uint16) bool { return bp.vlans[vid/64&63].members>>(vid%64)&1 != 0 }
 
 // egress runs the egress pipe for a copy. It returns the session that stamps
 // it, with what becomes of that, the length with which the copy leaves, and

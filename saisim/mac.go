@@ -184,7 +184,7 @@ func (c *Chip) transmit(p *port, t *transmission) {
 		return
 	}
 	stamped := t.session != nil && t.result == stampDone
-	data, length := c.edited(t.copyOf, stamped)
+	data, length := c.edited(&t.copyOf, stamped)
 	if t.session != nil {
 		t.session.count(t.result)
 	}

@@ -141,17 +141,17 @@ const noMember sai.Enum = -1
 
 // apply writes the membership into the bridge port's bits.
 func (m *vlanMember) apply() {
-	i, bit := m.vlan.id/64, uint64(1)<<(m.vlan.id%64)
-	set := func(bits *[64]uint64, on bool) {
+	b, bit := &m.bp.vlans[m.vlan.id/64], uint64(1)<<(m.vlan.id%64)
+	set := func(bits *uint64, on bool) {
 		if on {
-			bits[i] |= bit
+			*bits |= bit
 		} else {
-			bits[i] &^= bit
+			*bits &^= bit
 		}
 	}
-	set(&m.bp.members, m.mode != noMember)
-	set(&m.bp.untagged, m.mode == sai.VLANTaggingModeUntagged)
-	set(&m.bp.priorityTagged, m.mode == sai.VLANTaggingModePriorityTagged)
+	set(&b.members, m.mode != noMember)
+	set(&b.untagged, m.mode == sai.VLANTaggingModeUntagged)
+	set(&b.priorityTagged, m.mode == sai.VLANTaggingModePriorityTagged)
 }
 
 // compile makes the lists that are derived from objects.
