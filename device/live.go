@@ -47,6 +47,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
 	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
 	g.Go(func() error { return northbound.Serve(ctx) })
+	g.Go(func() error { return beat(ctx, r, "mgmtd", nil) })
 	if cfg.Ready != nil {
 		cfg.Ready(r.Addr(), northbound.Addr())
 	}

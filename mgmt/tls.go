@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/big"
 	"net"
@@ -82,6 +83,7 @@ func (t talkativeTLS) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInf
 	switch {
 	case errors.As(err, &plain):
 		t.log.Warn("gNMI client speaks plaintext, this port is TLS", "peer", c.RemoteAddr())
+	case errors.Is(err, io.EOF): // came and went without a word: a health check
 	case err != nil:
 		t.log.Warn("gNMI TLS handshake failed", "peer", c.RemoteAddr(), "error", err)
 	}
