@@ -102,7 +102,11 @@ func (r randomConfig) routing(port, lag, vlan string) (string, swss.FieldValues)
 // qos returns a random row of the QoS, buffer and mirror tables.
 func (r randomConfig) qos(ports string) (string, swss.FieldValues) {
 	queues := ports + "|" + r.pick("0", "0-1", "1,3", "7-9")
-	switch r.IntN(11) {
+	switch r.IntN(13) {
+	case 10:
+		return "COPP_GROUP|" + r.pick("G1", "G2"), swss.FieldValues{"trap_action": r.pick("copy", "trap", "drop"), "queue": r.pick("0", "4"), "trap_priority": r.pick("1", "4")}
+	case 11:
+		return "COPP_TRAP|" + r.pick("arp", "lldp"), swss.FieldValues{"trap_ids": r.pick("arp_req", "lldp,arp_req", "bgp"), "trap_group": r.pick("G1", "G2"), "always_enabled": r.pick("true", "true", "false")}
 	case 0:
 		return r.pick("DSCP_TO_TC_MAP|A", "DSCP_TO_TC_MAP|B"), swss.FieldValues{r.pick("0", "46", "64"): r.pick("1", "5", "16"), "8": "2"}
 	case 1:

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/aclorch"
+	"tamtam/copporch"
 	"tamtam/fdborch"
 	"tamtam/mgmt"
 	"tamtam/mirrororch"
@@ -82,6 +83,7 @@ type Orchagent struct {
 	ts      *tsorch.Orch
 	qos     *qosorch.Orch
 	mirrors *mirrororch.Orch
+	traps   *copporch.Orch
 }
 
 // NewOrchagent starts a new view of the ASIC and assembles the orchs. Their
@@ -126,6 +128,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("FDB: %w", err)
 	}
 	o.fdb = fdb
+	o.traps = copporch.New(copporch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r})
 	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes}})
 	if err != nil {
 		return fmt.Errorf("mirror sessions: %w", err)
@@ -169,7 +172,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		return err
 	}
 	o.routes.ViewApplied()
-	if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx)); err != nil {
+	if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx)); err != nil {
 		return err
 	}
 	if err := o.fdb.ViewApplied(ctx); err != nil {

@@ -63,6 +63,10 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		own = append(own, forward.Table{Appl: t + "_TABLE", State: t + "_TABLE"})
 		consume(t, orch.Reporting{StateTable: t + "_TABLE", Words: words(t)})
 	}
+	own = append(own, forward.Table{Appl: schema.AppCOPP, State: schema.AppCOPP}, forward.Table{State: schema.StateCOPPTrap})
+	consume(schema.CfgCOPPGroup, orch.Reporting{StateTable: schema.AppCOPP})
+	consume(schema.CfgCOPPTrap, orch.Reporting{StateTable: schema.StateCOPPTrap})
+	consume(schema.CfgFeature, orch.Reporting{})
 	consume(schema.CfgPort, orch.Reporting{})
 	consume(schema.CfgPortChannel, orch.Reporting{})
 	m.book = forward.New(d, r, own...)
@@ -103,6 +107,7 @@ func (m *Manager) flush(ctx context.Context) error {
 			d.decide(t, key, m.rows[t][key])
 		}
 	}
+	d.copp()
 	if err := m.book.Flush(ctx); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"tamtam/forward/forwardtest"
 	"tamtam/orch"
+	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -18,7 +19,7 @@ func forwarded() (names []string) {
 	for _, t := range tables {
 		names = append(names, t+"_TABLE")
 	}
-	return names
+	return append(names, schema.AppCOPP, schema.StateCOPPTrap)
 }
 
 func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
@@ -89,6 +90,20 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
+			name: "traps and their groups", do: []string{
+				"COPP_GROUP|g1 trap_action=copy trap_priority=4 queue=4 cir=600", "COPP_TRAP|arp trap_ids=arp_req,arp_resp trap_group=g1 always_enabled=true",
+				"COPP_TRAP|bgp trap_ids=bgp trap_group=g1", "COPP_TRAP|lldp trap_ids=lldp trap_group=g1", "FEATURE|lldp state=enabled",
+				"COPP_TRAP|x trap_ids=lldp trap_group=g1 always_enabled=true", "COPP_TRAP|y trap_ids=stp trap_group=g2 always_enabled=true",
+			},
+			table: "COPP_TABLE", want: []string{"g1 ignored=cir queue=4 trap_action=copy trap_ids=arp_req,arp_resp,lldp trap_priority=4"},
+			status: map[string]string{
+				"COPP_TABLE|g1": waiting, "COPP_TRAP_TABLE|arp": "active (tammgrd)", "COPP_TRAP_TABLE|lldp": "active (tammgrd)",
+				"COPP_TRAP_TABLE|bgp": `pending: feature "bgp" is not enabled (tammgrd)`,
+				"COPP_TRAP_TABLE|x":   `failed: trap lldp is configured by "lldp" (tammgrd)`,
+				"COPP_TRAP_TABLE|y":   `pending: trap group "g2" does not exist (tammgrd)`,
+			},
+		},
+		{
 			name: "rows that are gone leave nothing", do: []string{port0, dscp, sched, "QUEUE|Ethernet0|0 scheduler=s0", "step", "-QUEUE|Ethernet0|0", "-SCHEDULER|s0", "-DSCP_TO_TC_MAP|AZURE"},
 			table: "SCHEDULER_TABLE", status: map[string]string{"QUEUE_TABLE|Ethernet0|0": "", "SCHEDULER_TABLE|s0": "", "DSCP_TO_TC_MAP_TABLE|AZURE": ""},
 		},
@@ -121,6 +136,7 @@ func TestConvergence(t *testing.T) {
 		sched, "SCHEDULER|s0 type=NONE", "-SCHEDULER|s0", "QUEUE|Ethernet0|0-2 scheduler=s0", "QUEUE|Ethernet0,Ethernet4|2 scheduler=s0", "QUEUE|Ethernet0|2 scheduler=s0", "-QUEUE|Ethernet0|0-2", "-QUEUE|Ethernet0|2",
 		pool, "-BUFFER_POOL|p", "BUFFER_PROFILE|f pool=p static_th=9", "BUFFER_PROFILE|f pool=p", "BUFFER_QUEUE|Ethernet0|0 profile=f", "-BUFFER_QUEUE|Ethernet0|0",
 		"MIRROR_SESSION|a type=SPAN dst_port=Ethernet4 src_port=Ethernet0", "MIRROR_SESSION|b src_ip=10.0.0.1 dst_ip=10.0.0.2 src_port=Ethernet0,PortChannel1", "-MIRROR_SESSION|a", "-MIRROR_SESSION|b",
+		"COPP_GROUP|g trap_action=copy", "-COPP_GROUP|g", "COPP_TRAP|a trap_ids=stp trap_group=g always_enabled=true", "COPP_TRAP|b trap_ids=stp trap_group=g", "FEATURE|b state=enabled", "-FEATURE|b", "-COPP_TRAP|a",
 		"restart", "step", "step",
 	}
 	for seed := range uint64(40) {

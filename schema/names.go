@@ -35,6 +35,7 @@ const (
 	CfgMirrorSession = "MIRROR_SESSION"
 	CfgCOPPGroup     = "COPP_GROUP"
 	CfgCOPPTrap      = "COPP_TRAP"
+	CfgFeature       = "FEATURE" // whether a feature of SONiC is enabled
 
 	CfgACLTable     = "ACL_TABLE"
 	CfgACLTableType = "ACL_TABLE_TYPE"
@@ -85,7 +86,8 @@ const (
 	AppBufferProfile = "BUFFER_PROFILE_TABLE"
 	AppBufferQueue   = "BUFFER_QUEUE_TABLE"
 	AppMirrorSession = "MIRROR_SESSION_TABLE"
-	AppCOPP          = "COPP_TABLE"
+	AppCOPP          = "COPP_TABLE" // by group
+	StateCOPPTrap    = "COPP_TRAP_TABLE"
 )
 
 // STATE_DB tables: what became of each configured row.

@@ -62,6 +62,8 @@ var rowTypes = map[string]func(key string, f map[string]string) (row, error){
 	"pool":          func(k string, f map[string]string) (row, error) { return ParseBufferPool(k, f) },
 	"profile":       func(k string, f map[string]string) (row, error) { return ParseBufferProfile(k, f) },
 	"buffer queue":  func(k string, f map[string]string) (row, error) { return ParseBufferQueue(k, f) },
+	"copp group":    func(k string, f map[string]string) (row, error) { return ParseCOPPGroup(k, f) },
+	"copp trap":     func(k string, f map[string]string) (row, error) { return ParseCOPPTrap(k, f) },
 	"mirror":        func(k string, f map[string]string) (row, error) { return ParseMirrorSession(k, f) },
 	"crm":           func(k string, f map[string]string) (row, error) { return ParseCRM(k, f) },
 }
@@ -131,6 +133,8 @@ func TestRows(t *testing.T) {
 		{"profile", "f", "pool=[BUFFER_POOL|p] size=0 dynamic_th=-3", "pool=p size=0 dynamic_th=-3"},
 		{"profile", "f", "pool=p static_th=9000", "pool=p size=0 static_th=9000"},
 		{"buffer queue", "Ethernet0|3-4", "profile=f", "="},
+		{"copp group", "g", "trap_action=copy trap_priority=4 queue=4 cir=600 trap_ids=bgp,arp_req", "trap_action=copy trap_priority=4 queue=4 trap_ids=arp_req,bgp ignored=cir"},
+		{"copp trap", "arp", "trap_ids=arp_resp,arp_req trap_group=g always_enabled=true", "trap_ids=arp_req,arp_resp trap_group=g always_enabled=true"},
 		{"mirror", "m", "src_ip=10.0.0.1 dst_ip=10.0.0.2 dscp=8 gre_type=0x88be", "type=ERSPAN src_ip=10.0.0.1 dst_ip=10.0.0.2 dscp=8 ttl=255 gre_type=35006 queue=0"},
 		{"mirror", "m", "type=SPAN dst_port=Ethernet8 src_port=PortChannel1,Ethernet0 direction=rx", "type=SPAN dst_port=Ethernet8 src_port=Ethernet0,PortChannel1 direction=RX queue=0"},
 		{"acl type", "T", "MATCHES=dst_ip,SRC_IP ACTIONS=PACKET_ACTION,COUNTER BIND_POINTS@=PORTCHANNEL,PORT",
