@@ -11,8 +11,8 @@ import (
 // order of the list.
 type Batch struct {
 	// Program replaces the program that there is; with Unload there is none
-	// afterwards. Registers of the same pipe, name, width and depth keep their
-	// content, and counters of the same pipe, table and entry theirs.
+	// afterwards. Registers of the same pipe, stage, name, width and depth keep their
+	// content, and counters of the same pipe, stage, table and entry theirs.
 	Program *Program `json:"program,omitempty"`
 	Unload  bool     `json:"unload,omitempty"`
 

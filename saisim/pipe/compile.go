@@ -147,7 +147,7 @@ func compilePipe(p *Pipe, fields map[string]place, stages uint32, old *code) cod
 		r := &p.Registers[i]
 		a := newArray
 		if old != nil {
-			if have := old.arrays[r.Name]; have != nil && have.width == r.Width && have.depth == r.Depth {
+			if have := old.arrays[r.Name]; have != nil && have.stage == r.Stage && have.width == r.Width && have.depth == r.Depth {
 				a = func(*Register) *Array { return have }
 			}
 		}
@@ -274,7 +274,7 @@ func (c *compiler) compileTable(t *Table, old *code) {
 	plain := t.Match == "always" && len(gate) == 0 && !asked && !t.Counters
 	var ct table
 	if !plain {
-		ct = table{name: t.Name, gate: gate, slot: slot, counts: t.Counters}
+		ct = table{name: t.Name, stage: t.Stage, gate: gate, slot: slot, counts: t.Counters}
 		if t.Counters {
 			c.reads |= 1 << WordFrame
 		}
@@ -315,7 +315,7 @@ func (c *compiler) compileTable(t *Table, old *code) {
 	ct.end = int32(len(c.ins))
 	var had *table
 	if old != nil {
-		if i := slices.IndexFunc(old.tables, func(x table) bool { return x.name == t.Name }); i >= 0 {
+		if i := slices.IndexFunc(old.tables, func(x table) bool { return x.name == t.Name && x.stage == t.Stage }); i >= 0 {
 			had = &old.tables[i]
 		}
 	}

@@ -3,6 +3,7 @@ package pipe
 // An Array is the content of a register. Get and Set are for control: the packet
 // path has its own way in.
 type Array struct {
+	stage uint8
 	width uint8
 	depth uint32
 	// One of the two, by width: words of up to 32 bits take half the cache.
@@ -11,7 +12,7 @@ type Array struct {
 }
 
 func newArray(r *Register) *Array {
-	a := &Array{width: r.Width, depth: r.Depth}
+	a := &Array{stage: r.Stage, width: r.Width, depth: r.Depth}
 	if r.Width <= 32 {
 		a.w32 = make([]uint32, r.Depth)
 	} else {

@@ -17,6 +17,7 @@ const (
 // A table is compiled: the entries behind one of four ways to find them.
 type table struct {
 	name    string
+	stage   uint8
 	gate    [][]term
 	slot    int // in PHV.ran; -1: nobody asks
 	counts  bool

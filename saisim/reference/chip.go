@@ -3,7 +3,6 @@ package reference
 import (
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"time"
 
@@ -14,10 +13,10 @@ import (
 
 // A Chip is the chip of saisim, stepped one cycle at a time.
 type Chip struct {
-	prof  saisim.Profile
-	start time.Time
-	now   saisim.Cycle // the cycle whose work is done
-	conf  *config      // what enters a pipe now meets
+	prof   saisim.Profile
+	clocks []clock      // the time of day, by its changes
+	now    saisim.Cycle // the cycle whose work is done
+	conf   *config      // what enters a pipe now meets
 
 	ports   []*port // in the order of PortID
 	arbiter []*packet
@@ -69,30 +68,32 @@ type packet struct {
 
 	// From the ingress pipe on.
 	entered saisim.Cycle
-	conf    *config
-	port    *port
-	inPort  sai.OID
-	h       headers
-	lag     sai.OID // of the ingress port
-	on      sai.OID // the ingress port, or its LAG
-	source  sai.OID // bridge port
-	vid     uint16
-	tagged  bool  // with the tag of its VLAN, or a priority tag
-	tagPrio uint8 // of a tag that the egress adds
-	tc      uint8
-	meta    uint32
-	stamp   *stamp
-	version *version // of the program
-	passage *passage // through it; nil: none
-	mirrors []int    // ingress mirror sessions, by index
-	ended   bool     // goes no further; it is still mirrored
+	// What the clock said when it entered for its arrival, and for then.
+	rxTime, enteredTime tailstamp.Timestamp
+	conf                *config
+	port                *port
+	inPort              sai.OID
+	h                   headers
+	lag                 sai.OID // of the ingress port
+	on                  sai.OID // the ingress port, or its LAG
+	source              sai.OID // bridge port
+	vid                 uint16
+	tagged              bool  // with the tag of its VLAN, or a priority tag
+	tagPrio             uint8 // of a tag that the egress adds
+	tc                  uint8
+	meta                uint32
+	stamp               *stamp
+	version             *version // of the program
+	passage             *passage // through it; nil: none
+	mirrors             []int    // ingress mirror sessions, by index
+	ended               bool     // goes no further; it is still mirrored
 	verdict
 }
 
 // New returns a chip without configuration at cycle 0.
 func New(prof saisim.Profile, start time.Time) *Chip {
 	return &Chip{
-		prof: prof, start: start, conf: newConfig(saisim.Tables{}),
+		prof: prof, clocks: []clock{newClock(prof.ClockHz, start)}, conf: newConfig(saisim.Tables{}),
 		ingress:  newRow(prof),
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
@@ -336,18 +337,11 @@ func (c *Chip) enterPipe() {
 		return
 	}
 	pk.version = c.version
+	if pk.version != nil {
+		pk.rxTime, pk.enteredTime = c.timeOfDay(pk.rx), c.timeOfDay(c.now)
+	}
 	pk.entered, pk.conf, pk.port, pk.inPort, pk.number = c.now, c.conf, p, p.OID, p.Number
 	c.ingress.slots[0].pk = pk
-}
-
-// timeOfDay returns Start + floor(cycle * 10^9 / ClockHz) ns.
-func (c *Chip) timeOfDay(at saisim.Cycle) tailstamp.Timestamp {
-	ns := new(big.Int).SetUint64(uint64(at))
-	ns.Mul(ns, big.NewInt(1e9)).Quo(ns, new(big.Int).SetUint64(c.prof.ClockHz))
-	begin := new(big.Int).Mul(big.NewInt(c.start.Unix()), big.NewInt(1e9))
-	ns.Add(ns, begin).Add(ns, big.NewInt(int64(c.start.Nanosecond())))
-	s, rest := new(big.Int).QuoRem(ns, big.NewInt(1e9), new(big.Int))
-	return tailstamp.Timestamp{Seconds: s.Uint64(), Nanoseconds: uint32(rest.Uint64())}
 }
 
 // counter returns what an ACL counter has counted.

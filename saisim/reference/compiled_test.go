@@ -137,7 +137,7 @@ func sameMemory(t *testing.T, c *pipe.Compiled, name string, i *run) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := i.memory.counters[counterName{tb.Name, x.Entry, x.Default}]
+			want := i.memory.counters[counterName{tb.Name, tb.Stage, x.Entry, x.Default}]
 			if want == nil {
 				want = new(count)
 			}

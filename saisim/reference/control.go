@@ -124,12 +124,16 @@ func (v *version) access(name string, p *pipe.Pipe, m *memory, stage int, x batc
 		}
 	}
 	for i, r := range x.access.Counters {
-		if r.Pipe != name || !here(p.Tables[slices.IndexFunc(p.Tables, func(t pipe.Table) bool { return t.Name == r.Table })].Stage) {
+		if r.Pipe != name {
 			continue
 		}
-		k := m.counters[counterName{table: r.Table, entry: r.Entry}]
+		t := p.Tables[slices.IndexFunc(p.Tables, func(t pipe.Table) bool { return t.Name == r.Table })]
+		if !here(t.Stage) {
+			continue
+		}
+		k := m.counters[counterName{table: r.Table, stage: t.Stage, entry: r.Entry}]
 		if r.Default {
-			k = m.counters[counterName{table: r.Table, forDefault: true}]
+			k = m.counters[counterName{table: r.Table, stage: t.Stage, forDefault: true}]
 		}
 		x.result.Counters[i] = pipe.Counter(*k)
 		if r.Clear {
@@ -145,7 +149,7 @@ func (c *Chip) board(pk *packet) {
 	}
 	r := run{program: pk.version.program, pipe: &pk.version.Ingress, memory: pk.version.ingress, outcomes: map[string]outcome{}}
 	r.phv = r.newPHV()
-	c.fillPHV(r.program, r.phv, pk, pk.entered)
+	r.fill(r.phv, pk, pk.conf, pk.entered, pk.rxTime, pk.enteredTime)
 	pk.passage = &passage{version: pk.version, ingress: r, bridged: map[string]uint64{}}
 }
 
@@ -220,7 +224,7 @@ func (c *Chip) beginEgress(p *port, o *outgoing) *run {
 	}
 	r := &run{program: x.program, pipe: &x.Egress, memory: x.egress, outcomes: map[string]outcome{}}
 	r.phv = r.newPHV()
-	c.fillPHV(r.program, r.phv, o.packet, c.now)
+	r.fill(r.phv, o.packet, c.conf, c.now, c.timeOfDay(o.rx), c.timeOfDay(c.now))
 	for name, v := range x.bridged {
 		r.set(r.phv, name, v)
 	}

@@ -41,6 +41,7 @@ func (s sent) equal(t sent) bool {
 type pair struct {
 	gen
 	programmer
+	clock            clockSetting
 	ref              *reference.Chip
 	fastOut, refOut  []sent
 	fastBook         []saisim.Books
@@ -53,6 +54,7 @@ type pair struct {
 func newPair(seed uint64) (*pair, error) {
 	p := &pair{gen: gen{Rand: rand.New(rand.NewPCG(seed, 1)), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.prof = p.profile()
+	p.clock.synchronised = true
 	var err error
 	p.chip, err = saisim.New(saisim.Config{Profile: p.prof, Start: start})
 	if err != nil {
@@ -209,12 +211,20 @@ func (p *pair) run(n int) error {
 			for range pick(&p.gen, 0, 0, 1) {
 				p.inject()
 			}
+			if p.chance(10) {
+				if err := p.clockOp(); err != nil {
+					return err
+				}
+			}
 			if p.programmed && p.chance(15) {
 				if err := p.control(window); err != nil {
 					return err
 				}
 			}
 			p.advance(p.chip.Now() + saisim.Cycle(p.Uint64N(window/2+2)))
+			if p.queueDiffers() {
+				return fmt.Errorf("queues differ at cycle %d", p.chip.Now())
+			}
 		}
 		if p.slow && p.chance(10) {
 			p.drain()
@@ -268,6 +278,12 @@ func (p *pair) compare() error {
 	for _, id := range p.chip.Ports() {
 		f, _ := p.chip.PortCounters(id)
 		r, ok := p.ref.PortCounters(id)
+		for q := range int(p.prof.Queues) {
+			f, _ := p.chip.QueueState(id, q)
+			if r, _ := p.ref.QueueState(id, q); f != r {
+				return fmt.Errorf("queue %d of port %d:\n     fast %+v\nreference %+v", q, id, f, r)
+			}
+		}
 		if !ok || f != r {
 			return fmt.Errorf("port %d:\n     fast %+v\nreference %+v", id, f, r)
 		}

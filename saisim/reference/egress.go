@@ -290,6 +290,9 @@ func (c *Chip) appendRecord(b []byte, pk *packet, s *stamp, out uint16, egress t
 	for len(b) < smallest-fcs {
 		b = append(b, 0)
 	}
+	if !c.clockAt(pk.rx).synchronised || flags&tailstamp.NoEgress == 0 && !c.clockAt(c.now).synchronised {
+		flags |= tailstamp.Unsynchronised
+	}
 	return tailstamp.V1{}.Append(b, tailstamp.Record{
 		SwitchID: s.switchID, Ingress: c.timeOfDay(pk.rx), Egress: egress, InPort: pk.number, OutPort: out, Flags: flags,
 	})

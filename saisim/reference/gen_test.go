@@ -144,6 +144,11 @@ func (g *gen) furnish() {
 	if g.routes = g.chance(50); g.routes {
 		g.furnishRouter()
 	}
+	if g.chance(50) {
+		for range 20 + g.IntN(30) {
+			g.qosOp()
+		}
+	}
 	if g.chance(40) {
 		for range 6 + g.IntN(8) {
 			g.mirrorOp()
@@ -175,7 +180,7 @@ type op struct {
 // ops are the changes of the configuration, FDB entries excepted.
 var ops = []op{
 	{4, (*gen).portOp}, {3, (*gen).vlanOp}, {4, (*gen).memberOp}, {3, (*gen).lagOp}, {2, (*gen).bridgePortOp},
-	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {8, (*gen).routeOp}, {3, (*gen).mirrorOp}, {3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp},
+	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {8, (*gen).routeOp}, {3, (*gen).mirrorOp}, {5, (*gen).qosOp}, {3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp},
 }
 
 func (g *gen) anyOp() {

@@ -25,7 +25,7 @@ var aclFields = []sai.AttrID{
 	sai.ACLEntryAttrFieldICMPv6Type, sai.ACLEntryAttrFieldICMPv6Code, sai.ACLEntryAttrFieldIPIdentification,
 	sai.ACLEntryAttrFieldSrcIP, sai.ACLEntryAttrFieldDstIP, sai.ACLEntryAttrFieldSrcIPv6, sai.ACLEntryAttrFieldDstIPv6,
 	sai.ACLEntryAttrFieldInnerVLANPri, sai.ACLEntryAttrFieldInnerVLANCfi, sai.ACLEntryAttrFieldInnerVLANID,
-	sai.ACLEntryAttrFieldIPv6FlowLabel, sai.ACLEntryAttrFieldACLUserMeta, sai.ACLEntryAttrFieldACLIPType,
+	sai.ACLEntryAttrFieldIPv6FlowLabel, sai.ACLEntryAttrFieldTC, sai.ACLEntryAttrFieldACLUserMeta, sai.ACLEntryAttrFieldACLIPType,
 	sai.ACLEntryAttrFieldACLIPFrag, sai.ACLEntryAttrFieldHasVLANTag, sai.ACLEntryAttrFieldPacketVLAN,
 	sai.ACLEntryAttrFieldTAMIntType, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldInPort, sai.ACLEntryAttrFieldSrcPort,
 	sai.ACLEntryAttrFieldOutPorts, sai.ACLEntryAttrFieldOutPort,
@@ -254,7 +254,7 @@ func (g *gen) matchOf(id sai.AttrID) sai.Field {
 		return g.number(16, 0, 1)
 	case sai.ACLEntryAttrFieldIPv6FlowLabel:
 		return g.number(20, 0, 5)
-	case sai.ACLEntryAttrFieldACLUserMeta:
+	case sai.ACLEntryAttrFieldACLUserMeta, sai.ACLEntryAttrFieldTC:
 		return g.number(2)
 	}
 	return g.matchOther(id)

@@ -11,9 +11,10 @@ import (
 
 // A programmer gives both engines random programs and control batches.
 type programmer struct {
-	opt        pipetest.Options
-	program    *pipe.Program // after all batches
-	last       saisim.Cycle  // when the last batch takes effect
+	opt     pipetest.Options
+	program *pipe.Program // after all batches
+	last    saisim.Cycle  // when the last batch takes effect
+
 	batches    int
 	programmed bool
 	fast       []*pipe.Result // nil: not told yet

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"tamtam/saisim"
+	"tamtam/saisim/tailstamp"
 )
 
 // A heading holds the header fields that the chip can change.
@@ -100,9 +101,10 @@ func putMAC(b []byte, m uint64) {
 	}
 }
 
-// fillPHV gives a program's PHV what the chip knows of a packet in both pipes; now
-// is when it entered the pipe.
-func (c *Chip) fillPHV(v *program, p phv, pk *packet, now saisim.Cycle) {
+// fill gives a program's PHV what the chip knows of a packet in both pipes; now
+// is when it entered the pipe, and the clock then said in for its arrival and at
+// for now.
+func (v *program) fill(p phv, pk *packet, conf *config, now saisim.Cycle, in, at tailstamp.Timestamp) {
 	h := &pk.h
 	flag := map[bool]uint64{true: 1}
 	set := func(name string, x uint64) { v.set(p, name, x) }
@@ -160,14 +162,13 @@ func (c *Chip) fillPHV(v *program, p phv, pk *packet, now saisim.Cycle) {
 	set("in.port", uint64(pk.in))
 	set("out.port", 65535)
 	set("ctl.port", 65535)
-	set("flow.hash", uint64(h.flowHash(uint64(c.conf.Switch.LAGSeed)<<32)))
-	c.setTime(v, p, "rx", pk.rx)
-	c.setTime(v, p, "now", now)
+	set("flow.hash", uint64(h.flowHash(uint64(conf.Switch.LAGSeed)<<32)))
+	v.setTime(p, "rx", pk.rx, in)
+	v.setTime(p, "now", now, at)
 }
 
 // setTime sets the fields of a time.
-func (c *Chip) setTime(v *program, p phv, name string, at saisim.Cycle) {
-	t := c.timeOfDay(at)
+func (v *program) setTime(p phv, name string, at saisim.Cycle, t tailstamp.Timestamp) {
 	v.set(p, name+".cycle", uint64(at))
 	v.set(p, name+".seconds", t.Seconds)
 	v.set(p, name+".nanos", uint64(t.Nanoseconds))

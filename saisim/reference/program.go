@@ -69,8 +69,8 @@ type memory struct {
 }
 
 type words struct {
-	width uint8
-	word  []uint64
+	stage, width uint8
+	word         []uint64
 }
 
 // A count is what a table counts for an entry or its default.
@@ -78,6 +78,7 @@ type count struct{ Packets, Bytes uint64 }
 
 type counterName struct {
 	table      string
+	stage      uint8
 	entry      uint32
 	forDefault bool
 }
@@ -163,10 +164,10 @@ func compare(is string, a, b uint64) bool {
 
 // table looks up the key and runs the action.
 func (r *run) table(t *pipe.Table, before phv) {
-	choice, counted := t.Default, counterName{table: t.Name, forDefault: true}
+	choice, counted := t.Default, counterName{table: t.Name, stage: t.Stage, forDefault: true}
 	e := r.lookup(t, before)
 	if e != nil {
-		choice, counted = e.Choice, counterName{table: t.Name, entry: e.ID}
+		choice, counted = e.Choice, counterName{table: t.Name, stage: t.Stage, entry: e.ID}
 	}
 	r.outcomes[t.Name] = outcome{ran: true, hit: e != nil, action: choice.Action}
 	if t.Counters {
@@ -446,13 +447,13 @@ func guard(when string, holds [2]bool) bool {
 }
 
 // newMemory returns the memory of a pipe for a new program: registers of the same
-// name, width and depth keep their content, and counters of the same table and
+// stage, name, width and depth keep their content, and counters of the same table and
 // entry theirs.
 func newMemory(p *pipe.Pipe, old *memory) *memory {
 	m := &memory{registers: map[string]*words{}, counters: map[counterName]*count{}}
 	for _, r := range p.Registers {
-		w := &words{r.Width, make([]uint64, r.Depth)}
-		if was := old.registers[r.Name]; was != nil && was.width == r.Width && len(was.word) == len(w.word) {
+		w := &words{r.Stage, r.Width, make([]uint64, r.Depth)}
+		if was := old.registers[r.Name]; was != nil && was.stage == r.Stage && was.width == r.Width && len(was.word) == len(w.word) {
 			w = was
 		}
 		m.registers[r.Name] = w
@@ -461,9 +462,9 @@ func newMemory(p *pipe.Pipe, old *memory) *memory {
 		if !t.Counters {
 			continue
 		}
-		names := []counterName{{table: t.Name, forDefault: true}}
+		names := []counterName{{table: t.Name, stage: t.Stage, forDefault: true}}
 		for _, e := range t.Entries {
-			names = append(names, counterName{table: t.Name, entry: e.ID})
+			names = append(names, counterName{table: t.Name, stage: t.Stage, entry: e.ID})
 		}
 		for _, n := range names {
 			if m.counters[n] = old.counters[n]; m.counters[n] == nil {

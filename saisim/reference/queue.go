@@ -76,6 +76,18 @@ func (s *scheduler) empty() bool {
 	return true
 }
 
+// QueueState returns what a queue holds and has counted, false if there is none.
+func (c *Chip) QueueState(id saisim.PortID, i int) (saisim.QueueState, bool) {
+	p := c.portAt(id)
+	if p == nil || i >= len(p.queues) {
+		return saisim.QueueState{}, false
+	}
+	q := p.queues[i]
+	return saisim.QueueState{
+		Packets: uint64(len(q.items)), Bytes: uint64(q.bytes()), Cells: uint64(q.cells(c.prof)), Counts: q.Counts,
+	}, true
+}
+
 // choose returns the queue that gives the next packet; there must be one.
 func (s *scheduler) choose() *queue {
 	for i := len(s.queues) - 1; i >= 0; i-- {

@@ -72,7 +72,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 		c.drop(p, why)
 		return
 	}
-	o.ce = mark
+	o.ce = o.ce || mark
 	o.queue, o.queued, o.depth = uint8(slices.Index(p.queues, q)), c.now, q.bytes()
 	q.items = append(q.items, o)
 	q.Enqueued++
