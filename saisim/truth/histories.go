@@ -91,7 +91,7 @@ func (f *history) see(m *saisim.Moment) error {
 	switch {
 	case c.ended:
 		return fmt.Errorf("it has ended")
-	case m.At < c.at:
+	case m.At < c.at && (n > 0 || m.Why != saisim.DropPortRemoved): // or it was still to come by a port that has gone
 		return fmt.Errorf("its last moment was at %d", c.at)
 	}
 	c.at = m.At
