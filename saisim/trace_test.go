@@ -3,7 +3,10 @@ package saisim_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -107,5 +110,83 @@ func TestTraceFractions(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
+	}
+}
+
+// Whatever happens to frames, a trace has their places in the order of time, and
+// the timestamp points that the chip's output has.
+func TestTraceIsInOrder(t *testing.T) {
+	const seed = 8
+	t.Log("seed", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	r := newRig(t, saisim.SmallProfile())
+	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrSpeed, sai.Uint(25_000))
+	r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrSpeed, sai.Uint(1_000))
+	var out bytes.Buffer
+	trace := saisim.NewTrace(r.Chip, &out, true)
+	r.SetObserver(trace.See)
+	left := map[string]int{}
+	r.SetOutput(func(o saisim.Out) {
+		if o.Port != saisim.CPUPort {
+			left[fmt.Sprintf("%d at Ethernet%d at %d", o.ID, o.Port, o.At)]++
+		}
+	})
+	for i := range uint64(2000) {
+		from := byte(rnd.IntN(8))
+		f := udpFrame(from+1, byte(1+rnd.IntN(12)), 60+rnd.IntN(400))
+		if err := r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: i + 1}); err != nil {
+			t.Fatal(err)
+		}
+		r.Advance(r.Now() + saisim.Cycle(rnd.IntN(150)))
+	}
+	r.drain()
+	if err := trace.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	type steps []struct {
+		Place string
+		Cycle saisim.Cycle
+	}
+	inOrder := func(s steps, what string) {
+		for i := range s[1:] {
+			if s[i+1].Cycle < s[i].Cycle {
+				t.Errorf("%s: %s at %d, then %s at %d", what, s[i].Place, s[i].Cycle, s[i+1].Place, s[i+1].Cycle)
+			}
+		}
+	}
+	for d, n := json.NewDecoder(&out), 0; ; n++ {
+		var p struct {
+			Packet, ID uint64
+			Steps      steps
+			Copies     []struct {
+				Out   string
+				Steps steps
+			}
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			if n != 2000 {
+				t.Errorf("%d packets", n)
+			}
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		inOrder(p.Steps, fmt.Sprint("packet ", p.Packet))
+		for _, c := range p.Copies {
+			inOrder(c.Steps, fmt.Sprint("packet ", p.Packet, " at ", c.Out))
+			for _, s := range c.Steps {
+				if s.Place == "egress SFD" {
+					left[fmt.Sprintf("%d at %s at %d", p.ID, c.Out, s.Cycle)]--
+				}
+			}
+		}
+	}
+	for what, n := range left {
+		if n != 0 {
+			t.Errorf("%s: %d more in the output than in the trace", what, n)
+		}
+	}
+	if len(left) < 2000 {
+		t.Errorf("only %d frames left", len(left))
 	}
 }
