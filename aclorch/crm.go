@@ -33,6 +33,7 @@ type crm struct {
 	config   schema.CRM
 	rows     map[string]schema.CRM // the valid ones of CRM
 
+	others      []func() map[sai.AttrID]int // see Orch.Count
 	tables      map[pointKey]int
 	groups      map[pointKey]int
 	entries     map[*instance]int
@@ -50,7 +51,7 @@ func (c *crm) open(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return err
 	}
-	old = slices.DeleteFunc(old, func(k string) bool { return !strings.HasPrefix(k, "ACL_") })
+	old = slices.DeleteFunc(old, func(k string) bool { return !strings.HasPrefix(k, "ACL_") && k != "STATS" })
 	return c.table.DelMany(ctx, old)
 }
 
@@ -96,6 +97,7 @@ func (c *crm) poll(ctx context.Context, _ time.Time) error {
 		c.pollTable(ctx, rows, key, "acl_entry", k, sai.ACLTableAttrAvailableACLEntry, used)
 		c.pollTable(ctx, rows, key, "acl_counter", k, sai.ACLTableAttrAvailableACLCounter, used)
 	}
+	c.pollOthers(ctx, rows)
 	var stale []string
 	for k := range c.written {
 		if rows[k] == nil {
@@ -111,6 +113,28 @@ func (c *crm) poll(ctx context.Context, _ time.Time) error {
 		c.written[k] = true
 	}
 	return c.table.SetMany(ctx, rows)
+}
+
+// resources names what other orchs count, by the attribute of the switch that
+// says how many are left.
+var resources = map[sai.AttrID]string{
+	sai.SwitchAttrAvailableIPv4RouteEntry: "ipv4_route", sai.SwitchAttrAvailableIPv6RouteEntry: "ipv6_route",
+	sai.SwitchAttrAvailableIPv4NexthopEntry: "ipv4_nexthop", sai.SwitchAttrAvailableIPv6NexthopEntry: "ipv6_nexthop",
+	sai.SwitchAttrAvailableIPv4NeighborEntry: "ipv4_neighbor", sai.SwitchAttrAvailableIPv6NeighborEntry: "ipv6_neighbor",
+	sai.SwitchAttrAvailableNextHopGroupEntry: "nexthop_group", sai.SwitchAttrAvailableNextHopGroupMemberEntry: "nexthop_group_member",
+	sai.SwitchAttrAvailableFDBEntry: "fdb_entry",
+}
+
+// pollOthers does what other orchs count.
+func (c *crm) pollOthers(ctx context.Context, rows map[string]swss.FieldValues) {
+	for _, count := range c.others {
+		used := count()
+		for _, id := range slices.Sorted(maps.Keys(used)) {
+			if res := resources[id]; res != "" {
+				c.pollTable(ctx, rows, "STATS", res, sai.Obj(sai.ObjectTypeSwitch, c.switchID), id, used[id])
+			}
+		}
+	}
 }
 
 // pollPoints does the resources that are counted by stage and bind point.

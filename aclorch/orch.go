@@ -294,6 +294,10 @@ func (o *Orch) flexRow(ctx context.Context, t orch.Task) {
 	o.reportConfig(ctx, schema.StateFlexCounter, group, err)
 }
 
+// Count has CRM watch what another orch uses: counts by the attribute of the
+// switch that says how many more there may be.
+func (o *Orch) Count(used func() map[sai.AttrID]int) { o.crm.others = append(o.crm.others, used) }
+
 // crmRow takes a row of CRM, whatever its key is, as in SONiC: of several the
 // first valid one counts.
 func (o *Orch) crmRow(ctx context.Context, t orch.Task) {

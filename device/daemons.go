@@ -139,6 +139,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)
 	}
+	acl.Count(routes.Used)
+	acl.Count(fdb.Used)
 	o.ts, err = tsorch.New(ctx, tsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: ports.Switch()})
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)

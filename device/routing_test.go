@@ -198,6 +198,21 @@ func TestRoutedSwitch(t *testing.T) {
 	if d := cmp.Diff(swss.FieldValues{"port": "Ethernet1", "type": "static"}, r.state("FDB_TABLE", "Vlan10:02:00:00:00:00:09")); d != "" {
 		t.Errorf("the static address: %s", d)
 	}
+	if err := r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*301); err != nil {
+		t.Fatal(err)
+	}
+	crm, _, err := swss.NewTable(r.Redis.DB(swss.CountersDB), "CRM").Get(t.Context(), "STATS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for res, want := range map[string]string{
+		// the default one, four of addresses, three of subnets, three static ones: the fourth has no neighbour
+		"ipv4_route": "11", "ipv4_neighbor": "3", "ipv6_nexthop": "1", "nexthop_group": "1", "nexthop_group_member": "2",
+	} {
+		if got := crm["crm_stats_"+res+"_used"]; got != want || crm["crm_stats_"+res+"_available"] == "" {
+			t.Errorf("CRM: %s: %s used, want %s; %s available", res, got, want, crm["crm_stats_"+res+"_available"])
+		}
+	}
 	if got := r.state("STATIC_ROUTE_TABLE", "10.6.0.0/16"); got["status"] != "pending" || got["reason"] != "no neighbour 10.3.0.7 on Ethernet3: there is no row NEIGH|Ethernet3|10.3.0.7" {
 		t.Errorf("a route without a neighbour: %v", got)
 	}

@@ -72,7 +72,10 @@ func DefaultCRMThreshold() CRMThreshold { return CRMThreshold{Type: CRMPercentag
 
 // CRMResources lists the resources that tamtam counts.
 func CRMResources() []string {
-	return []string{"acl_table", "acl_group", "acl_entry", "acl_counter"}
+	return []string{
+		"acl_table", "acl_group", "acl_entry", "acl_counter", "ipv4_route", "ipv6_route", "ipv4_nexthop", "ipv6_nexthop",
+		"ipv4_neighbor", "ipv6_neighbor", "nexthop_group", "nexthop_group_member", "fdb_entry",
+	}
 }
 
 // DefaultCRM is what holds without a row.

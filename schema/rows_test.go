@@ -152,7 +152,7 @@ func TestRows(t *testing.T) {
 		{"session", "sla1", "flowgroup=slaflows", "="},
 		{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1", "="},
 		{"flex counter", "ACL", "FLEX_COUNTER_STATUS=enable POLL_INTERVAL=1000", "="},
-		{"crm", "Config", "polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200 ipv4_route_high_threshold=9",
+		{"crm", "Config", "polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200 snat_entry_high_threshold=9",
 			"polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200"},
 	}
 	for _, tt := range tests {
