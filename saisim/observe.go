@@ -7,7 +7,9 @@ type What uint8
 
 // The history of a frame begins with MomentReceived or MomentInjected. The frame
 // itself is copy 0; it ends in MomentDropped, or in MomentReplicated, which says
-// that every copy for which the ingress pipe had a place has begun. The copies
+// that every copy for which the ingress pipe had a place has begun. A frame of
+// which mirror sessions have copies may be dropped all the same, after those; an
+// egress mirror copy begins when the copy that it is of has left its pipe. Copies
 // are numbered from 1 in the order in which they are made; each ends in one
 // MomentSent, MomentPunted or MomentDropped.
 const (

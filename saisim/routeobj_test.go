@@ -239,3 +239,22 @@ func TestAvailability(t *testing.T) {
 		})
 	}
 }
+
+// A chip without tables for it has no such objects, and says so.
+func TestNoRouter(t *testing.T) {
+	p := saisim.SmallProfile()
+	p.RouterInterfaces, p.Neighbors, p.NextHops, p.NextHopGroups, p.NextHopMembers, p.MirrorSessions = 0, 0, 0, 0, 0, 0
+	p.IPv4Routes, p.LAGs, p.TAMInts = 0, 0, 0
+	r := newRig(t, p)
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
+		sai.MirrorSessionAttrMonitorPort, r.oid(1))
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeLAG)
+	if n := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrAvailableNextHopGroupEntry); n != sai.Uint(0) {
+		t.Errorf("%v groups left", n)
+	}
+	types := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrSupportedObjectTypeList).(sai.Enums)
+	if slices.Contains(types, sai.Enum(sai.ObjectTypeRouterInterface)) || !slices.Contains(types, sai.Enum(sai.ObjectTypeVLAN)) {
+		t.Errorf("object types %v", types)
+	}
+	r.send(0, udpFrame(1, 2, 60))
+}

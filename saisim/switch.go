@@ -133,6 +133,16 @@ func (c *Chip) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeGenericProgrammable: c.windowKind(),
 	}
 	c.storedKinds(kinds)
+	for t, n := range map[sai.ObjectType]uint32{
+		sai.ObjectTypeLAG: c.prof.LAGs, sai.ObjectTypeLAGMember: c.prof.LAGMembers, sai.ObjectTypeTAMInt: c.prof.TAMInts,
+		sai.ObjectTypeRouterInterface: c.prof.RouterInterfaces, sai.ObjectTypeNeighborEntry: c.prof.Neighbors,
+		sai.ObjectTypeNextHop: c.prof.NextHops, sai.ObjectTypeNextHopGroup: c.prof.NextHopGroups,
+		sai.ObjectTypeNextHopGroupMember: c.prof.NextHopMembers, sai.ObjectTypeMirrorSession: c.prof.MirrorSessions,
+	} {
+		if n == 0 {
+			delete(kinds, t) // not: as many as you like
+		}
+	}
 	return kinds
 }
 
@@ -273,8 +283,8 @@ func (c *Chip) getSwitch(_ *object, id sai.AttrID) sai.Value {
 func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 	num := func(n uint32) func() sai.Value { return func() sai.Value { return sai.Uint(n) } }
 	oid := func(o **object) func() sai.Value { return func() sai.Value { return (*o).key.OID } }
-	left := func(t sai.ObjectType) func() sai.Value {
-		return func() sai.Value { return sai.Uint(c.kinds[t].max - c.live[t]) }
+	left := func(t sai.ObjectType, of uint32) func() sai.Value {
+		return func() sai.Value { return sai.Uint(of - c.live[t]) }
 	}
 	a := &c.prof.ACL
 	return map[sai.AttrID]func() sai.Value{
@@ -298,12 +308,12 @@ func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrNumberOfEcmpGroups:               num(c.prof.NextHopGroups),
 		sai.SwitchAttrAvailableIPv4RouteEntry:          func() sai.Value { return sai.Uint(c.prof.IPv4Routes - c.used4) },
 		sai.SwitchAttrAvailableIPv6RouteEntry:          func() sai.Value { return sai.Uint(c.prof.IPv6Routes - c.used6) },
-		sai.SwitchAttrAvailableIPv4NexthopEntry:        left(sai.ObjectTypeNextHop),
-		sai.SwitchAttrAvailableIPv6NexthopEntry:        left(sai.ObjectTypeNextHop),
-		sai.SwitchAttrAvailableIPv4NeighborEntry:       left(sai.ObjectTypeNeighborEntry),
-		sai.SwitchAttrAvailableIPv6NeighborEntry:       left(sai.ObjectTypeNeighborEntry),
-		sai.SwitchAttrAvailableNextHopGroupEntry:       left(sai.ObjectTypeNextHopGroup),
-		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember),
+		sai.SwitchAttrAvailableIPv4NexthopEntry:        left(sai.ObjectTypeNextHop, c.prof.NextHops),
+		sai.SwitchAttrAvailableIPv6NexthopEntry:        left(sai.ObjectTypeNextHop, c.prof.NextHops),
+		sai.SwitchAttrAvailableIPv4NeighborEntry:       left(sai.ObjectTypeNeighborEntry, c.prof.Neighbors),
+		sai.SwitchAttrAvailableIPv6NeighborEntry:       left(sai.ObjectTypeNeighborEntry, c.prof.Neighbors),
+		sai.SwitchAttrAvailableNextHopGroupEntry:       left(sai.ObjectTypeNextHopGroup, c.prof.NextHopGroups),
+		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember, c.prof.NextHopMembers),
 		sai.SwitchAttrNumberOfLags:                     num(c.prof.LAGs),
 		sai.SwitchAttrLAGMembers:                       num(c.prof.LAGMembers),
 		sai.SwitchAttrTotalBufferSize:                  func() sai.Value { return sai.Uint(uint64(c.prof.Buffer.CellBytes) * uint64(c.prof.Buffer.Cells) >> 10) }, // in KB, says SAI
