@@ -56,7 +56,11 @@ func TestExperiments(t *testing.T) {
 					t.Errorf("%s: %s %s, want %s", c.Name, c.Measured, c.Unit, c.Paper)
 				}
 			}
-			for _, workers := range []int{2, 4} {
+			workers := []int{2, 4}
+			if testing.Short() {
+				workers = workers[:1]
+			}
+			for _, workers := range workers {
 				_, got := outputs(t, e.Name, workers)
 				if len(got) != len(want) {
 					t.Errorf("%d workers wrote %d files, want %d", workers, len(got), len(want))
