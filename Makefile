@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build test test-long race fuzz differential bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -33,6 +33,12 @@ race:
 fuzz:
 	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func | |' | sort -u | while read -r dir target; do \
 		echo "== $$dir $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$dir || exit 1; done
+
+### differential    both engines on CASES random cases (default 20000) from SEED on (default 1000000)
+CASES ?= 20000
+SEED  ?= 1000000
+differential:
+	DIFFERENTIAL_CASES=$(CASES) DIFFERENTIAL_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestEnginesAgree$$' ./saisim/reference
 
 ### bench           Go benchmarks with allocations, then tamtam's own
 bench:

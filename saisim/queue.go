@@ -75,7 +75,7 @@ func (c *Chip) pass(p *port, cp copyOf, ecn bool) {
 		c.dropCopy(p, cp, verdictDrops[v])
 		return
 	}
-	cp.ce = v == tm.Marked
+	cp.ce = cp.ce || v == tm.Marked
 	if c.observer != nil {
 		c.sawQueue(MomentQueued, cp, p.id)
 	}

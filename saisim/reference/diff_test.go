@@ -3,13 +3,8 @@ package reference_test
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"os"
 	"reflect"
-	"slices"
-	"strconv"
-	"testing"
 	"time"
 
 	"tamtam/sai"
@@ -49,19 +44,27 @@ type pair struct {
 	buf              []byte
 	packets, configs int
 	histories        *truth.Histories
+	saw              tally
 }
 
-func newPair(seed uint64) (*pair, error) {
-	p := &pair{gen: gen{Rand: rand.New(rand.NewPCG(seed, 1)), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
+func newPair(seed uint64) (*pair, error) { return newPairFrom(rand.NewPCG(seed, 1)) }
+
+func newPairFrom(source rand.Source) (*pair, error) {
+	p := &pair{saw: tally{}, gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
-	p.chip, err = saisim.New(saisim.Config{Profile: p.prof, Start: start})
+	p.chip, err = saisim.New(saisim.Config{Profile: p.prof, Start: start, Notify: p.notified})
 	if err != nil {
 		return nil, err
 	}
 	p.histories = truth.NewHistories()
-	p.chip.SetObserver(p.histories.See)
+	p.chip.SetObserver(func(m saisim.Moment) {
+		if m.What == saisim.MomentMirrored {
+			p.saw["mirrored"]++
+		}
+		p.histories.See(m)
+	})
 	p.ref = reference.New(p.prof, start)
 	p.chip.SetOutput(func(o saisim.Out) { p.fastOut = append(p.fastOut, sent{o, bytes.Clone(o.Data)}) })
 	p.ref.Output = func(o saisim.Out) { p.refOut = append(p.refOut, sent{o, bytes.Clone(o.Data)}) }
@@ -120,6 +123,7 @@ func (p *pair) configure() {
 
 // change changes the configuration of both.
 func (p *pair) change() {
+	p.saw["changes of the configuration"]++
 	if p.chance(75) {
 		p.anyOp()
 		p.configure()
@@ -313,72 +317,4 @@ func diff(seed uint64, packets int) (*pair, error) {
 		return nil, err
 	}
 	return p, p.run(packets)
-}
-
-// A tally counts what happened in cases, so that none is hollow.
-type tally map[string]int
-
-func (y tally) add(p *pair) {
-	b := p.fastBook[len(p.fastBook)-1]
-	for why, n := range b.Dropped {
-		y["drop "+saisim.DropReason(why).String()] += int(n)
-	}
-	y["batches"] += p.batches
-	y["copies"] += int(b.Copies)
-	y["to CPU"] += int(b.ToCPU)
-	y["injected"] += int(b.Injected)
-	for _, o := range p.fastOut {
-		if o.Stamped {
-			y["stamped"]++
-		}
-		if o.Stamped && o.Port == saisim.CPUPort {
-			y["stamped to CPU"]++
-		}
-	}
-	t := p.chip.Tables()
-	for _, r := range t.Interfaces {
-		y["routed in"] += int(r.Stats[1])
-		y["routed out"] += int(r.Stats[3])
-	}
-	y["LAGs"] += len(t.LAGs)
-	y["ranges"] += len(t.ACLRanges)
-	for _, x := range append(t.Ports, saisim.PortRow{}) {
-		y["port down"] += map[bool]int{true: 0, false: 1}[x.Admin && x.Link]
-		y["ports"]++
-	}
-	for _, l := range t.LAGs {
-		y["LAG members"] += len(l.Members)
-	}
-	for _, x := range t.ACLTables {
-		y["entries"] += len(x.Entries)
-	}
-	for _, g := range t.ACLGroups {
-		y["group members"] += len(g.Members)
-	}
-	for _, x := range t.ACLCounters {
-		y["counted"] += int(x.Packets)
-		for i, n := range x.Stamps {
-			y[fmt.Sprint("stamp result ", i)] += int(n)
-		}
-	}
-}
-
-func TestEnginesAgree(t *testing.T) {
-	total, y := 0, tally{}
-	n := uint64(200)
-	if s := os.Getenv("CASES"); s != "" {
-		n, _ = strconv.ParseUint(s, 10, 64)
-	}
-	for seed := range n {
-		p, err := diff(seed, 1000)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		y.add(p)
-		total += p.packets
-	}
-	t.Logf("%d packets", total)
-	for _, k := range slices.Sorted(maps.Keys(y)) {
-		t.Logf("%s: %d", k, y[k])
-	}
 }

@@ -88,7 +88,7 @@ func (g *gen) list(t sai.ObjectType, oid sai.OID, id sai.AttrID) sai.OIDs {
 // powerUp creates the switch with its ports up.
 func (g *gen) powerUp() error {
 	oid, err := g.chip.Create(context.Background(), sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true),
-		sai.SwitchAttrSrcMACAddress, ownMAC))
+		sai.SwitchAttrSrcMACAddress, ownMAC, sai.SwitchAttrFDBEventNotify, sai.Pointer(1)))
 	if err != nil {
 		return err
 	}

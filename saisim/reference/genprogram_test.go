@@ -46,6 +46,7 @@ func (p *pair) batch(at saisim.Cycle, b pipe.Batch) error {
 	case b.Unload:
 		p.program = nil
 	case b.Program != nil:
+		p.saw["programs"]++
 		p.program = b.Program
 	}
 	if len(b.Entries) > 0 {

@@ -86,6 +86,7 @@ type clockSetting struct {
 
 // clockOp steps the time of day, or changes how it goes.
 func (p *pair) clockOp() error {
+	p.saw["changes of the clock"]++
 	step, k := time.Duration(0), &p.clock
 	var err error
 	switch p.IntN(4) {

@@ -1,0 +1,188 @@
+package reference_test
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// What the differential test runs. DIFFERENTIAL_CASES and DIFFERENTIAL_SEED ask
+// for more, or for other, cases ("make differential").
+const (
+	casePackets = 1000
+	testCases   = 1000
+	shortCases  = 30
+)
+
+// A tally counts what happened in cases, so that none is hollow.
+type tally map[string]int
+
+// notified counts what the FDB tells.
+func (p *pair) notified(n sai.Notification) {
+	if e, ok := n.(sai.FDBEvent); ok {
+		p.saw[map[sai.Enum]string{
+			sai.FDBEventLearned: "learned", sai.FDBEventMove: "moved", sai.FDBEventAged: "aged", sai.FDBEventFlushed: "flushed",
+		}[e.Event]]++
+	}
+}
+
+func (y tally) add(p *pair) {
+	for k, n := range p.saw {
+		y[k] += n
+	}
+	b := p.fastBook[len(p.fastBook)-1]
+	for why, n := range b.Dropped {
+		y["dropped: "+saisim.DropReason(why).String()] += int(n)
+	}
+	y["copies"] += int(b.Copies)
+	y["to the CPU"] += int(b.ToCPU)
+	y["injected"] += int(b.Injected)
+	y["control batches"] += p.batches
+	for _, o := range p.fastOut {
+		if o.Stamped {
+			y["stamped"]++
+		}
+		if o.Stamped && o.Port == saisim.CPUPort {
+			y["stamped for the CPU"]++
+		}
+		if o.Port == saisim.CPUPort && o.Trap != saisim.TrapNone {
+			y["trapped"]++
+		}
+	}
+	for _, id := range p.chip.Ports() {
+		for q := range int(p.prof.Queues) {
+			s, _ := p.chip.QueueState(id, q)
+			y["marked"] += int(s.Marked)
+			if q > 0 {
+				y["through queues other than 0"] += int(s.Dequeued)
+			}
+		}
+	}
+	y.addTables(p.chip.Tables())
+}
+
+func (y tally) addTables(t saisim.Tables) {
+	for _, r := range t.Interfaces {
+		y["to be routed"] += int(r.Stats[1])
+		y["routed"] += int(r.Stats[3])
+	}
+	for _, l := range t.LAGs {
+		y["LAG members"] += len(l.Members)
+	}
+	for _, x := range t.ACLTables {
+		y["ACL entries"] += len(x.Entries)
+	}
+	for _, g := range t.ACLGroups {
+		y["ACL tables in groups"] += len(g.Members)
+	}
+	for _, x := range t.ACLCounters {
+		y["counted by ACLs"] += int(x.Packets)
+		for i, what := range []string{"stamped and counted", "not TCP or UDP", "not Ethernet II", "cut", "beyond the MTU"} {
+			y["session: "+what] += int(x.Stamps[i])
+		}
+	}
+}
+
+// want is how often a thing happens at least in the cases of the whole test; what
+// is not named, 100 times.
+var want = map[string]int{
+	"dropped: port-removed": 20, "dropped: l3-mtu": 10, "dropped: ttl": 20, "session: beyond the MTU": 1, "aged": 20, "session: cut": 50,
+	"programs": 1000,
+}
+
+// shrink returns the smallest number of packets, about, with which a case fails.
+func shrink(seed uint64) (int, error) {
+	for n := 1; n < casePackets; n = n*5/4 + 1 {
+		if _, err := diff(seed, n); err != nil {
+			return n, err
+		}
+	}
+	return casePackets, nil
+}
+
+// The fast engine and the reference do the same with random configurations,
+// programs and traffic, bit for bit and cycle for cycle.
+func TestEnginesAgree(t *testing.T) {
+	cases, seed := number(t, "DIFFERENTIAL_CASES", testCases), number(t, "DIFFERENTIAL_SEED", 0)
+	if testing.Short() {
+		cases = shortCases
+	}
+	packets, y := 0, tally{}
+	for i := range cases {
+		p, err := diff(seed+i, casePackets)
+		if err != nil {
+			n, small := shrink(seed + i)
+			t.Fatalf("seed %d: %v\nsmallest: %d packets: %v", seed+i, err, n, small)
+		}
+		y.add(p)
+		packets += p.packets
+	}
+	t.Logf("%d packets in %d cases from seed %d", packets, cases, seed)
+	if packets < int(cases)*casePackets {
+		t.Errorf("%d packets, want at least %d", packets, int(cases)*casePackets)
+	}
+	for _, what := range slices.Sorted(maps.Keys(y)) {
+		t.Logf("%10d %s", y[what], what)
+		least, named := want[what]
+		if !named {
+			least = 100
+		}
+		if cases >= testCases && y[what] < least {
+			t.Errorf("%s: %d times, want at least %d", what, y[what], least)
+		}
+	}
+}
+
+// number returns a number of the environment.
+func number(t *testing.T, name string, otherwise uint64) uint64 {
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// FuzzEngines: any bytes are a case.
+func FuzzEngines(f *testing.F) {
+	for seed := range uint64(4) {
+		f.Add(seed, []byte{byte(seed), 3, 200, 17})
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, bytes []byte) {
+		p, err := newPairFrom(&byteSource{bytes, seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.run(min(1+4*len(bytes), 300)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A byteSource takes random numbers from bytes, and from a seed when they are used
+// up, so that a fuzzer decides what happens first.
+type byteSource struct {
+	bytes []byte
+	state uint64
+}
+
+func (s *byteSource) Uint64() uint64 {
+	s.state += 0x9e3779b97f4a7c15 // splitmix64
+	x := s.state
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	x ^= x >> 31
+	if len(s.bytes) > 0 {
+		x ^= uint64(s.bytes[0]) << 56
+		s.bytes = s.bytes[1:]
+	}
+	return x
+}
