@@ -7,7 +7,7 @@
 //
 // The engine knows no feature. What the nodes of a module are in the databases
 // is one value of type [Module] per module: tamModule, interfacesModule,
-// portsModule, routingModule, aclModule, statusModule. Each row of it says: these leaves of
+// portsModule, routingModule, qosModule, aclModule, statusModule. Each row of it says: these leaves of
 // this list stand in that row of that table, its key made from the list's keys,
 // each leaf in a field by a [Codec]; counters are found through a counter map. A
 // new feature adds a YANG module, go generate ./yang, and a table. A leaf that

@@ -146,7 +146,14 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 		}
 		db := r.redis.DB(row.DB)
 		prefix := row.Table + db.Separator()
-		keys, err := db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
+		var keys []string
+		var err error
+		if row.Map != "" { // the names are the fields of the hash
+			prefix = ""
+			keys, err = db.Client().HKeys(ctx, row.Map).Result()
+		} else {
+			keys, err = db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
+		}
 		if err != nil {
 			return nil, unavailable(err)
 		}
