@@ -54,7 +54,7 @@ func takeLearned(g *graph) []*node {
 			delete(g.nodes, k)
 		}
 	}
-	slices.SortFunc(list, func(a, b *node) int { return compareKeys(a.key, b.key) })
+	slices.SortFunc(list, func(a, b *node) int { return compareNodes(a, b) })
 	return list
 }
 

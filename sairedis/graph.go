@@ -17,6 +17,7 @@ import (
 // A node is an object of a view.
 type node struct {
 	key   sai.Key // with virtual ids
+	text  string  // of an entry, to sort by; "" where there is an id
 	attrs map[sai.AttrID]sai.Value
 	own   bool // nobody created it
 	depth int  // longest way along references to an object without any
@@ -47,6 +48,8 @@ func (g *graph) add(k sai.Key, own bool) *node {
 		g.nodes[k] = n
 		if k.Entry == nil {
 			g.byOID[k.OID] = n
+		} else {
+			n.text = sai.FormatEntry(k.Entry)
 		}
 	}
 	n.own = n.own || own
@@ -60,16 +63,13 @@ func (g *graph) sorted() []*node {
 		list = append(list, n)
 	}
 	slices.SortFunc(list, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(a.depth, b.depth), compareKeys(a.key, b.key))
+		return cmp.Or(cmp.Compare(a.depth, b.depth), compareNodes(a, b))
 	})
 	return list
 }
 
-func compareKeys(a, b sai.Key) int {
-	if c := cmp.Or(cmp.Compare(keyType(a), keyType(b)), cmp.Compare(a.OID, b.OID)); c != 0 || a.Entry == nil || b.Entry == nil {
-		return c
-	}
-	return strings.Compare(sai.FormatEntry(a.Entry), sai.FormatEntry(b.Entry))
+func compareNodes(a, b *node) int {
+	return cmp.Or(cmp.Compare(keyType(a.key), keyType(b.key)), cmp.Compare(a.key.OID, b.key.OID), strings.Compare(a.text, b.text))
 }
 
 // sortedAttrs returns the attributes of a node by id.
