@@ -220,7 +220,8 @@ func (c *Chip) Inject(id PortID, f Frame) error {
 	if c.observer != nil {
 		c.saw(MomentInjected, pk, 0, p.id)
 	}
-	c.enqueue(p, pk.copy(tagAction{}))
+	cp := pk.copy(tagAction{})
+	c.enqueue(p, &cp)
 	if c.observer != nil {
 		c.sawReplicated(pk)
 	}

@@ -218,7 +218,7 @@ func (c *Chip) replicate(pk *packet) {
 	if c.stale {
 		c.compile()
 	}
-	v := pk.verdict
+	v := &pk.verdict
 	n := 0
 	why := pk.why
 	switch v.kind {
@@ -226,11 +226,13 @@ func (c *Chip) replicate(pk *packet) {
 		n, why = c.toBridgePort(pk, v.to)
 	case toPort:
 		n = 1
-		c.enqueue(v.port, pk.copy(v.port.bridgePort.tagging(pk)))
+		cp := pk.copy(v.port.bridgePort.tagging(pk))
+		c.enqueue(v.port, &cp)
 	case toLAG:
 		if p := c.member(v.lag, pk); p != nil {
 			n = 1
-			c.enqueue(p, pk.copy(v.lag.bridgePort.tagging(pk)))
+			cp := pk.copy(v.lag.bridgePort.tagging(pk))
+			c.enqueue(p, &cp)
 		} else {
 			why = DropNoLAGMember
 		}
@@ -274,7 +276,8 @@ func (c *Chip) toBridgePort(pk *packet, bp *bridgePort) (int, DropReason) {
 	if p == nil {
 		return 0, DropNoDestination // the bridge port was removed meanwhile
 	}
-	c.enqueue(p, pk.copy(bp.tagging(pk)))
+	cp := pk.copy(bp.tagging(pk))
+	c.enqueue(p, &cp)
 	return 1, 0
 }
 

@@ -12,41 +12,40 @@ const ethernetHeader = 14
 
 // A port is a front-panel port: two MACs, an egress queue and what SAI sets.
 type port struct {
-	id    PortID
-	o     *object
-	lanes []uint32
-	mbps  uint32
-	rate  lineRate
+	// What every packet looks at is together.
+	id          PortID
+	number      uint16 // N of EthernetN; NoPort
+	mtu         uint32
+	admin, link bool // set by SAI; by SetLink
+	// paced says that the scheduler will come back by itself: a classDequeue event
+	// is pending, or the port waits for the egress pipe.
+	paced  bool
+	rate   lineRate
+	rxFree instant // earliest timestamp point of the next frame
+	rx     tm.Ring[timed]
+	in     admission // derived
+	class  qosClass
+	queues *tm.Port[copyOf]
+	txFree instant // earliest preamble of the next frame
+	tx     tm.Ring[transmission]
+	mirror [2]uint64   // sessions, by stage
+	tables [2][]lookup // by stage: ACL tables to look in
+	stats  portStats
+	totals PortCounters
 
-	admin, link              bool // set by SAI; by SetLink
-	mtu                      uint32
+	o                        *object
+	lanes                    []uint32
+	mbps                     uint32
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool
 	name                     string // of its host interface
-	number                   uint16 // N of EthernetN; NoPort
 	acl                      [2]sai.OID
-	mirror                   [2]uint64 // sessions, by stage
 	bridgePort               *bridgePort
-	rif                      *rif      // that it is
-	in                       admission // derived
-	lag                      *lag      // the LAG it is a member of
+	rif                      *rif // that it is
+	lag                      *lag // the LAG it is a member of
 	queueObjects             []*object
-	maps                     [3]*qosMap  // DSCP, 802.1p, queue
-	tables                   [2][]lookup // by stage: ACL tables to look in
-	totals                   PortCounters
-	stats                    portStats
-
-	rxFree instant // earliest timestamp point of the next frame
-	rx     tm.Ring[timed]
-
-	queues *tm.Port[copyOf]
-	class  qosClass
-	txFree instant // earliest preamble of the next frame
-	tx     tm.Ring[transmission]
-	// paced says that the scheduler will come back by itself: a classDequeue event
-	// is pending, or the port waits for the egress pipe.
-	paced bool
+	maps                     [3]*qosMap // DSCP, 802.1p, queue
 }
 
 // up reports whether frames pass.
@@ -67,15 +66,15 @@ type admission struct {
 // A copyOf is one copy of a packet on its way to one port.
 type copyOf struct {
 	pk     *packet
-	tag    tagAction
-	number uint16       // 1 for the first copy made
-	raw    bool         // leaves as it came in
 	mirror *mirrorEncap // it is a copy for a mirror session
-	ce     bool         // to be marked: congestion experienced
+	head   *heading     // header fields as it leaves; nil: as the packet and its edit have them
+	queued Cycle        // when it was
+	depth  uint32       // bytes in its queue then, without it
+	tag    tagAction
+	number uint16 // 1 for the first copy made
 	queue  uint8
-	queued Cycle    // when it was
-	depth  uint32   // bytes in its queue then, without it
-	head   *heading // header fields as it leaves; nil: as the packet and its edit have them
+	raw    bool // leaves as it came in
+	ce     bool // to be marked: congestion experienced
 }
 
 // copy makes one more copy of a packet.

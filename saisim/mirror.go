@@ -252,7 +252,7 @@ func (c *Chip) mirror(set uint64, cp copyOf) {
 			c.dropCopy(c.port(pk.in), n, DropNoLAGMember)
 			continue
 		}
-		c.enqueue(to, n)
+		c.enqueue(to, &n)
 	}
 }
 

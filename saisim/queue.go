@@ -34,9 +34,9 @@ func (q *qosClass) queueOf(tc uint8, n int) uint8 {
 var verdictDrops = [...]DropReason{tm.Full: DropBuffer, tm.Tail: DropQueueLimit, tm.WREDDrop: DropWRED}
 
 // enqueue puts one copy into a queue of a port.
-func (c *Chip) enqueue(p *port, cp copyOf) {
+func (c *Chip) enqueue(p *port, cp *copyOf) {
 	if !p.up() {
-		c.dropCopy(p, cp, DropEgressDown)
+		c.dropCopy(p, *cp, DropEgressDown)
 		return
 	}
 	cp.queued = c.now
@@ -51,16 +51,16 @@ func (c *Chip) enqueue(p *port, cp copyOf) {
 		c.pass(p, cp, ecn)
 		return
 	}
-	switch v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn); v {
+	switch v := p.queues.Enqueue(int(cp.queue), *cp, uint32(cp.buffered()), ecn); v {
 	case tm.Admitted:
 	case tm.Marked:
 		p.queues.Queue(int(cp.queue)).Last().ce = true
 	default:
-		c.dropCopy(p, cp, verdictDrops[v])
+		c.dropCopy(p, *cp, verdictDrops[v])
 		return
 	}
 	if c.observer != nil {
-		c.sawQueue(MomentQueued, cp, p.id)
+		c.sawQueue(MomentQueued, *cp, p.id)
 	}
 	if !p.paced {
 		c.offer(p)
@@ -69,17 +69,17 @@ func (c *Chip) enqueue(p *port, cp copyOf) {
 
 // pass sends a copy straight on: nothing is queued at the port, its scheduler is
 // free, and so is the egress pipe.
-func (c *Chip) pass(p *port, cp copyOf, ecn bool) {
+func (c *Chip) pass(p *port, cp *copyOf, ecn bool) {
 	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
 	if v > tm.Marked {
-		c.dropCopy(p, cp, verdictDrops[v])
+		c.dropCopy(p, *cp, verdictDrops[v])
 		return
 	}
 	cp.ce = cp.ce || v == tm.Marked
 	if c.observer != nil {
-		c.sawQueue(MomentQueued, cp, p.id)
+		c.sawQueue(MomentQueued, *cp, p.id)
 	}
-	c.launch(p, &cp)
+	c.launch(p, cp)
 }
 
 // offer is called for a port that holds frames and whose scheduler will not come
