@@ -9,6 +9,8 @@ type call struct {
 	index, x, y operand
 	to          target // mask 0: none
 	alu         alu
+	step        uint64 // of a call that counts
+	saturates   bool
 }
 
 // An alu is an instruction for words of one width.
@@ -84,6 +86,36 @@ func compileALU(in *Instruction, width uint8) alu {
 		u.output = uint8(slices.Index(outputs, in.Output.Value))
 	}
 	return u
+}
+
+// counts reports whether the call does nothing but add to a word of at most 32
+// bits, as sketches and counters do; such a call has a step of its own.
+func (k *call) counts() bool {
+	u := &k.alu
+	if k.array.w32 == nil || k.to.mask != 0 || len(u.updates) != 1 || u.conditions[0].kind != never || u.conditions[1].kind != never {
+		return false
+	}
+	x := &u.updates[0]
+	add := x.do == 1 || x.do == 3
+	if !add || x.when != always || x.a.from != 1 || x.b.from != 0 {
+		return false
+	}
+	k.step, k.saturates = x.b.value, x.do == 3
+	return true
+}
+
+// count is run for calls that count.
+func (k *call) count(p *PHV) {
+	words := k.array.w32
+	i := k.index.of(p)
+	if i >= uint64(len(words)) {
+		return
+	}
+	n := uint64(words[i]) + k.step
+	if n > k.alu.mask && k.saturates {
+		n = k.alu.mask
+	}
+	words[i] = uint32(n & k.alu.mask)
 }
 
 // run does the call for a packet.

@@ -63,6 +63,7 @@ const (
 	opMax
 	opSelect
 	opCall
+	opCount
 	opHash
 	opTable
 	opGo
@@ -335,7 +336,7 @@ func (c *compiler) fixParams(from int, args []uint64) {
 		fix(&c.ins[i].a)
 		fix(&c.ins[i].b)
 		fix(&c.ins[i].c)
-		if c.ins[i].op == opCall {
+		if c.ins[i].op == opCall || c.ins[i].op == opCount {
 			x := &c.calls[c.ins[i].n]
 			fix(&x.index)
 			fix(&x.x)
@@ -369,7 +370,11 @@ func (c *compiler) action(a *Action, written map[string]bool) {
 			k.to = c.target(x.To)
 			wrote(x.To)
 		}
-		c.emit(ins{op: opCall, n: int32(len(c.calls))})
+		step := opCall
+		if k.counts() {
+			step = opCount
+		}
+		c.emit(ins{op: step, n: int32(len(c.calls))})
 		c.calls = append(c.calls, k)
 	}
 	for _, x := range a.Ops {

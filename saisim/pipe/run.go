@@ -142,6 +142,8 @@ func (c *code) run(p *PHV, from, to uint32) bool {
 			}
 		case opCall:
 			c.calls[in.n].run(p)
+		case opCount:
+			c.calls[in.n].count(p)
 		case opHash:
 			c.hashes[in.n].run(p)
 		case opTable:
