@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz differential bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build test test-long race fuzz differential mutants bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -39,6 +39,10 @@ CASES ?= 20000
 SEED  ?= 1000000
 differential:
 	DIFFERENTIAL_CASES=$(CASES) DIFFERENTIAL_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestEnginesAgree$$' ./saisim/reference
+
+### mutants         wrong engines, one by one: the differential test must catch each
+mutants:
+	MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
 
 ### bench           Go benchmarks with allocations, then tamtam's own
 bench:

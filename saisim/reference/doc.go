@@ -3,18 +3,41 @@
 // for bit and cycle for cycle, by the tests of this package.
 //
 // It shares with the fast engine what the two are told (profiles, frames, SAI
-// configuration as [saisim.Tables]), and no code that decides anything: it has its
-// own parser, tables as lists that are searched from the top, a MAC that reckons
-// in rational numbers, and a pipe that is a row of slots, shifted every cycle. It
-// is written from the text in saisim, not from the engine.
+// configuration as [saisim.Tables], programs as [pipe.Program]) and no code that
+// decides anything. It has its own parser, tables as lists that are searched from
+// the top, checksums that are computed anew, an interpreter of programs that looks
+// fields up by name, a MAC and a clock that reckon in rational numbers, and a pipe
+// that is a row of slots, shifted every cycle. It is written from the text in
+// saisim, saisim/tm and saisim/pipe, not from the engine.
 //
-// A cycle's work is done in this order (Chip.Step): what leaves the egress pipe
-// gets to its MAC; frames whose timestamp point is now leave; free schedulers send
-// what is queued; what leaves the ingress pipe is copied and queued; frames that
+// A cycle's work is done in this order ([Chip.Step]): control batches of the cycle;
+// what leaves the egress pipe gets to its MAC; frames whose timestamp point is now
+// leave; the egress pipe takes a frame of a scheduler that is free; egress mirror
+// copies are queued; what leaves the ingress pipe is copied and queued; frames that
 // are whole now go to the arbiter; one of them enters the ingress pipe.
+//
+// # Control
 //
 // Control operations travel through the ingress pipe as bubbles between packets:
 // each stage carries out its part when the bubble gets there. A packet keeps the
-// configuration that it met when it entered, to the end of the ingress pipe; its
-// copies are made, and pass the egress pipe, by the configuration of their time.
+// configuration that it met when it entered to the end of the ingress pipe, and the
+// program to the end of the egress pipe; its copies are made, and pass the fixed
+// functions of the egress pipe, by the configuration of their time.
+//
+// The egress pipe is reckoned when a frame enters it, stage after stage, because
+// the scheduler has to know whether it will leave and how long it will be. One
+// frame a cycle enters it, and each word of memory is in one stage, so that is what
+// the stages do one after another.
+//
+// # Tests
+//
+// TestEnginesAgree feeds both engines alike: random configurations by SAI calls,
+// random programs, random traffic; configuration, programs, clocks and links change
+// while frames are on their way. It compares every frame that leaves, books and
+// queues at random instants, counters, registers and addresses, and counts what
+// happened, so that no feature is left out unseen. A failure prints the seed and
+// about the smallest number of packets. FuzzEngines does the same from bytes;
+// "make differential" runs as many cases as wanted. TestMutantsAreCaught changes a
+// line of the fast engine and wants the comparison to fail; "make mutants" tries
+// every line of its list.
 package reference

@@ -1,0 +1,106 @@
+package reference_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// A mutant is a wrong fast engine: one piece of its source is replaced. It must
+// occur once; if it is no longer there, choose another.
+type mutant struct {
+	wrong    string // what is
+	file     string // below saisim
+	old, new string
+}
+
+var mutants = []mutant{
+	// The first few are tried in every full test run.
+	{"the gap on the wire is a byte short", "clock.go", "gap         = 12", "gap         = 11"},
+	{"a sequential ACL group goes on after a hit", "acl.go", "ended = l.group", "ended = 0"},
+	{"saturating addition wraps", "pipe/alu.go", "if s := (a + b) & u.mask; s >= a {", "if s := (a + b) & u.mask; true {"},
+
+	{"an egress mirror copy loses its congestion mark", "queue.go", "cp.ce = cp.ce || v == tm.Marked", "cp.ce = v == tm.Marked"},
+	{"the ingress pipe takes a frame a cycle late", "mac.go", "c.entered = c.now + 1\n", "c.entered = c.now + 2\n"},
+	{"the egress pipe takes a frame every other cycle", "queue.go", "c.egressFree = c.now + 1", "c.egressFree = c.now + 2"},
+	{"the lower priority of ACL entries wins", "tuple.go", "return e.priority > f.priority", "return e.priority < f.priority"},
+	{"a tuple of equal priority is not looked in", "tuple.go", "best.priority > t.top", "best.priority >= t.top"},
+	{"a range does not include its end", "acl.go", "v >= r[i].min && v <= r[i].max", "v >= r[i].min && v < r[i].max"},
+	{"don't fragment is taken for more fragments", "packet.go", "frag&0x2000 != 0", "frag&0x4000 != 0"},
+	{"an authentication header is a word short", "packet.go", "(int(b[1]) + 2) * 4", "(int(b[1]) + 1) * 4"},
+	{"addresses age a sweep late", "fdb.go", "due > c.now {", "due >= c.now {"},
+	{"a moved address is not seen", "fdb.go", "e.to, e.seen = pk.source, c.now", "e.to = pk.source"},
+	{"a flood goes back where it came from", "ingress.go", "bp != pk.source && bp.admin", "bp.admin"},
+	{"a LAG member that may not send sends", "vlan.go", "m.port.up() && !m.egressDisabled", "m.port.up()"},
+	{"a hop limit of 1 is routed", "router.go", "case h.ttl <= 1:", "case h.ttl < 1:"},
+	{"a next hop gets a share too many", "nexthop.go", "x < g.members[mid].upTo", "x <= g.members[mid].upTo"},
+	{"groups and LAGs hash alike", "hash.go", "saltECMP = 1 << 16", "saltECMP = 0"},
+	{"the outer IPv4 header may be fragmented", "mirror.go", "dontFragment = 47, 0x40", "dontFragment = 47, 0"},
+	{"a record fits a byte less", "stamp.go", "stampedLen(length))+fcsLen > mtu", "stampedLen(length))+fcsLen >= mtu"},
+	{"a control batch waits for the cycle's frames", "chip.go", "c.batches.First().at <= e.at", "c.batches.First().at < e.at"},
+	{"of two traps the earlier counts", "trap.go", "return max(a, b)", "return min(a, b)"},
+	{"a tag gets no priority", "ingress.go", "uint16(pk.pushPriority)<<13 | want", "want"},
+	{"a frame without payload costs nothing", "tm/port.go", "return max(uint64(q.items.First().bytes)+fcs, minFrame)", "return uint64(q.items.First().bytes) + fcs"},
+	{"random numbers repeat", "tm/buffer.go", "*x ^= *x << 25", "*x ^= *x << 24"},
+	{"a step of the clock forgets the fraction", "tod.go", "s.rest += uint64(part) * t.hz", "s.rest = uint64(part) * t.hz"},
+	{"an index beyond the register is its last word", "pipe/alu.go", "if i >= k.depth {", "if i > k.depth {"},
+}
+
+// mutantCases is how many cases the differential test has to catch a mutant.
+const mutantCases = "800"
+
+// A wrong engine is caught. MUTANTS=all tries every mutant ("make mutants").
+func TestMutantsAreCaught(t *testing.T) {
+	few := 3
+	switch {
+	case os.Getenv("MUTANTS") == "all":
+		few = len(mutants)
+	case testing.Short():
+		few = 0
+	}
+	for i, m := range mutants {
+		path, err := filepath.Abs(filepath.Join("..", m.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := bytes.Count(source, []byte(m.old)); n != 1 {
+			t.Errorf("%s: %q is %d times in %s, want once: choose another mutant", m.wrong, m.old, n, m.file)
+			continue
+		}
+		if i >= few {
+			continue
+		}
+		t.Run(m.wrong, func(t *testing.T) {
+			out, err := runMutant(t, path, bytes.Replace(source, []byte(m.old), []byte(m.new), 1))
+			if err == nil || !bytes.Contains(out, []byte("--- FAIL: TestEnginesAgree")) {
+				t.Errorf("not caught: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// runMutant runs the differential test with a source file replaced.
+func runMutant(t *testing.T, path string, source []byte) ([]byte, error) {
+	dir := t.TempDir()
+	mutated, overlay := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutated}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{mutated: source, overlay: text} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-run", "^TestEnginesAgree$", ".")
+	cmd.Env = append(os.Environ(), fmt.Sprint("DIFFERENTIAL_CASES=", mutantCases))
+	return cmd.CombinedOutput()
+}
