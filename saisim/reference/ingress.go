@@ -38,7 +38,7 @@ const (
 func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)
-	pk.tc = trafficClass(pk.port.QoS, pk.h)
+	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // as it was at its entry
 	pk.mirrors = pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors)
 	pk.lag = pk.conf.lagOf[pk.in]
 	pk.on = pk.inPort
