@@ -32,7 +32,7 @@ var mutants = []mutant{
 	{"a range does not include its end", "acl.go", "v >= r[i].min && v <= r[i].max", "v >= r[i].min && v < r[i].max"},
 	{"don't fragment is taken for more fragments", "packet.go", "frag&0x2000 != 0", "frag&0x4000 != 0"},
 	{"an authentication header is a word short", "packet.go", "(int(b[1]) + 2) * 4", "(int(b[1]) + 1) * 4"},
-	{"addresses age a sweep late", "fdb.go", "due > c.now {", "due >= c.now {"},
+	{"addresses age too late", "switch.go", "c.fdb.age = Cycle(age)", "c.fdb.age = 2 * Cycle(age)"},
 	{"a moved address is not seen", "fdb.go", "e.to, e.seen = pk.source, c.now", "e.to = pk.source"},
 	{"a flood goes back where it came from", "ingress.go", "bp != pk.source && bp.admin", "bp.admin"},
 	{"a LAG member that may not send sends", "vlan.go", "m.port.up() && !m.egressDisabled", "m.port.up()"},
@@ -100,7 +100,7 @@ func runMutant(t *testing.T, path string, source []byte) ([]byte, error) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-run", "^TestEnginesAgree$", ".")
+	cmd := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-timeout", "5m", "-run", "^TestEnginesAgree$", ".")
 	cmd.Env = append(os.Environ(), fmt.Sprint("DIFFERENTIAL_CASES=", mutantCases))
 	return cmd.CombinedOutput()
 }
