@@ -193,3 +193,43 @@ measure:
 		}
 	}
 }
+
+// Mirror copies are copies like others: each flow group's account balances.
+func TestMirrorsAreAccounted(t *testing.T) {
+	r, _ := runText(t, `
+experiment: mirror
+duration: 1ms
+switches:
+- name: s1
+  config:
+    PORT:
+      Ethernet0: {lanes: "1", speed: "100000", admin_status: up}
+      Ethernet4: {lanes: "5", speed: "100000", admin_status: up}
+      Ethernet8: {lanes: "9", speed: "100000", admin_status: up}
+    VLAN: {Vlan10: {vlanid: "10"}}
+    VLAN_MEMBER:
+      Vlan10|Ethernet0: {tagging_mode: untagged}
+      Vlan10|Ethernet4: {tagging_mode: untagged}
+    MIRROR_SESSION:
+      rx: {type: SPAN, dst_port: Ethernet8, src_port: Ethernet0, direction: RX}
+      tx: {type: SPAN, dst_port: Ethernet8, src_port: Ethernet4, direction: TX}
+hosts:
+- {name: h1, ips: [10.0.0.1/24]}
+- {name: h2, ips: [10.0.0.2/24]}
+- {name: mon, ips: [10.9.0.2/24]}
+links:
+- {a: h1, b: "s1:Ethernet0"}
+- {a: h2, b: "s1:Ethernet4"}
+- {a: mon, b: "s1:Ethernet8"}
+traffic:
+- {name: web, from: h1, to: h2, pps: 100000, start: 20us, count: 90}
+truth: [{name: all, match: {IP_PROTOCOL: "17"}}]
+`, Options{})
+	f := r.Flows["web"]
+	if f.Sent != 90 || f.Received != 90 || f.Copies != 180 || f.Stray != 180 || f.InFlight != 0 || f.Lost != 0 {
+		t.Errorf("flow group: %+v, want 90 received and two copies of each at the monitor", f)
+	}
+	if o := r.Truth["all"]; o.Delivered != 90 || o.InFlight != 0 {
+		t.Errorf("the oracle: %+v", o)
+	}
+}
