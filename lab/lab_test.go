@@ -47,7 +47,11 @@ func TestExperiments(t *testing.T) {
 	for _, e := range list {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
-			r, want := outputs(t, e.Name, 1)
+			first, others := 1, []int{2, 4}
+			if testing.Short() {
+				first, others = 2, nil
+			}
+			r, want := outputs(t, e.Name, first)
 			if e.Description == "" || len(r.Checks) == 0 || want["report.json"] == nil {
 				t.Errorf("description %q, %d checks, %d files", e.Description, len(r.Checks), len(want))
 			}
@@ -56,11 +60,7 @@ func TestExperiments(t *testing.T) {
 					t.Errorf("%s: %s %s, want %s", c.Name, c.Measured, c.Unit, c.Paper)
 				}
 			}
-			workers := []int{2, 4}
-			if testing.Short() {
-				workers = workers[:1]
-			}
-			for _, workers := range workers {
+			for _, workers := range others {
 				_, got := outputs(t, e.Name, workers)
 				if len(got) != len(want) {
 					t.Errorf("%d workers wrote %d files, want %d", workers, len(got), len(want))
@@ -78,6 +78,9 @@ func TestExperiments(t *testing.T) {
 // A check fails when what was measured is not what it wants: every check of every
 // kind, by an experiment that is changed under it.
 func TestChecksCanFail(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
 	tests := []struct {
 		experiment string
 		set        []string

@@ -79,6 +79,9 @@ func TestImpairments(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() && tt.name != "duplication" {
+				t.Skip("nothing new for the race detector")
+			}
 			t.Parallel()
 			r, _ := runText(t, chain(tt.impairment), Options{Workers: 2})
 			w, f, o := r.Links["mid"].AB, r.Flows["web"], r.Truth["web"]
@@ -109,6 +112,9 @@ func TestImpairments(t *testing.T) {
 
 // What is added to a topology does not change the chances of what was there.
 func TestChancesAreIndependent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
 	text := chain("loss: 1%, jitter: {max: 3us}, duplicate: 1%")
 	r, _ := runText(t, text, Options{})
 	more := strings.Replace(text, "hosts:", `hosts:
@@ -185,7 +191,7 @@ measure:
 	}
 	workers := []int{2, 3, 4, 1}
 	if testing.Short() {
-		workers = workers[:2]
+		workers = workers[:1]
 	}
 	for _, workers := range workers {
 		if _, got := runText(t, text, Options{Workers: workers}); !bytes.Equal(got, want) {
