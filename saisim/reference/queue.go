@@ -51,19 +51,7 @@ func newScheduler(prof saisim.Profile, id saisim.PortID) scheduler {
 	return s
 }
 
-// configure changes the settings of a queue; one that becomes strict gives up its
-// turn and its credit.
-func (s *scheduler) configure(i int, to tm.Settings) {
-	q := s.queues[i]
-	q.Settings = to
-	if !to.Discipline.Strict {
-		return
-	}
-	q.credit = 0
-	if s.turn == i {
-		s.pass()
-	}
-}
+func (s *scheduler) configure(i int, to tm.Settings) { s.queues[i].Settings = to }
 
 func (s *scheduler) pass() { s.turn, s.begun = (s.turn+1)%len(s.queues), false }
 
@@ -113,7 +101,6 @@ func (s *scheduler) choose() *queue {
 		}
 		q.credit -= cost
 		if len(q.items) == 1 {
-			q.credit = 0
 			s.pass()
 		}
 		return q
@@ -124,6 +111,9 @@ func (s *scheduler) choose() *queue {
 func (q *queue) take() *outgoing {
 	o := q.items[0]
 	q.items = q.items[1:]
+	if len(q.items) == 0 {
+		q.credit = 0
+	}
 	q.Dequeued++
 	q.DequeuedBytes += uint64(o.takes())
 	return o

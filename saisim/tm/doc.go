@@ -53,8 +53,9 @@
 // the highest, to the lowest). An empty queue loses its credit, and its turn if it
 // has it. A packet costs its bytes with FCS, at least 64, or, in a queue that counts
 // packets, one byte of credit for each, its quantum being Weight. A turn that strict
-// queues interrupt goes on afterwards with what credit is left. At the start the
-// turn is about to begin at queue 0.
+// queues interrupt goes on afterwards with what credit is left; a turn that comes to
+// a queue that is strict by now passes on. At the start the turn is about to begin
+// at queue 0.
 //
 // A port does not shape: what it can send, it sends.
 package tm

@@ -123,10 +123,6 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	p.strict &^= 1 << i
 	if s.Discipline.Strict {
 		p.strict |= 1 << i
-		q.credit = 0
-		if p.turn == i {
-			p.pass()
-		}
 	}
 }
 
@@ -174,7 +170,7 @@ func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q.Dequeued++
 	q.DequeuedBytes += uint64(n)
 	if !q.Discipline.Strict { // its turn came, and it ran empty
-		q.credit, p.turn = 0, i
+		p.turn = i
 		p.pass()
 	}
 	return v
@@ -259,7 +255,6 @@ func (p *Port[T]) roundRobin() int {
 			q.credit -= cost
 			if q.items.n == 1 {
 				turn := p.turn
-				q.credit = 0
 				p.pass()
 				return turn
 			}
@@ -305,6 +300,7 @@ func (p *Port[T]) take(i int) item[T] {
 	q.items.Pop()
 	if q.items.n == 0 {
 		p.busy &^= 1 << i
+		q.credit = 0
 	}
 	pool := &p.buffer.Pools[q.Pool]
 	was := q.unused()
@@ -331,7 +327,6 @@ func (p *Port[T]) Purge(f func(T)) {
 			q.Purged++
 			f(it.what)
 		}
-		q.credit = 0
 		p.Configure(i, DefaultSettings())
 	}
 }

@@ -148,6 +148,11 @@ func (g *maker) register() *pipe.Register {
 	}
 	for i := range 1 + g.IntN(4) {
 		in := pipe.Instruction{Name: fmt.Sprintf("i%d", i)}
+		if g.chance(20) { // the plain counter, which engines like to do in a way of its own
+			in.Updates = []pipe.Update{{Do: pick(g.Rand, []string{"add", "adds"}), A: pipe.Source{From: "mem"}, B: pipe.Source{From: "const", Const: g.number()}}}
+			r.Instructions = append(r.Instructions, in)
+			continue
+		}
 		for range g.IntN(3) {
 			in.Conditions = append(in.Conditions, pipe.Condition{
 				Is: pick(g.Rand, []string{"eq", "ne", "lt", "le", "gt", "ge"}), A: g.source(), B: g.source(),
@@ -362,7 +367,9 @@ func (g *maker) action(name string, registers []*pipe.Register, mine map[string]
 		if g.chance(10) || r.Depth == 1 {
 			c.Index = g.operand(&a)
 		}
-		c.To, _ = target()
+		if g.chance(70) {
+			c.To, _ = target()
+		}
 		a.Calls = append(a.Calls, c)
 	}
 	for range g.IntN(4) {
