@@ -22,7 +22,8 @@ func (c *Chip) portKind() *kind {
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
 			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
 			sai.PortAttrSupportedAutoNegMode, sai.PortAttrSupportedBreakoutModeType, sai.PortAttrNumberOfIngressPriorityGroups,
-			sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrPortSerdesID,
+			sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList,
+			sai.PortAttrPortSerdesID,
 		},
 		create: c.createPort,
 		set:    c.setPort,
@@ -273,6 +274,8 @@ func (c *Chip) getPort(o *object, id sai.AttrID) sai.Value {
 		return oids
 	case sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrNumberOfIngressPriorityGroups:
 		return sai.Uint(0)
+	case sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
+		return sai.OIDs{} // schedulers are the queues' own; the chip has no priority groups
 	case sai.PortAttrSupportedFecMode:
 		return sai.Enums{sai.PortFecModeNone}
 	case sai.PortAttrSupportedBreakoutModeType:
