@@ -1,5 +1,7 @@
 package saisim
 
+import "math/bits"
+
 // Stages of ACLs, as indexes.
 const (
 	stageIngress = iota
@@ -160,7 +162,6 @@ func (c *Chip) buildKey(k *aclKey, pk *packet) {
 
 // A rangeChecker compares one field with an interval; entries match its bit.
 type rangeChecker struct {
-	used     bool
 	kind     rangeKind
 	min, max uint32
 }
@@ -175,15 +176,21 @@ const (
 	rangeLength
 )
 
-type rangeCheckers []rangeChecker
+// rangeCheckers are those of a chip, at most 64.
+type rangeCheckers struct {
+	list []rangeChecker
+	used uint64 // a bit for each that is
+}
 
 // bits returns the bits of the checkers that hold.
-func (r rangeCheckers) bits(pk *packet) (bits uint64) {
+func (r *rangeCheckers) bits(pk *packet) (set uint64) {
 	h := &pk.h
-	for i := range r {
+	for left := r.used; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros64(left)
+		x := &r.list[i]
 		var v uint32
 		ok := true
-		switch r[i].kind {
+		switch x.kind {
 		case rangeL4Src:
 			v, ok = uint32(h.l4src), h.flags&flagL4 != 0
 		case rangeL4Dst:
@@ -195,9 +202,9 @@ func (r rangeCheckers) bits(pk *packet) (bits uint64) {
 		case rangeLength:
 			v = uint32(pk.length + fcsLen)
 		}
-		if r[i].used && ok && v >= r[i].min && v <= r[i].max {
-			bits |= 1 << i
+		if ok && v >= x.min && v <= x.max {
+			set |= 1 << i
 		}
 	}
-	return bits
+	return set
 }

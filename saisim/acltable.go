@@ -1,6 +1,7 @@
 package saisim
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -191,13 +192,14 @@ func (c *Chip) aclRangeKind() *kind {
 				sai.ACLRangeTypePacketLength: rangeLength,
 			}[o.enum(sai.ACLRangeAttrType)]
 			limit, _ := o.attr(sai.ACLRangeAttrLimit).(sai.Range)
-			i := slices.IndexFunc(c.ranges, func(r rangeChecker) bool { return !r.used })
-			c.ranges[i] = rangeChecker{used: true, kind: kind, min: uint32(limit.Min), max: uint32(limit.Max)}
+			i := bits.TrailingZeros64(^c.ranges.used) // there is one: the kind's max says so
+			c.ranges.list[i] = rangeChecker{kind: kind, min: uint32(limit.Min), max: uint32(limit.Max)}
+			c.ranges.used |= 1 << i
 			o.self = &aclRange{index: i, kind: kind, min: uint32(limit.Min), max: uint32(limit.Max)}
 			return nil
 		},
 		remove: func(o *object) error {
-			c.ranges[o.self.(*aclRange).index] = rangeChecker{}
+			c.ranges.used &^= 1 << o.self.(*aclRange).index
 			return nil
 		},
 	}

@@ -47,9 +47,9 @@ func newLineRate(hz uint64, mbps uint32) lineRate {
 	}
 }
 
-// after returns the instant n bytes after a; n is below 2^16.
+// after returns the instant n bytes after a; n is at most maxFrame and a little.
 func (r lineRate) after(a instant, n uint32) instant {
-	x := a.frac + uint64(n)*r.num // num <= 64e9, n < 2^16: below 2^53
+	x := a.frac + uint64(n)*r.num // num <= 64e9, n < 2^19: below 2^55
 	q := x / r.den
 	return instant{a.cycle + Cycle(q), x - q*r.den}
 }

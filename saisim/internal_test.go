@@ -73,6 +73,29 @@ func TestLineRate(t *testing.T) {
 	}
 }
 
+// A MAC that has worked for 2^60 cycles is as exact as a new one.
+func TestMACDoesNotDrift(t *testing.T) {
+	const seed = 8
+	rnd := rand.New(rand.NewPCG(seed, seed))
+	for range 2000 {
+		r := newLineRate(1+rnd.Uint64N(8e9), 1+rnd.Uint32N(800_000))
+		a := instant{Cycle(rnd.Uint64N(1 << 60)), rnd.Uint64N(r.den)}
+		exact := func(a instant) *big.Int { // in 1/den cycles
+			x := new(big.Int).Mul(new(big.Int).SetUint64(uint64(a.cycle)), new(big.Int).SetUint64(r.den))
+			return x.Add(x, new(big.Int).SetUint64(a.frac))
+		}
+		want := exact(a)
+		for range 20 {
+			n := rnd.Uint32N(maxFrame + 20)
+			a = r.after(a, n)
+			want.Add(want, new(big.Int).Mul(new(big.Int).SetUint64(uint64(n)), new(big.Int).SetUint64(r.num)))
+		}
+		if exact(a).Cmp(want) != 0 || a.frac >= r.den {
+			t.Fatalf("seed %d: %d/%d cycles a byte: at %d + %d/%d, want %v/%d", seed, r.num, r.den, a.cycle, a.frac, r.den, want, r.den)
+		}
+	}
+}
+
 // An agenda gives events in the order of time, class and port, near and far ones,
 // while time goes on.
 func TestAgenda(t *testing.T) {

@@ -239,38 +239,41 @@ func (h *headers) stampable() bool {
 
 // A packet is a frame in the chip. Copies of it (floods, punts) share it.
 type packet struct {
+	// Where and how it is stored, and what it is on its way out: a packet waits
+	// hundreds of cycles between two places, and its first cache lines are fetched
+	// anew at each.
 	data   []byte // as received, maybe cut
 	length int    // before it was cut
-	refs   int32
 	id     uint64 // the sender's name for it
-	number uint64 // the chip's own
-	copies uint16 // made so far
 	rx     Cycle  // ingress timestamp point
+	refs   int32
 	in     PortID
 	inN    uint16 // number of the ingress port in records
 	vid    uint16 // VLAN that the frame is in
-	meta   uint32 // ACL user metadata
-	stamp  *stampAction
-	source *bridgePort
-	lag    *lag // ingress LAG
-	tagged bool // carries the tag of vid (or a priority tag)
+	copies uint16 // made so far
+	tagged bool   // carries the tag of vid (or a priority tag)
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
+	tc           uint8      // traffic class
+	why          DropReason // if it goes nowhere
 
-	// What the stages of the ingress pipe say.
-	act      actions    // traps and ACLs together
-	trap     Trap       // the first that wants a copy
-	why      DropReason // if it goes nowhere
-	barred   bool       // its port may not send it
-	aclDrop  bool
-	noLearn  bool
-	tc       uint8     // traffic class
-	mirrors  uint64    // ingress mirror sessions, by index
-	redirect *aclEntry // where an ACL sends it; nil: nowhere
-	router   *rif      // it came in at; nil: bridged only
+	stamp   *stampAction
+	run     *passage // of a program; nil: there is none
+	mirrors uint64   // ingress mirror sessions, by index
+	edit    edit     // of the copies that are forwarded
+	number  uint64   // the chip's own
+	act     actions  // traps and ACLs together
+	trap    Trap     // the first that wants a copy
+	barred  bool     // its port may not send it
+	aclDrop bool
+	noLearn bool
+
 	verdict  verdict
-	edit     edit     // of the copies that are forwarded
-	run      *passage // of a program; nil: there is none
+	source   *bridgePort
+	lag      *lag      // ingress LAG
+	router   *rif      // it came in at; nil: bridged only
+	redirect *aclEntry // where an ACL sends it; nil: nowhere
+	meta     uint32    // ACL user metadata
 	h        headers
 }
 

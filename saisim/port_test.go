@@ -109,6 +109,67 @@ func TestPortState(t *testing.T) {
 	}
 }
 
+// Frames that wait at a port whose link goes down leave the queue at their turn and
+// are dropped where they would be sent; those of a port that is removed are dropped
+// at once. At 10 Gb/s and 1.25 GHz a frame of 1000 bytes takes 1024 cycles with FCS,
+// preamble and gap. Frames A from port 0 and B from port 2 are queued together at
+// 1004 + 17 and a cycle later, and so every 1024 cycles: A1 is sent at 1021 + 19 = 1040,
+// B1 1024 later at 2064, then A2 at 3088, while A2 and B2 are queued at 2045 and 2046,
+// A3 and B3 at 3069 and 3070.
+func TestPortEndsWithFramesQueued(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(r *rig)
+		why  saisim.DropReason
+		sent int // frames sent before the end at 3075
+	}{
+		{"link down", func(r *rig) { r.SetLink(3, false) }, saisim.DropEgressDown, 2},
+		{"removed", func(r *rig) {
+			r.clearVLAN1()
+			r.remove(sai.ObjectTypePort, r.oid(3))
+		}, saisim.DropPortRemoved, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := bareRig(t, saisim.SmallProfile())
+			for _, id := range []saisim.PortID{0, 2} {
+				r.up(id)
+			}
+			r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrAdminState, sai.Bool(true)) // no host interface to be in use by
+			r.send(3, udpFrame(2, 1, 60))
+			at := r.Now()
+			for range 3 {
+				for _, in := range []saisim.PortID{0, 2} {
+					if err := r.Receive(in, at, saisim.Frame{Data: udpFrame(1, 2, 1000)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			r.Advance(at + 3075)
+			if q, _ := r.QueueState(3, 0); q.Packets != 3 || len(r.outs) != tt.sent {
+				t.Fatalf("%d wait and %d are sent at 3075, want 3 and %d", q.Packets, len(r.outs), tt.sent)
+			}
+			was := r.Books()
+			tt.end(r)
+			if outs := r.drain(); len(outs) != tt.sent {
+				t.Errorf("%d are sent in all, want %d", len(outs), tt.sent)
+			}
+			b := r.Books()
+			for why, n := range b.Dropped {
+				want := uint64(0)
+				if saisim.DropReason(why) == tt.why {
+					want = 4
+				}
+				if n-was.Dropped[why] != want {
+					t.Errorf("%v: %d, want %d", saisim.DropReason(why), n-was.Dropped[why], want)
+				}
+			}
+			if b.Queued != 0 {
+				t.Errorf("%d still queued", b.Queued)
+			}
+		})
+	}
+}
+
 func TestPortStats(t *testing.T) {
 	r := newRig(t, saisim.SmallProfile())
 	bc := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), make([]byte, 46))

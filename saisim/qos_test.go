@@ -212,3 +212,45 @@ func TestBufferPools(t *testing.T) {
 	r.remove(sai.ObjectTypeBufferPool, pool)
 	r.balanced()
 }
+
+// Marks are where the IP header is: behind tags, and in the traffic class of IPv6.
+func TestMarks(t *testing.T) {
+	payload := udp(1, 2, 20)
+	v6 := append(u16(0x86dd), 0x60, 0x10, 0, 0) // ECT(1) is bit 4 of the second byte
+	v6 = append(v6, u16(uint16(len(payload)))...)
+	v6 = append(append(v6, 17, 64), make([]byte, 32)...)
+	v4 := withTOS(1, 60)[12:]
+	for _, tt := range []struct {
+		name  string
+		frame []byte
+		at    int // of the byte that changes
+		want  byte
+	}{
+		{"IPv4", eth(host(2), host(1), v4), 15, 3},
+		{"tagged IPv4", eth(host(2), host(1), tag(0x8100, 1), v4), 15, 3}, // untagged as it leaves
+		{"IPv6", eth(host(2), host(1), v6, payload), 15, 0x30},
+		{"two tags", eth(host(2), host(1), tag(0x8100, 1), tag(0x8100, 5), v4), 19, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, saisim.SmallProfile())
+			r.send(1, udpFrame(2, 1, 60))
+			wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrECNMarkMode, sai.ECNMarkModeAll,
+				sai.WREDAttrGreenMinThreshold, sai.Uint(0), sai.WREDAttrGreenMaxThreshold, sai.Uint(1))
+			r.set(sai.ObjectTypeQueue, r.queue(1, 0), sai.QueueAttrWREDProfileID, wred)
+			at := r.Now()
+			for _, in := range []saisim.PortID{0, 2, 3} { // the third finds one waiting: at Max
+				if err := r.Receive(in, at, saisim.Frame{Data: tt.frame}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			outs := r.drain()
+			last := outs[len(outs)-1].data
+			if last[tt.at] != tt.want {
+				t.Errorf("%x: byte %d is %#x, want %#x", last, tt.at, last[tt.at], tt.want)
+			}
+			if tt.at == 15 && tt.want == 3 && !validSum(last) {
+				t.Errorf("%x: wrong checksum", last)
+			}
+		})
+	}
+}

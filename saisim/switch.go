@@ -74,7 +74,7 @@ func (c *Chip) reset() {
 	c.forwarding = forwarding{
 		byID: make([]*port, n), lanes: make([]*port, n),
 		fdb:           newFDB(int(c.prof.FDB)),
-		ranges:        make(rangeCheckers, c.prof.ACL.Ranges),
+		ranges:        rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)},
 		labelled:      map[string][]*aclCounter{},
 		names:         map[string]*port{},
 		mirrors:       make([]*mirrorSession, min(c.prof.MirrorSessions, maxMirrors)),
