@@ -206,6 +206,12 @@ func (p routerPorts) RouterPort(name string) (sai.Key, uint32, error) {
 	return on.Key, on.MTU, err
 }
 
+// Up is true for a VLAN: its neighbours may be behind any of its members.
+func (p routerPorts) Up(name string) bool {
+	_, vlan := schema.VLANNumber(name)
+	return vlan || p.Orch.Up(name)
+}
+
 // switchMAC returns the switch's own address: that of DEVICE_METADATA, or the
 // fallback.
 func switchMAC(ctx context.Context, r *swss.Redis) (sai.MAC, error) {

@@ -261,6 +261,35 @@ func TestECMP(t *testing.T) {
 	}
 }
 
+// The flows of a next hop whose link is down take the others, and come back with
+// the link.
+func TestECMPLinkDown(t *testing.T) {
+	r := newRouted(t)
+	link := func(up bool) {
+		r.Chip.SetLink(2, up)
+		settle(t, r.Sim)
+	}
+	link(false)
+	if n := r.spread("10.8.0.1"); n[3] != 200 {
+		t.Errorf("200 flows leave by %v without the link of Ethernet2", n)
+	}
+	const why = "10.2.0.2 on Ethernet2 is left out: Ethernet2 is down"
+	if got := r.state("STATIC_ROUTE_TABLE", "10.8.0.0/16"); got["status"] != "active" || got["reason"] != why {
+		t.Errorf("status %v", got)
+	}
+	if err := r.RestartOrchagent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, r.Sim)
+	if n := r.spread("10.8.0.1"); n[3] != 200 {
+		t.Errorf("200 flows leave by %v after a restart without the link", n)
+	}
+	link(true)
+	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {
+		t.Errorf("200 flows leave by %v when the link is back", n)
+	}
+}
+
 // A routed port becomes a member of a VLAN and the other way round, in one
 // configuration change.
 func TestRoutedPortBecomesMember(t *testing.T) {

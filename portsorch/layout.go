@@ -138,6 +138,9 @@ func (o *Orch) Layout() *orch.Topic[struct{}] { return &o.layout }
 // Downs tells which port or PortChannel has gone down.
 func (o *Orch) Downs() *orch.Topic[string] { return &o.downs }
 
+// Opers tells that a port has gone up or down: an answer of Up may have changed.
+func (o *Orch) Opers() *orch.Topic[struct{}] { return &o.opers }
+
 // downWith lists what is down when a port is: itself, and its LAG if that was the last.
 func (o *Orch) downWith(name string) []string {
 	down := []string{name}

@@ -55,6 +55,7 @@ type Orch struct {
 	changes  orch.Topic[[]string]
 	layout   orch.Topic[struct{}]
 	downs    orch.Topic[string]
+	opers    orch.Topic[struct{}]
 	counters counters
 	oper     operWriter
 }
@@ -240,6 +241,7 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 			o.downs.Publish(ctx, n)
 		}
 	}
+	o.opers.Publish(ctx, struct{}{})
 	return o.oper.flush(ctx, o)
 }
 

@@ -91,6 +91,7 @@ func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, hops []schema.H
 }
 
 // removeGroups removes the groups that no route uses and says whether any went.
+// What is left of one that went in part is no group that a route may find again.
 func (o *Orch) removeGroups(ctx context.Context) (freed bool) {
 	for _, name := range sorted(o.groups) {
 		g := o.groups[name]
@@ -99,6 +100,10 @@ func (o *Orch) removeGroups(ctx context.Context) (freed bool) {
 		}
 		if err := o.removeGroup(ctx, g); err != nil {
 			o.log.Error("a group of next hops stays in the ASIC", "group", name, "err", err)
+			if len(g.members) < len(g.hops) {
+				delete(o.groups, name)
+				o.groups["rest of "+g.oid.String()] = g
+			}
 			continue
 		}
 		for _, h := range g.hops {

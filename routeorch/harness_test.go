@@ -23,6 +23,8 @@ type ports struct {
 	mac    sai.MAC
 	cpu    sai.OID
 	layout orch.Topic[struct{}]
+	opers  orch.Topic[struct{}]
+	down   map[string]bool
 }
 
 func (p *ports) RouterPort(name string) (sai.Key, uint32, error) {
@@ -33,6 +35,8 @@ func (p *ports) RouterPort(name string) (sai.Key, uint32, error) {
 	return k, p.mtu, nil
 }
 
+func (p *ports) Up(name string) bool           { return !p.down[name] }
+func (p *ports) Opers() *orch.Topic[struct{}]  { return &p.opers }
 func (p *ports) Layout() *orch.Topic[struct{}] { return &p.layout }
 func (p *ports) MAC() sai.MAC                  { return p.mac }
 func (p *ports) CPU() sai.OID                  { return p.cpu }
@@ -64,7 +68,7 @@ func newBench(t testing.TB) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.ports = &ports{on: map[string]sai.Key{}, mtu: 9100, mac: sai.MAC{2, 0, 0, 0, 0, 1}}
+	b.ports = &ports{on: map[string]sai.Key{}, down: map[string]bool{}, mtu: 9100, mac: sai.MAC{2, 0, 0, 0, 0, 1}}
 	got, err := b.fake.Get(b.ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 32), sai.Want(sai.SwitchAttrCPUPort, 0)})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +103,7 @@ func (b *bench) step() {
 
 // do applies lines and then does a step: "TABLE:key field=value ..." is a row of
 // APPL_DB and "-TABLE:key" its end; "port NAME" and "-port NAME" are what a
-// router interface can be made on.
+// router interface can be made on; "link NAME" and "-link NAME" are up and down.
 func (b *bench) do(lines ...string) {
 	b.t.Helper()
 	for _, line := range lines {
@@ -117,6 +121,13 @@ func (b *bench) write(line string) {
 		return
 	case "port", "-port":
 		b.setPort(rest, row == "port")
+		return
+	}
+	if row == "link" || row == "-link" {
+		b.ports.down[rest] = row == "-link"
+		if err := b.daemon.Do(b.ctx, func() { b.ports.opers.Publish(b.ctx, struct{}{}) }); err != nil {
+			b.t.Fatal(err)
+		}
 		return
 	}
 	table, key, _ := strings.Cut(strings.TrimPrefix(row, "-"), ":")

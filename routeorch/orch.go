@@ -22,6 +22,8 @@ type Ports interface {
 	// MTU; the error says in words why there can be none.
 	RouterPort(name string) (on sai.Key, mtu uint32, err error)
 	Layout() *orch.Topic[struct{}] // tells that an answer of RouterPort or MAC changed
+	Up(name string) bool           // whether packets can leave by an interface
+	Opers() *orch.Topic[struct{}]  // tells that an answer of Up changed
 	MAC() sai.MAC                  // the switch's own address
 	CPU() sai.OID                  // the CPU port
 }
@@ -87,6 +89,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		cfg.Daemon.Consume(source, table, orch.HandlerFunc(o.handle), orch.Reporting{StateTable: stateTables[table], None: true})
 	}
 	o.ports.Layout().Subscribe(o.layoutChanged)
+	o.ports.Opers().Subscribe(o.layoutChanged)
 	o.converge(ctx)
 	return o, nil
 }
@@ -95,7 +98,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 // nothing is removed in bulk: SONiC's syncd forgets it.
 func (o *Orch) ViewApplied() { o.applied = true }
 
-// layoutChanged follows ports and VLANs: what is on one that goes, goes first.
+// layoutChanged follows ports and VLANs: what is on one that goes, goes first,
+// and groups of next hops do without those that are down.
 func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	if o.plan != nil && o.sameLayout() {
 		return

@@ -333,7 +333,7 @@ func TestConvergence(t *testing.T) {
 		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.9.0.0/16 blackhole=true", "-ROUTE_TABLE:10.9.0.0/16",
 		"ROUTE_TABLE:0.0.0.0/0 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "ROUTE_TABLE:0.0.0.0/0 nexthop=10.4.0.2 ifname=Ethernet4", "-ROUTE_TABLE:0.0.0.0/0",
 		"ROUTE_TABLE:::/0 nexthop=fe80::2,:: ifname=Ethernet8,Ethernet8", "-ROUTE_TABLE:::/0", "ROUTE_TABLE:10.0.0.0/24 ifname=Ethernet4 nexthop=0.0.0.0", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10", "-ROUTE_TABLE:10.0.0.0/24",
-		"-port Vlan10", "port Vlan10", "-port Ethernet4", "port Ethernet4", "step", "step",
+		"-port Vlan10", "port Vlan10", "-port Ethernet4", "port Ethernet4", "-link Ethernet4", "link Ethernet4", "-link Vlan10", "link Vlan10", "step", "step",
 	}
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -344,7 +344,7 @@ func TestConvergence(t *testing.T) {
 				line := lines[rnd.IntN(len(lines))]
 				b.write(line)
 				name := strings.TrimPrefix(line, "-")
-				if row, _, _ := strings.Cut(name, " "); row != "port" {
+				if row, _, _ := strings.Cut(name, " "); row != "port" && row != "link" {
 					name = row
 				}
 				last[name] = line

@@ -3,6 +3,7 @@ package routeorch
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 
@@ -26,6 +27,7 @@ func (h hop) compare(o hop) int {
 // A plan is the state of the ASIC that the rows ask for.
 type plan struct {
 	rifs      map[string]rifSpec
+	down      map[string]bool // router interfaces whose port is down
 	neighbors map[hop]neighborSpec
 	routes    map[netip.Prefix]routeSpec
 	why       map[rowKey]error // rows that are not in the plan
@@ -57,7 +59,7 @@ type routeSpec struct {
 // VLANs there are.
 func (o *Orch) makePlan() *plan {
 	p := &plan{
-		rifs: map[string]rifSpec{}, neighbors: map[hop]neighborSpec{},
+		rifs: map[string]rifSpec{}, down: map[string]bool{}, neighbors: map[hop]neighborSpec{},
 		routes: make(map[netip.Prefix]routeSpec, len(o.rows.routes)+16), why: map[rowKey]error{},
 	}
 	p.addDefaults(o.ports.MAC())
@@ -113,13 +115,16 @@ func (o *Orch) planRIF(p *plan, name string) {
 		}
 		spec.mtu = cmp.Or(spec.mtu, mtu)
 		p.rifs[name] = spec
+		if !o.ports.Up(name) {
+			p.down[name] = true
+		}
 	}
 }
 
 // sameLayout says whether ports and VLANs give the router interfaces that there
-// are.
+// are, and the same of them are down.
 func (o *Orch) sameLayout() bool {
-	p := &plan{rifs: map[string]rifSpec{}, routes: map[netip.Prefix]routeSpec{}, why: map[rowKey]error{}}
+	p := &plan{rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{}, why: map[rowKey]error{}}
 	for name := range o.rows.interfaces {
 		o.planRIF(p, name)
 		k := rowKey{schema.AppInterface, name}
@@ -138,7 +143,7 @@ func (o *Orch) sameLayout() bool {
 			return false
 		}
 	}
-	return len(p.rifs) == len(o.rifs)
+	return len(p.rifs) == len(o.rifs) && maps.Equal(p.down, o.plan.down)
 }
 
 // routing says why an interface does not route; nil if it does.
@@ -257,6 +262,22 @@ func (o *Orch) usable(p *plan, spec routeSpec) (hops []schema.Hop, lacks []strin
 		}
 	}
 	return hops, lacks
+}
+
+// withoutDown leaves out those of several next hops whose port is down, unless
+// all are, and says so.
+func (p *plan) withoutDown(hops []schema.Hop) (up []schema.Hop, lacks []string) {
+	for _, h := range hops {
+		if p.down[h.Interface] {
+			lacks = append(lacks, fmt.Sprintf("%s is left out: %s is down", hopOf(h), h.Interface))
+		} else {
+			up = append(up, h)
+		}
+	}
+	if len(up) == 0 && len(hops) > 0 {
+		return hops, []string{"the ports of all next hops are down, and none is left out"}
+	}
+	return up, lacks
 }
 
 // lack says why a next hop is not in the ASIC.

@@ -109,6 +109,10 @@ func (o *Orch) targets(ctx context.Context, p *plan) (wanted map[netip.Prefix]ta
 // there is no room for a group, its first next hop takes all.
 func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, short bool) {
 	hops, lacks := o.usable(p, spec)
+	if len(spec.hops) > 1 {
+		up, down := p.withoutDown(hops)
+		hops, lacks = up, append(lacks, down...)
+	}
 	if len(lacks) > 0 {
 		o.outcome[spec.row] = &partlyError{joined(lacks)}
 	}
