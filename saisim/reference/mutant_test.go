@@ -29,7 +29,7 @@ var mutants = []mutant{
 	{"the egress pipe takes a frame every other cycle", "queue.go", "c.egressFree = c.now + 1", "c.egressFree = c.now + 2"},
 	{"the lower priority of ACL entries wins", "tuple.go", "return e.priority > f.priority", "return e.priority < f.priority"},
 	{"a tuple of equal priority is not looked in", "tuple.go", "best.priority > t.top", "best.priority >= t.top"},
-	{"a range does not include its end", "acl.go", "v >= r[i].min && v <= r[i].max", "v >= r[i].min && v < r[i].max"},
+	{"a range does not include its end", "acl.go", "v >= x.min && v <= x.max", "v >= x.min && v < x.max"},
 	{"don't fragment is taken for more fragments", "packet.go", "frag&0x2000 != 0", "frag&0x4000 != 0"},
 	{"an authentication header is a word short", "packet.go", "(int(b[1]) + 2) * 4", "(int(b[1]) + 1) * 4"},
 	{"addresses age too late", "switch.go", "c.fdb.age = Cycle(age)", "c.fdb.age = 2 * Cycle(age)"},
