@@ -146,7 +146,7 @@ func (o *Orch) removeLAGs(ctx context.Context, p *plan) {
 			continue
 		}
 		delete(o.lags, name)
-		o.counters.lags.remove(name)
+		o.counters.lags.Remove(name)
 	}
 }
 
@@ -169,7 +169,7 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 			continue
 		}
 		o.lags[name] = &lag{oid: oid, bridged: bridged{pvid: defaultPVID}}
-		o.counters.lags.put(name, oid)
+		o.counters.lags.Put(name, oid.String())
 		created = append(created, name)
 	}
 	return created

@@ -56,8 +56,8 @@ type counters struct {
 	poller   Poller
 	ids      []string    // statistics
 	rows     *swss.Table // COUNTERS
-	ports    nameMap
-	lags     nameMap
+	ports    swss.Hash
+	lags     swss.Hash
 	start    []sai.OID
 	stop     []sai.OID
 	polled   map[sai.OID]bool
@@ -71,15 +71,15 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller = cfg.Poller
 	c.rows = swss.NewTable(db, schema.CountersTable)
-	c.ports = nameMap{table: swss.NewTable(db, schema.CountersPortNameMap)}
-	c.lags = nameMap{table: swss.NewTable(db, schema.CountersLAGNameMap)}
+	c.ports = swss.Hash{Table: swss.NewTable(db, schema.CountersPortNameMap)}
+	c.lags = swss.Hash{Table: swss.NewTable(db, schema.CountersLAGNameMap)}
 	c.enabled, c.interval, c.dirty = true, statInterval, true
 	c.polled = map[sai.OID]bool{}
 	for _, id := range chip.stats {
 		c.ids = append(c.ids, id.String())
 	}
-	for _, m := range []*nameMap{&c.ports, &c.lags} {
-		if err := m.clear(ctx, c.rows); err != nil {
+	for _, m := range []*swss.Hash{&c.ports, &c.lags} {
+		if err := clearMap(ctx, m.Table, c.rows); err != nil {
 			return err
 		}
 	}
@@ -115,12 +115,12 @@ func (o *Orch) flexRow(ctx context.Context, t orch.Task) error {
 }
 
 func (c *counters) addPort(name string, oid sai.OID) {
-	c.ports.put(name, oid)
+	c.ports.Put(name, oid.String())
 	c.start = append(c.start, oid)
 }
 
 func (c *counters) removePort(name string, oid sai.OID) {
-	c.ports.remove(name)
+	c.ports.Remove(name)
 	if i := slices.Index(c.start, oid); i >= 0 {
 		c.start = slices.Delete(c.start, i, i+1)
 		return
@@ -170,7 +170,7 @@ func (c *counters) flush(ctx context.Context) error {
 		c.polled[oid] = true
 	}
 	c.start = nil
-	return errors.Join(c.ports.flush(ctx), c.lags.flush(ctx))
+	return errors.Join(c.ports.Flush(ctx), c.lags.Flush(ctx))
 }
 
 func (c *counters) sendGroup(ctx context.Context) error {
@@ -184,53 +184,15 @@ func (c *counters) sendGroup(ctx context.Context) error {
 	return nil
 }
 
-// A nameMap is a hash of COUNTERS_DB from names to objects.
-type nameMap struct {
-	table *swss.Table
-	set   swss.FieldValues
-	del   map[string]bool
-}
-
-// clear removes the map and the counters of the objects that it names.
-func (m *nameMap) clear(ctx context.Context, rows *swss.Table) error {
-	old, _, err := m.table.Get(ctx, "")
+// clearMap removes a map of names to objects, and the counters of the objects that it
+// names.
+func clearMap(ctx context.Context, m, rows *swss.Table) error {
+	old, _, err := m.Get(ctx, "")
 	if err != nil {
 		return err
 	}
 	if err := rows.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
 		return err
 	}
-	return m.table.Del(ctx, "")
-}
-
-func (m *nameMap) put(name string, oid sai.OID) {
-	if m.set == nil {
-		m.set = swss.FieldValues{}
-	}
-	m.set[name] = oid.String()
-	delete(m.del, name)
-}
-
-func (m *nameMap) remove(name string) {
-	if m.del == nil {
-		m.del = map[string]bool{}
-	}
-	m.del[name] = true
-	delete(m.set, name)
-}
-
-func (m *nameMap) flush(ctx context.Context) error {
-	if len(m.del) > 0 {
-		if err := m.table.HDel(ctx, "", slices.Sorted(maps.Keys(m.del))...); err != nil {
-			return err
-		}
-		m.del = nil
-	}
-	if len(m.set) > 0 {
-		if err := m.table.Set(ctx, "", m.set); err != nil {
-			return err
-		}
-		m.set = nil
-	}
-	return nil
+	return m.Del(ctx, "")
 }

@@ -48,7 +48,7 @@ type counters struct {
 	poller Poller
 	groups []flexGroup
 	rows   *swss.Table // COUNTERS
-	maps   []hash      // name, port, index, type
+	maps   []swss.Hash // name, port, index, type
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
@@ -70,9 +70,9 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 		}
 	}
 	for _, name := range []string{schema.CountersQueueNameMap, schema.CountersQueuePortMap, schema.CountersQueueIndexMap, schema.CountersQueueTypeMap} {
-		c.maps = append(c.maps, hash{table: swss.NewTable(db, name)})
+		c.maps = append(c.maps, swss.Hash{Table: swss.NewTable(db, name)})
 	}
-	old, _, err := c.maps[0].table.Get(ctx, "")
+	old, _, err := c.maps[0].Table.Get(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	for _, m := range c.maps {
-		if err := m.table.Del(ctx, ""); err != nil {
+		if err := m.Table.Del(ctx, ""); err != nil {
 			return err
 		}
 	}
@@ -118,10 +118,10 @@ func (c *counters) flexRow(ctx context.Context, d *orch.Daemon, t orch.Task) err
 func (c *counters) add(port string, q *portQueues) {
 	for i, queue := range q.queues {
 		oid, kind := queue.oid.String(), sai.EnumName(sai.QueueAttrType, queue.kind)
-		c.maps[0].put(fmt.Sprintf("%s:%d", port, i), oid)
-		c.maps[1].put(oid, q.port.String())
-		c.maps[2].put(oid, fmt.Sprint(i))
-		c.maps[3].put(oid, kind)
+		c.maps[0].Put(fmt.Sprintf("%s:%d", port, i), oid)
+		c.maps[1].Put(oid, q.port.String())
+		c.maps[2].Put(oid, fmt.Sprint(i))
+		c.maps[3].Put(oid, kind)
 		c.start = append(c.start, queue.oid)
 	}
 }
@@ -129,9 +129,9 @@ func (c *counters) add(port string, q *portQueues) {
 func (c *counters) remove(port string, q *portQueues) {
 	for i, queue := range q.queues {
 		oid := queue.oid.String()
-		c.maps[0].remove(fmt.Sprintf("%s:%d", port, i))
+		c.maps[0].Remove(fmt.Sprintf("%s:%d", port, i))
 		for m := 1; m < len(c.maps); m++ {
-			c.maps[m].remove(oid)
+			c.maps[m].Remove(oid)
 		}
 		if i := slices.Index(c.start, queue.oid); i >= 0 {
 			c.start = slices.Delete(c.start, i, i+1)
@@ -160,7 +160,7 @@ func (c *counters) flush(ctx context.Context) error {
 		return err
 	}
 	for i := range c.maps {
-		if err := c.maps[i].flush(ctx); err != nil {
+		if err := c.maps[i].Flush(ctx); err != nil {
 			return err
 		}
 	}
@@ -202,44 +202,5 @@ func (c *counters) poll(ctx context.Context) error {
 		c.polled[oid] = true
 	}
 	c.start, c.stop = nil, nil
-	return nil
-}
-
-// A hash is a hash of COUNTERS_DB, written as differences.
-type hash struct {
-	table *swss.Table
-	set   swss.FieldValues
-	del   map[string]bool
-}
-
-func (m *hash) put(field, value string) {
-	if m.set == nil {
-		m.set = swss.FieldValues{}
-	}
-	m.set[field] = value
-	delete(m.del, field)
-}
-
-func (m *hash) remove(field string) {
-	if m.del == nil {
-		m.del = map[string]bool{}
-	}
-	m.del[field] = true
-	delete(m.set, field)
-}
-
-func (m *hash) flush(ctx context.Context) error {
-	if len(m.del) > 0 {
-		if err := m.table.HDel(ctx, "", slices.Sorted(maps.Keys(m.del))...); err != nil {
-			return err
-		}
-		m.del = nil
-	}
-	if len(m.set) > 0 {
-		if err := m.table.Set(ctx, "", m.set); err != nil {
-			return err
-		}
-		m.set = nil
-	}
 	return nil
 }
