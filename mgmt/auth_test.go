@@ -229,6 +229,14 @@ func TestStaleSocket(t *testing.T) {
 	s.Close()
 }
 
+func TestSocketInNewDirectory(t *testing.T) {
+	s, err := NewServer(Config{Redis: swsstest.Start(t), Socket: filepath.Join(t.TempDir(), "new", "s"), Insecure: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
 func TestImpossibleSettings(t *testing.T) {
 	r := swsstest.Start(t)
 	for _, c := range []struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // listenUnix listens on a socket for this user alone, replacing one that
-// nobody serves any more.
+// nobody serves any more. It makes the directory if there is none.
 func listenUnix(path string) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
@@ -23,6 +24,9 @@ func listenUnix(path string) (net.Listener, error) {
 		if err := os.Remove(path); err != nil {
 			return nil, err
 		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
