@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -33,6 +34,9 @@ func Experiments() ([]Experiment, error) {
 	return list, nil
 }
 
+// ErrNoExperiment is found in the error of [Open] for an unknown name.
+var ErrNoExperiment = errors.New("no experiment")
+
 // Open reads an experiment that comes with tamtam, or, where the name has a "/" or
 // a ".", a file; set as [Load] has it.
 func Open(nameOrFile string, set []string) (*Topology, error) {
@@ -41,7 +45,7 @@ func Open(nameOrFile string, set []string) (*Topology, error) {
 	}
 	text, err := experiments.ReadFile("experiments/" + nameOrFile + ".yaml")
 	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("no experiment %q: want one of %s, or a file (FILE.yaml)", nameOrFile, strings.Join(names(), ", "))
+		return nil, fmt.Errorf("%w %q: want one of %s, or a file (FILE.yaml)", ErrNoExperiment, nameOrFile, strings.Join(names(), ", "))
 	}
 	if err != nil {
 		return nil, err

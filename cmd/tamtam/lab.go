@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,6 +66,9 @@ same topology and seed give the same bytes, whatever --workers says.`,
 				return usagef("--workers %d: want 1 to 1024, or 0 for one for each core", opts.Workers)
 			}
 			t, err := lab.Open(args[0], set)
+			if errors.Is(err, lab.ErrNoExperiment) {
+				return usageError{err}
+			}
 			if err != nil {
 				return err
 			}
