@@ -126,7 +126,7 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 }
 
 // lookupEgress looks a copy up in the egress tables. The key has the packet's
-// fields as they came in, its VLAN and its length on the way out.
+// fields as they came in, its length too; counters count the bytes that leave.
 func (c *Chip) lookupEgress(p *port, cp copyOf, h *hits) {
 	pk := cp.pk
 	tables := p.tables[stageEgress]
