@@ -48,6 +48,7 @@ const (
 	CfgTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
 	CfgTAMFlowGroup = "TAM_FLOWGROUP_TABLE"
 	CfgTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
+	CfgTAMAltMark   = "TAM_ALTMARK_TABLE"
 )
 
 // APPL_DB tables. Managers write them, orchs read them.
@@ -70,6 +71,7 @@ const (
 	AppTAMCollector = "TAM_COLLECTORS_TABLE"
 	AppTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
 	AppTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
+	AppTAMAltMark   = "TAM_ALTMARK_TABLE"
 )
 
 // QoS, buffer, mirror and trap tables, of the same names in APPL_DB and
@@ -116,6 +118,7 @@ const (
 	StateTAMSampler   = "TAM_STATE_SAMPLINGRATE_TABLE"
 	StateTAMFlowGroup = "TAM_STATE_FLOWGROUP_TABLE"
 	StateTAMTailStamp = "TAM_STATE_TAILSTAMPING_TABLE"
+	StateTAMAltMark   = "TAM_STATE_ALTMARK_TABLE"
 )
 
 // COUNTERS_DB names.
@@ -129,6 +132,9 @@ const (
 	CountersQueueTypeMap  = "COUNTERS_QUEUE_TYPE_MAP"   // oid of a queue -> SAI_QUEUE_TYPE_...
 	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"      // TABLE:RULE -> oid of the ACL counter
 	CountersTailStamp     = "TAM_TAILSTAMPING_COUNTERS" // :session -> see TailStampCounters
+	CountersAltMark       = "TAM_ALTMARK_COUNTERS"      // :session -> see AltMarkCounters
+	CountersAltMarkPast   = "TAM_ALTMARK_HISTORY"       // :session -> period number -> see FormatAltMarkPeriod
+	CountersAltMarkPath   = "TAM_ALTMARK_RESULTS"       // :path:from:to -> see AltMarkResult; a collector's
 	CountersCRM           = "CRM"
 )
 

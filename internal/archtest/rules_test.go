@@ -35,17 +35,18 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "device", "lab", "mgmt", "collector", "capture", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema"}},
+		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch",
-			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "swss", "schema"}},
-	{name: "mgmt", below: []string{"yang", "swss", "schema"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch", "amorch",
+			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "swss", "schema", "altmark"}},
+	{name: "mgmt", below: []string{"yang", "swss", "schema", "altmark"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}}, // generated types stop at mgmt
-	{name: "collector", below: []string{"capture", "saisim/tailstamp"}, modules: []string{gopacket}},
+	{name: "collector/dial", below: []string{"collector", "altmark"}, modules: []string{gnmi, grpc, protobuf}, clock: true}, // reads switches by gNMI
+	{name: "collector", below: []string{"capture", "saisim/tailstamp", "altmark"}, modules: []string{gopacket}},
 
-	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss"}},
+	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss", "altmark"}},
 	{name: "qosmgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "portmgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "routemgr", below: []string{"forward", "orch", "schema", "swss"}},
@@ -58,14 +59,16 @@ var rules = []room{
 	{name: "copporch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "aclorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "altmark"}},
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "sai"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "sai", "altmark"}}, // knows SAI and packets, nothing of Redis
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
 	{name: "sai"},
-	{name: "schema"},
+	{name: "schema", below: []string{"altmark"}},
+	{name: "altmark"},
 	{name: "saisim/tailstamp"},
 	{name: "saisim/pipe"},
 	{name: "capture", modules: []string{gopacket}},

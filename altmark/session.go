@@ -1,0 +1,125 @@
+package altmark
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Session is what one measurement point does with the packets of one flow
+// group. Its settings must be those of the other points, but for the role.
+type Session struct {
+	Role        Role
+	Method      Method
+	Interval    Interval
+	Mark, Mark2 Mark // Mark2 is the pulse bit of Double
+	Clear       bool // the terminator clears the marks
+	// SlotSync says that the clocks are synchronised well enough to tell the
+	// slots of muxed marking. Without, steps are detected in the mark itself.
+	SlotSync bool
+	// ClockError is A, the greatest error between the clocks of two points; MinDelay
+	// and MaxDelay bound the delay between the first point and this one.
+	ClockError, MinDelay, MaxDelay time.Duration
+}
+
+// Defaults of what a session says of its path, as fractions of its interval.
+const (
+	DefaultClockErrorPart = 64 // A = L/64
+	DefaultMaxDelayPart   = 8  // Dmax = L/8
+)
+
+// Guard is d = A + (Dmax - Dmin), RFC 9341 section 5: so long after a period has
+// ended packets of it may come, and so long before it begins at this point.
+func (s Session) Guard() time.Duration { return s.ClockError + s.MaxDelay - s.MinDelay }
+
+// Check says whether the session can be, with the numbers where its interval
+// cannot hold the guard.
+func (s Session) Check() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !s.Interval.Valid() {
+		bad("interval is %d, want %d to %d: 2^n seconds", s.Interval, MinInterval, MaxInterval)
+		return errors.Join(errs...)
+	}
+	if s.Clear && s.Role != Terminator {
+		bad("clear is true, but the role is %s: only a terminator clears the mark", s.Role)
+	}
+	switch {
+	case s.Method == Double && s.Mark2 == NoMark:
+		bad("mark2 is not given: double marking needs a second bit, for the pulse")
+	case s.Method != Double && s.Mark2 != NoMark:
+		bad("mark2 is %s, but only double marking has two bits", s.Mark2)
+	case s.Mark2 != NoMark && s.Mark2 == s.Mark:
+		bad("mark2 is %s, as mark is: double marking needs two bits", s.Mark2)
+	case s.Mark2 != NoMark && s.Mark.family() != s.Mark2.family():
+		bad("mark is %s and mark2 is %s: no packet has both", s.Mark, s.Mark2)
+	}
+	if !s.SlotSync && s.Method != Muxed {
+		bad("slot-sync is false, but only muxed marking has slots")
+	}
+	if s.ClockError < 0 || s.MinDelay < 0 || s.MaxDelay < s.MinDelay {
+		bad("clock-error %v, delay-min %v, delay-max %v: want 0 or more, and delay-max not below delay-min", s.ClockError, s.MinDelay, s.MaxDelay)
+		return errors.Join(errs...)
+	}
+	if err := s.checkGuard(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// checkGuard holds the arithmetic of the issue: d < L/2; for slots A + Dmax < L/4;
+// for step detection in the mark Dmax - Dmin < L/8 as well.
+func (s Session) checkGuard() error {
+	l := s.Interval.Duration()
+	d := s.Guard()
+	switch {
+	case s.Method == Muxed && s.SlotSync && 4*(s.ClockError+s.MaxDelay) >= l:
+		return fmt.Errorf("interval of %s is too short for muxed marking: A + Dmax = %v + %v = %v, want less than L/4 = %v",
+			s.Interval, s.ClockError, s.MaxDelay, s.ClockError+s.MaxDelay, l/4)
+	case s.Method != Pulse && 2*d >= l:
+		return fmt.Errorf("interval of %s is too short: d = A + (Dmax - Dmin) = %v + (%v - %v) = %v, want less than L/2 = %v",
+			s.Interval, s.ClockError, s.MaxDelay, s.MinDelay, d, l/2)
+	case s.Method == Pulse && s.ClockError+s.MaxDelay >= l:
+		return fmt.Errorf("interval of %s is too short for pulses: A + Dmax = %v + %v = %v, want less than L",
+			s.Interval, s.ClockError, s.MaxDelay, s.ClockError+s.MaxDelay)
+	case s.Method == Muxed && !s.SlotSync && 8*(s.MaxDelay-s.MinDelay) >= l:
+		return fmt.Errorf("interval of %s is too short for muxed marking without slots: Dmax - Dmin = %v - %v = %v, want less than L/8 = %v",
+			s.Interval, s.MaxDelay, s.MinDelay, s.MaxDelay-s.MinDelay, l/8)
+	}
+	return nil
+}
+
+// PulseTooLate says whether a pulse that left the initiator at t may come too
+// late for its slots at the other end: later than 3L/4 - (A + Dmax) in its period.
+// Only muxed marking has this bound.
+func (s Session) PulseTooLate(t Time) bool {
+	if s.Method != Muxed {
+		return false
+	}
+	end := s.Interval.QuarterStart(s.Interval.Period(t), 3)
+	return end.Sub(t) < s.ClockError+s.MaxDelay
+}
+
+// family is which header has the mark.
+func (m Mark) family() int {
+	switch {
+	case m.DSCPBit() != 0:
+		return 1
+	case m == IPv4Reserved:
+		return 1 // an IPv4 packet has both
+	}
+	return 2
+}
+
+// A Period is what one measurement point says of one period of one flow group.
+type Period struct {
+	Number      uint64 // floor(time of day / interval)
+	Colour      uint8  // its lowest bit
+	Packets     uint64
+	Bytes       uint64 // of frames as received, with FCS
+	Captures    uint32 // pulses whose time was captured
+	Timestamp   Time   // of the last of them; zero without
+	OutOfWindow uint64 // packets where the guard condition allows none
+	ReadAt      Time   // when the counters were read, by the switch's clock
+	Flags       Flags
+}

@@ -1,0 +1,168 @@
+package altmark
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Role is what a measurement point does with the mark.
+type Role uint8
+
+// The roles.
+const (
+	Initiator  Role = iota + 1 // writes the mark
+	Transit                    // reads it
+	Terminator                 // reads it, and may clear it
+)
+
+// A Method is how the mark is used.
+type Method uint8
+
+// The methods, section 2 of the paper.
+const (
+	Step   Method = iota + 1 // the mark alternates: loss
+	Pulse                    // one packet of a period is marked: delay
+	Double                   // step in one bit, pulse in another
+	Muxed                    // their XOR in one bit
+)
+
+// A Mark is a bit of the packet.
+type Mark uint8
+
+// The marks. ECN is none: RFC 3168 has it.
+const (
+	NoMark       Mark = iota
+	DSCP0             // the lowest bit of the DSCP
+	DSCP1             //
+	DSCP2             //
+	DSCP3             //
+	DSCP4             //
+	DSCP5             //
+	IPv4Reserved      // the reserved flag of the IPv4 header
+	IPv6Loss          // L of the AltMark option, RFC 9343
+	IPv6Delay         // D of the AltMark option
+)
+
+var (
+	roleWords   = []string{"", "initiator", "transit", "terminator"}
+	methodWords = []string{"", "step", "pulse", "double", "muxed"}
+	markWords   = []string{"", "dscp0", "dscp1", "dscp2", "dscp3", "dscp4", "dscp5", "ipv4-reserved", "ipv6-altmark-l", "ipv6-altmark-d"}
+)
+
+// RoleWords, MethodWords and MarkWords list the words that configuration has.
+func RoleWords() []string { return slices.Clone(roleWords[1:]) }
+
+// MethodWords lists the words of methods.
+func MethodWords() []string { return slices.Clone(methodWords[1:]) }
+
+// MarkWords lists the words of marks.
+func MarkWords() []string { return slices.Clone(markWords[1:]) }
+
+// ParseRole reads the word of a role.
+func ParseRole(s string) (Role, error) {
+	w, err := parseWord("role", s, roleWords)
+	return Role(w), err
+}
+
+// ParseMethod reads the word of a method.
+func ParseMethod(s string) (Method, error) {
+	w, err := parseWord("method", s, methodWords)
+	return Method(w), err
+}
+
+// ParseMark reads the word of a mark.
+func ParseMark(s string) (Mark, error) {
+	w, err := parseWord("mark", s, markWords)
+	return Mark(w), err
+}
+
+func parseWord(what, s string, words []string) (int, error) {
+	if i := slices.Index(words, s); i > 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("%s %q, want %s", what, s, strings.Join(words[1:], ", "))
+}
+
+func (r Role) String() string   { return wordAt(roleWords, int(r)) }
+func (m Method) String() string { return wordAt(methodWords, int(m)) }
+func (m Mark) String() string   { return wordAt(markWords, int(m)) }
+
+func wordAt(words []string, i int) string {
+	if i < len(words) {
+		return words[i]
+	}
+	return fmt.Sprint(i)
+}
+
+// DSCPBit returns the bit of the DSCP, 1 << 0..5, that the mark is; 0 for others.
+func (m Mark) DSCPBit() uint8 {
+	if m >= DSCP0 && m <= DSCP5 {
+		return 1 << (m - DSCP0)
+	}
+	return 0
+}
+
+// Loss says whether the method measures loss, Delay whether it measures delay.
+func (m Method) Loss() bool { return m != Pulse }
+
+// Delay says whether the method measures delay.
+func (m Method) Delay() bool { return m != Step }
+
+// Flags say what is wrong with a period's report. One without flags is complete.
+type Flags uint16
+
+// The flags.
+const (
+	First          Flags = 1 << iota // the measurement began, or began anew, in this period or the one of its colour before
+	LateRead                         // the counters were not read while they stood still
+	ClockStep                        // the clock was set in this period
+	Unsynchronised                   // the clock was not synchronised
+	OutOfWindow                      // packets came where the guard condition allows none
+	ManyPulses                       // more than one pulse
+	LatePulse                        // the pulse left too late for its slot at the other end
+	CounterReset                     // a counter is lower than before
+	Shadowed                         // another flow group may have taken packets of this one
+)
+
+var flagWords = []string{"first", "late-read", "clock-step", "unsynchronised", "out-of-window", "many-pulses", "late-pulse", "counter-reset", "shadowed"}
+
+// VoidsLoss says whether counts of such a period must not be compared.
+func (f Flags) VoidsLoss() bool {
+	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed) != 0
+}
+
+// VoidsDelay says whether the timestamp of such a period must not be compared
+// with that of another clock.
+func (f Flags) VoidsDelay() bool {
+	return f&(First|LateRead|ClockStep|Unsynchronised|ManyPulses|LatePulse|CounterReset) != 0
+}
+
+// Words lists the flags that are set.
+func (f Flags) Words() []string {
+	words := []string{}
+	for i, w := range flagWords {
+		if f>>i&1 != 0 {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// String joins the words with commas.
+func (f Flags) String() string { return strings.Join(f.Words(), ",") }
+
+// ParseFlags reads what [Flags.String] writes.
+func ParseFlags(s string) (f Flags, err error) {
+	if s == "" {
+		return 0, nil
+	}
+	for w := range strings.SplitSeq(s, ",") {
+		i := slices.Index(flagWords, w)
+		if i < 0 {
+			return 0, fmt.Errorf("flag %q, want %s", w, strings.Join(flagWords, ", "))
+		}
+		f |= 1 << i
+	}
+	return f, nil
+}
