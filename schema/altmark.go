@@ -88,8 +88,8 @@ func (r *reader) altMark() altmark.Session {
 	if len(r.errs) > 0 {
 		return s
 	}
-	if err := s.Check(); err != nil {
-		r.errs = append(r.errs, &rowError{r.object, err})
+	for _, err := range flatten(s.Check()) {
+		r.errs = append(r.errs, &FieldError{Object: r.object, Whole: err.Error()})
 	}
 	return s
 }
@@ -140,17 +140,6 @@ func altMarkFields(s altmark.Session) map[string]string {
 	}
 	return f
 }
-
-// A rowError is wrong with a row as a whole.
-type rowError struct {
-	object string
-	err    error
-}
-
-func (e *rowError) Error() string  { return plain(e.object) + ": " + e.err.Error() }
-func (e *rowError) Reason() string { return e.err.Error() }
-func (e *rowError) Unwrap() error  { return e.err }
-func (e *rowError) InvalidField()  {}
 
 // Engines of alternate marking: who switches the colour.
 const (

@@ -14,6 +14,7 @@ type FieldError struct {
 	Field  string // empty when the key itself is wrong
 	Value  string // what was found; empty when the field is missing
 	Want   string // what would be right, in words
+	Whole  string // instead of the three: what is wrong with the row as a whole, and what would be right
 }
 
 // empty is the Value of a field that is there and holds nothing.
@@ -26,6 +27,8 @@ func (e *FieldError) Error() string { return plain(e.Object) + ": " + e.Reason()
 // one line of printable text and of bounded length, whatever the row holds.
 func (e *FieldError) Reason() string {
 	switch {
+	case e.Whole != "":
+		return e.Whole
 	case e.Field == "":
 		return fmt.Sprintf("key %s: want %s", quoted(e.Value), e.Want)
 	case e.Value == "":
