@@ -38,6 +38,7 @@ type hits struct {
 	noLearn               bool
 	redirect, stamp, meta candidate
 	mirror, tc, dscp      candidate
+	mark                  candidate // of alternate marking
 }
 
 func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
@@ -54,6 +55,9 @@ func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
 	}
 	if e.setMeta {
 		h.meta.take(e, priority)
+	}
+	if e.mark != 0 {
+		h.mark.take(e, priority)
 	}
 	if e.mirrors != 0 {
 		h.mirror.take(e, priority)
@@ -101,7 +105,12 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 	}
 	var k aclKey
 	var h hits
+	var t markTime
 	c.buildKey(&k, pk)
+	if c.marking.used > 0 {
+		t = c.markReading(pk)
+		k[9] |= uint64(c.marking.timeLookup(pk, t.at)) << 32
+	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	h.look(tables, nil, &k, &x, pk.length+fcsLen)
 	h.look(more, tables, &k, &x, pk.length+fcsLen)
@@ -119,6 +128,9 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 	}
 	if h.tc.entry != nil {
 		pk.tc = h.tc.entry.tc
+	}
+	if h.mark.entry != nil && c.marking.used > 0 {
+		c.mark(pk, h.mark.entry.mark, t)
 	}
 	if h.dscp.entry != nil && pk.h.flags&flagIP != 0 {
 		pk.edit.setDSCP, pk.edit.dscp = true, h.dscp.entry.dscp

@@ -26,6 +26,7 @@ type aclEntry struct {
 	setDSCP  bool
 	dscp     uint8
 	setMeta  bool
+	mark     uint32 // of alternate marking: instead of metadata; 0: none
 	metadata uint32
 }
 
@@ -118,14 +119,17 @@ func (c *Chip) aclEntryKind() *kind {
 			if err != nil {
 				return err
 			}
+			c.marking.enterFlow(e, c.prof.AltMark.Flows)
 			old.withdraw()
 			e.install()
+			c.marking.leaveFlow(old)
 			o.self = e
 			return nil
 		},
 		remove: func(o *object) error {
 			e := o.self.(*aclEntry)
 			e.withdraw()
+			c.marking.leaveFlow(e)
 			e.table.entries--
 			c.entriesUsed[e.table.stage]--
 			return nil
@@ -155,6 +159,7 @@ func (c *Chip) createEntry(o *object) error {
 		return err
 	}
 	e.install()
+	c.marking.enterFlow(e, c.prof.AltMark.Flows)
 	o.self = e
 	t.entries++
 	c.entriesUsed[t.stage]++
@@ -218,6 +223,9 @@ func (c *Chip) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 		}
 	}
 	e.enabled = e.enabled && !e.never
+	if e.setMeta && e.metadata>>28 == markEntry && c.prof.AltMark.Flows > 0 {
+		e.setMeta, e.mark = false, e.metadata
+	}
 	if !insert {
 		e.stamp = nil
 	}

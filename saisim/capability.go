@@ -59,7 +59,9 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 	}
 	switch t {
 	case sai.ObjectTypeGenericProgrammable:
-		return c.windowsLeft(attrs), nil
+		v, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
+		name, _ := v.(sai.Bytes)
+		return c.extensionsLeft(string(name)), nil
 	case sai.ObjectTypeACLEntry:
 		if v, ok := sai.Find(attrs, sai.ACLEntryAttrTableID); ok {
 			oid, _ := v.(sai.OID)

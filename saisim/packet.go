@@ -60,7 +60,9 @@ type headers struct {
 	tcpFlags   uint8
 	icmpType   uint8
 	icmpCode   uint8
-	outerC     bool // the outer tag is a C-tag (0x8100)
+	altFlags   uint8  // L and D of the AltMark option
+	altMark    uint16 // where they are, from the IPv6 header on; 0: there is none
+	outerC     bool   // the outer tag is a C-tag (0x8100)
 }
 
 func mac48(b []byte) uint64 {
@@ -154,12 +156,13 @@ func (h *headers) parseIPv6(b []byte, left int) {
 	h.src = [2]uint64{binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}
 	h.dst = [2]uint64{binary.BigEndian.Uint64(b[24:]), binary.BigEndian.Uint64(b[32:])}
 	h.tailstamp(b, left, total)
-	h.extensions(b[40:min(total, len(b))])
+	h.extensions(b[:min(total, len(b))])
 }
 
 // extensions walks the IPv6 extension headers. If they are damaged or cut, the
 // protocol stays that of the header that cannot be read.
-func (h *headers) extensions(b []byte) {
+func (h *headers) extensions(packet []byte) {
+	b := packet[40:]
 	for {
 		size := 8
 		switch h.proto {
@@ -190,6 +193,9 @@ func (h *headers) extensions(b []byte) {
 		}
 		if len(b) < size {
 			return
+		}
+		if h.altMark == 0 && (h.proto == hopByHop || h.proto == destOptions) {
+			h.findAltMark(b[:size], len(packet)-len(b))
 		}
 		h.proto, b = b[0], b[size:]
 	}

@@ -41,7 +41,9 @@ type Profile struct {
 	MTU    uint32 // largest frame a port can be set to, with headers and FCS
 
 	ACL ACLProfile
-	FDB uint32 // entries
+	// AltMark is what the chip has for alternate marking.
+	AltMark AltMarkCapacity
+	FDB     uint32 // entries
 	// Numbers of objects.
 	VLANs, LAGs, LAGMembers uint32
 	TAMInts                 uint32
@@ -86,6 +88,12 @@ type ACLProfile struct {
 	Ranges         uint32 // both stages together, at most 64
 	// Priorities of entries, both ends included.
 	MinPriority, MaxPriority uint32
+}
+
+// AltMarkCapacity gives the size of alternate marking; both 0: the chip has none.
+type AltMarkCapacity struct {
+	Profiles uint32 // at most 8
+	Flows    uint32 // indices
 }
 
 // DefaultProfile returns the profile "default", which is rmt12.

@@ -142,6 +142,9 @@ func (p *Profile) fields() []profileField {
 			objects("table_entries", &a.TableEntries), objects("counters", &a.Counters), num("ranges", &a.Ranges, 0, 64),
 			num("min_priority", &a.MinPriority, 0, 1<<31), num("max_priority", &a.MaxPriority, 0, 1<<31),
 		}},
+		{name: "alternate_marking", sub: []profileField{
+			num("profiles", &p.AltMark.Profiles, 0, maxMarkLanes), num("flows", &p.AltMark.Flows, 0, 1<<20),
+		}},
 		{name: "tables", sub: []profileField{
 			num("fdb_entries", &p.FDB, 1, 1<<24), num("vlans", &p.VLANs, 1, 4094),
 			objects("lags", &p.LAGs), objects("lag_members", &p.LAGMembers), objects("tam_ints", &p.TAMInts),

@@ -108,6 +108,10 @@ func (h *heading) to(v *pipe.PHV) {
 	w[pipe.WordEthDst] = w[pipe.WordEthDst]&^(1<<48-1) | h.dmac
 	w[pipe.WordEthSrc] = w[pipe.WordEthSrc]&^(1<<48-1) | h.smac
 	w[pipe.WordL4] = w[pipe.WordL4]&^0xffff00 | uint64(h.tos)<<16 | uint64(h.ttl)<<8
+	w[pipe.WordFlags] &^= 1 << 22
+	if h.reserved {
+		w[pipe.WordFlags] |= 1 << 22
+	}
 }
 
 // edit does what routing, ACLs and the queue want done.
@@ -119,6 +123,11 @@ func (h *heading) edit(cp *copyOf) {
 	}
 	if pk.edit.setDSCP {
 		h.tos = pk.edit.dscp<<2 | h.tos&3
+	}
+	m := &pk.edit.marks
+	h.tos = m.tos(h.tos)
+	if m.reservedMask {
+		h.reserved = m.reserved
 	}
 	if cp.ce {
 		h.tos |= 3
@@ -133,26 +142,17 @@ func (h *heading) apply(b []byte, l3 int, flags uint32) {
 	switch {
 	case flags&flagIPv4 != 0:
 		ip := b[l3:]
-		h.setWord(ip, 0, uint16(ip[0])<<8|uint16(h.tos))
-		h.setWord(ip, 8, uint16(h.ttl)<<8|uint16(ip[9]))
+		changeWord(ip, 0, uint16(ip[0])<<8|uint16(h.tos))
+		changeWord(ip, 8, uint16(h.ttl)<<8|uint16(ip[9]))
 		frag := binary.BigEndian.Uint16(ip[6:]) &^ 0x8000
 		if h.reserved {
 			frag |= 0x8000
 		}
-		h.setWord(ip, 6, frag)
+		changeWord(ip, 6, frag)
 	case flags&flagIPv6 != 0:
 		b[l3] = b[l3]&0xf0 | h.tos>>4
 		b[l3+1] = h.tos<<4 | b[l3+1]&0xf
 		b[l3+7] = h.ttl
-	}
-}
-
-// setWord changes a word of an IPv4 header; one that stays leaves the checksum
-// alone, right or wrong.
-func (h *heading) setWord(ip []byte, at int, v uint16) {
-	if old := binary.BigEndian.Uint16(ip[at:]); old != v {
-		binary.BigEndian.PutUint16(ip[at:], v)
-		fixChecksum(ip, old, v)
 	}
 }
 

@@ -8,6 +8,7 @@ type edit struct {
 	routed     bool   // MAC addresses replaced, TTL one less
 	setDSCP    bool
 	dscp       uint8
+	marks      marks // of alternate marking
 }
 
 // edited returns a copy's frame as it leaves, and its length. If own is true, the
@@ -26,7 +27,7 @@ func (c *Chip) edited(cp *copyOf, own bool) ([]byte, int) {
 // c.scratch.
 func (c *Chip) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
-	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP || cp.head != nil) || cp.ce
+	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP || pk.edit.marks != (marks{}) || cp.head != nil) || cp.ce
 	l3, length := int(pk.h.l3), pk.length
 	switch {
 	case t.op == tagStrip && len(pk.data) >= ethernetHeader+4:
@@ -49,8 +50,9 @@ func (c *Chip) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 	switch v4 := pk.h.flags&flagIPv4 != 0; {
 	case cp.head != nil:
 		cp.head.apply(b, l3, pk.h.flags)
+		pk.edit.marks.applyOption(b[l3:], pk.h.altMark)
 	case edits:
-		pk.edit.apply(b, l3, v4)
+		pk.edit.apply(b, l3, v4, pk.h.altMark)
 		if cp.ce {
 			markCE(b[l3:], v4)
 		}
@@ -86,8 +88,9 @@ func (cp *copyOf) buffered() int {
 	return cp.pk.length
 }
 
-// apply edits a frame whose IP header is at l3.
-func (e *edit) apply(b []byte, l3 int, v4 bool) {
+// apply edits a frame whose IP header is at l3, with the AltMark option's flags at
+// altMark in it.
+func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
 	if e.routed {
 		putMAC(b, e.dmac)
 		putMAC(b[6:], e.smac)
@@ -108,6 +111,10 @@ func (e *edit) apply(b []byte, l3 int, v4 bool) {
 			b[l3] = b[l3]&0xf0 | e.dscp>>2
 			b[l3+1] = e.dscp<<6 | b[l3+1]&0x3f
 		}
+	}
+	if e.marks != (marks{}) {
+		e.marks.apply(b[l3:], v4)
+		e.marks.applyOption(b[l3:], altMark)
 	}
 }
 

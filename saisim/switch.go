@@ -37,6 +37,8 @@ type forwarding struct {
 	switchACL                                 [2]sai.OID
 	entriesUsed, tablesUsed                   [2]uint32
 	labelled                                  map[string][]*aclCounter
+	extensions                                map[string]int // objects, by name
+	marking                                   marking
 	names                                     map[string]*port // of host interfaces; nil: not a port's
 	fields                                    map[sai.AttrID]aclField
 	actionKinds                               map[sai.AttrID]sai.Enum
@@ -73,9 +75,9 @@ func (c *Chip) reset() {
 	n := c.prof.FirstLane + c.prof.Lanes
 	c.forwarding = forwarding{
 		byID: make([]*port, n), lanes: make([]*port, n),
-		fdb:           newFDB(int(c.prof.FDB)),
-		ranges:        rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)},
-		labelled:      map[string][]*aclCounter{},
+		fdb:      newFDB(int(c.prof.FDB)),
+		ranges:   rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)},
+		labelled: map[string][]*aclCounter{}, extensions: map[string]int{},
 		names:         map[string]*port{},
 		mirrors:       make([]*mirrorSession, min(c.prof.MirrorSessions, maxMirrors)),
 		dests:         map[netip.Prefix]*dest{},
@@ -130,7 +132,7 @@ func (c *Chip) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeACLTableGroupMember: c.aclMemberKind(),
 
 		sai.ObjectTypeTAMInt:              c.tamIntKind(),
-		sai.ObjectTypeGenericProgrammable: c.windowKind(),
+		sai.ObjectTypeGenericProgrammable: c.extensionKind(),
 	}
 	c.storedKinds(kinds)
 	for t, n := range map[sai.ObjectType]uint32{

@@ -40,6 +40,7 @@ type timeOfDay struct {
 	ideal       todSegment
 	drift, rate int64
 	unsync      bool
+	steps       uint64       // how often it was set
 	segments    []todSegment // at least one, in the order of time
 }
 
@@ -108,6 +109,9 @@ func (t *timeOfDay) cycleAt(d time.Duration) Cycle {
 // change returns the clock with its present drift, rate and unsync from cycle c
 // on, which is not before any change so far, set forward by step.
 func (t timeOfDay) change(c Cycle, step time.Duration) (*timeOfDay, error) {
+	if step != 0 {
+		t.steps++
+	}
 	s := todSegment{from: c, speed: uint64(nanos + t.drift + t.rate), unsync: t.unsync}
 	last := &t.segments[len(t.segments)-1]
 	s.seconds, s.rest = last.advance(t.hz, c)

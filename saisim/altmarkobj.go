@@ -1,0 +1,182 @@
+package saisim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/sai"
+)
+
+// AltMarkProfile is the name of the extension object that is a profile of
+// alternate marking: what a lane's sessions have in common. Its ENTRY is
+//
+//	{"attributes":[{"profile":{"sai_metadata":{...},"value":{"lane":0,"role":"terminator",
+//	 "method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000}}}]}
+const AltMarkProfile = "tamtam.altmark.profile"
+
+// AltMarkWindow is the name of the extension object that reads flows of alternate
+// marking. Its ENTRY is
+//
+//	{"attributes":[{"flows":{"sai_metadata":{...},"value":[index,...]}}]}
+//
+// and a get adds two attributes, both of one instant: "time", four numbers: the time of day in
+// seconds and nanoseconds, 1 if the clock is synchronised, and how often it was set;
+// and "counters", 8 numbers for colour 0 and then colour 1 of each flow in order: packets, bytes,
+// captures, seconds and nanoseconds of the last, 1 if the clock was not
+// synchronised at one of them, packets out of window, bytes of pulses.
+const AltMarkWindow = "tamtam.altmark.flows"
+
+// Bounds of a window of flows, and what it gives of each.
+const (
+	maxWindowFlows = 512
+	markWords      = 8
+)
+
+// A markSettings is the value of a profile's ENTRY.
+type markSettings struct {
+	Lane     *int   `json:"lane"`
+	Role     string `json:"role"`
+	Method   string `json:"method"`
+	Interval *int8  `json:"interval"`
+	Mark     string `json:"mark"`
+	Mark2    string `json:"mark2"`
+	Clear    bool   `json:"clear"`
+	SlotSync bool   `json:"slot-sync"`
+	GuardNS  int64  `json:"guard-ns"`
+}
+
+func (p *markProfile) apply(c *Chip, text []byte) error {
+	next, err := c.parseMarkProfile(text)
+	if err != nil {
+		return err
+	}
+	m := &c.marking
+	if next.lane != p.lane && m.lanes[next.lane] != nil {
+		return fmt.Errorf("lane is %d, want one that no other profile has", next.lane)
+	}
+	p.leave(c)
+	*p = next
+	m.lanes[p.lane] = p
+	m.used++
+	return nil
+}
+
+func (p *markProfile) leave(c *Chip) {
+	if p.lane >= 0 {
+		c.marking.lanes[p.lane] = nil
+		c.marking.used--
+		p.lane = -1
+	}
+}
+
+func (p *markProfile) read(*Chip) sai.Value { return nil }
+
+// parseMarkProfile reads a profile's ENTRY and says all that is wrong with it.
+func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
+	var v markSettings
+	given, err := readExtension(text, "profile", &v)
+	if err != nil {
+		return markProfile{}, err
+	}
+	if given == nil {
+		return markProfile{}, errors.New("profile is missing, want the profile's settings")
+	}
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	p := markProfile{s: altmark.Session{Clear: v.Clear, SlotSync: v.SlotSync}, guard: time.Duration(v.GuardNS)}
+	if v.Lane == nil || *v.Lane < 0 || *v.Lane >= int(c.prof.AltMark.Profiles) {
+		bad("lane is %s, want 0 to %d", shown(v.Lane), c.prof.AltMark.Profiles-1)
+	} else {
+		p.lane = *v.Lane
+	}
+	if v.Interval == nil || !altmark.Interval(*v.Interval).Valid() {
+		bad("interval is %s, want %d to %d", shown(v.Interval), altmark.MinInterval, altmark.MaxInterval)
+	} else if p.s.Interval = altmark.Interval(*v.Interval); c.CycleAt(p.s.Interval.Duration()/4) < 16 {
+		bad("interval is %d, want one with a quarter of at least 16 cycles of %d Hz", *v.Interval, c.prof.ClockHz)
+	}
+	word := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	p.s.Role, err = altmark.ParseRole(v.Role)
+	word(err)
+	p.s.Method, err = altmark.ParseMethod(v.Method)
+	word(err)
+	p.s.Mark, err = altmark.ParseMark(v.Mark)
+	word(err)
+	if v.Mark2 != "" {
+		p.s.Mark2, err = altmark.ParseMark(v.Mark2)
+		word(err)
+	}
+	if v.GuardNS < 0 || p.guard > altmark.MaxInterval.Duration() {
+		bad("guard-ns is %d, want 0 to %d", v.GuardNS, altmark.MaxInterval.Duration())
+	}
+	if len(errs) == 0 {
+		word(p.s.Check())
+	}
+	return p, errors.Join(errs...)
+}
+
+func shown[T int | int8](v *T) string {
+	if v == nil {
+		return "missing"
+	}
+	return fmt.Sprint(*v)
+}
+
+// A markWindow reads flows. It is no configuration.
+type markWindow struct {
+	entry map[string]json.RawMessage
+	flows []uint32
+}
+
+func (w *markWindow) apply(c *Chip, text []byte) error {
+	next := markWindow{}
+	if len(text) > 0 {
+		var err error
+		if next.entry, err = readExtension(text, "flows", &next.flows); err != nil {
+			return err
+		}
+	}
+	if len(next.flows) > maxWindowFlows {
+		return fmt.Errorf("flows: %d, want at most %d", len(next.flows), maxWindowFlows)
+	}
+	for _, i := range next.flows {
+		if i >= c.prof.AltMark.Flows {
+			return fmt.Errorf("flows: index %d, want 0 to %d", i, c.prof.AltMark.Flows-1)
+		}
+	}
+	*w = next
+	return nil
+}
+
+func (w *markWindow) leave(*Chip) {}
+
+func (w *markWindow) read(c *Chip) sai.Value {
+	t, unsync := c.tod.Load().read(c.now)
+	when := []uint64{t.Seconds, uint64(t.Nanoseconds), one(!unsync), c.tod.Load().steps}
+	values := make([]uint64, 0, 2*markWords*len(w.flows))
+	for _, i := range w.flows {
+		f := &markFlow{}
+		if int(i) < len(c.marking.flows) {
+			f = &c.marking.flows[i]
+		}
+		for colour := range f.of {
+			packets, bytes := f.counts(uint32(colour))
+			x := &f.of[colour]
+			values = append(values, packets, bytes, x.captures, x.at.Seconds, uint64(x.at.Nanoseconds), one(x.unsync), x.outside, x.pulseBytes)
+		}
+	}
+	return writeExtension(w.entry, []string{"time", "counters"}, [][]uint64{when, values})
+}
+
+func one(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}

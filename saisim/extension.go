@@ -1,0 +1,155 @@
+package saisim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"tamtam/sai"
+)
+
+// An extension is what a GENERIC_PROGRAMMABLE object is to the chip. Names and
+// JSON are in docs/extensions.md.
+type extension interface {
+	// apply takes what ENTRY says, at creation or later; on error nothing has changed.
+	apply(c *Chip, entry []byte) error
+	// read returns ENTRY as a get sees it, nil: as it was set.
+	read(c *Chip) sai.Value
+	// leave undoes apply.
+	leave(c *Chip)
+}
+
+// maxWindows are the windows that may be at a time.
+const maxWindows = 16
+
+// newExtension returns the extension of a name, nil if the chip has none.
+func (c *Chip) newExtension(name string) extension {
+	switch {
+	case name == TailstampWindow:
+		return &window{}
+	case name == AltMarkWindow && c.prof.AltMark.Flows > 0:
+		return &markWindow{}
+	case name == AltMarkProfile && c.prof.AltMark.Profiles > 0:
+		return &markProfile{lane: -1}
+	}
+	return nil
+}
+
+// extensionsLeft is how many objects of the name there is room for, 0 for
+// extensions that the chip does not have.
+func (c *Chip) extensionsLeft(name string) uint64 {
+	windows := c.extensions[TailstampWindow] + c.extensions[AltMarkWindow]
+	switch c.newExtension(name).(type) {
+	case nil:
+		return 0
+	case *markProfile:
+		return uint64(c.prof.AltMark.Profiles) - uint64(c.extensions[name])
+	}
+	return uint64(maxWindows - windows)
+}
+
+func (c *Chip) extensionKind() *kind {
+	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
+	return &kind{
+		max:   maxWindows + maxMarkLanes,
+		attrs: []sai.AttrID{sai.GenericProgrammableAttrObjectName, entry},
+		create: func(o *object) error {
+			name := o.extensionName()
+			x := c.newExtension(name)
+			if x == nil {
+				return refuse("create", t, sai.GenericProgrammableAttrObjectName,
+					sai.StatusNotSupported, "no extension %q, want %q, %q or %q", name, TailstampWindow, AltMarkProfile, AltMarkWindow)
+			}
+			if c.extensionsLeft(name) == 0 {
+				return refuse("create", t, sai.GenericProgrammableAttrObjectName, sai.StatusInsufficientResources, "no room for one more %s", name)
+			}
+			text, _ := o.attr(entry).(sai.Bytes)
+			if err := x.apply(c, text); err != nil {
+				return refuse("create", t, entry, sai.StatusInvalidParameter, "%v", err)
+			}
+			c.extensions[name]++
+			o.self = x
+			return nil
+		},
+		set: func(o *object, a sai.Attr) error {
+			text, _ := a.Value.(sai.Bytes)
+			if err := o.self.(extension).apply(c, text); err != nil {
+				return badValue(a, sai.StatusInvalidParameter, "%v", err)
+			}
+			return nil
+		},
+		remove: func(o *object) error {
+			o.self.(extension).leave(c)
+			c.extensions[o.extensionName()]--
+			return nil
+		},
+		get: func(o *object, id sai.AttrID) sai.Value {
+			if id != entry {
+				return nil
+			}
+			return o.self.(extension).read(c)
+		},
+	}
+}
+
+func (o *object) extensionName() string {
+	name, _ := o.attr(sai.GenericProgrammableAttrObjectName).(sai.Bytes)
+	return string(name)
+}
+
+// An extensionAttr is one attribute of ENTRY.
+type extensionAttr struct {
+	Meta  map[string]any `json:"sai_metadata,omitempty"`
+	Value any            `json:"value"`
+}
+
+// readExtension takes the value of one attribute out of ENTRY, whole and with no
+// field that into has not. It returns the attribute as it was given.
+func readExtension(entry []byte, name string, into any) (map[string]json.RawMessage, error) {
+	var all struct {
+		Attributes []map[string]json.RawMessage `json:"attributes"`
+	}
+	if err := json.Unmarshal(entry, &all); err != nil {
+		return nil, fmt.Errorf("entry: %w", err)
+	}
+	for _, a := range all.Attributes {
+		raw, ok := a[name]
+		if !ok {
+			continue // what an earlier get added
+		}
+		var v struct {
+			Value json.RawMessage `json:"value"`
+		}
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		d := json.NewDecoder(bytes.NewReader(v.Value))
+		d.DisallowUnknownFields()
+		if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return map[string]json.RawMessage{name: raw}, nil
+	}
+	return nil, nil
+}
+
+// writeExtension returns ENTRY with what was given and lists of numbers behind it.
+func writeExtension(given map[string]json.RawMessage, names []string, lists [][]uint64) sai.Bytes {
+	attrs := []any{}
+	if given != nil {
+		attrs = append(attrs, given)
+	}
+	for i, name := range names {
+		attrs = append(attrs, map[string]extensionAttr{name: {
+			Meta:  map[string]any{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_UINT64_LIST"},
+			Value: lists[i],
+		}})
+	}
+	text, err := json.Marshal(map[string]any{"attributes": attrs})
+	if err != nil {
+		return sai.Bytes{} // the values are strings and numbers
+	}
+	return text
+}
