@@ -27,6 +27,10 @@ func (l *Lab) happen(ctx context.Context) error {
 			}
 		}
 	}
+	if m := l.marking; m != nil && m.at <= l.now {
+		m.at += m.every
+		return m.drain(ctx)
+	}
 	return nil
 }
 
@@ -128,6 +132,9 @@ func (l *Lab) restart(ctx context.Context, n *node, what string) error {
 	n.base = l.now
 	if n.truth != nil {
 		n.truth.Restart(truthTime(l.now))
+	}
+	for _, w := range n.marks {
+		w.restart()
 	}
 	if err := n.startClock(); err != nil {
 		return err

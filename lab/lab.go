@@ -53,6 +53,7 @@ type Lab struct {
 	events   []Event // in the order of time
 	captures []*capture.Writer
 	oracle   *truth.Oracle // nil: nobody asked
+	marking  *marking      // nil: there is none
 
 	now, end  Time
 	side      int
@@ -83,7 +84,7 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 	}
 	l.events = slices.Clone(t.Events)
 	slices.SortStableFunc(l.events, func(a, b Event) int { return int(min(1, max(-1, a.At-b.At))) })
-	for _, build := range []func(context.Context) error{l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeOracle, l.makeClocks, l.makeSamplers, l.openCaptures} {
+	for _, build := range []func(context.Context) error{l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeOracle, l.makeAltMark, l.makeClocks, l.makeSamplers, l.openCaptures} {
 		if err := build(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
@@ -96,7 +97,7 @@ func (l *Lab) makeSwitches(ctx context.Context) error {
 	for i := range l.t.Switches {
 		n := &node{s: &l.t.Switches[i], out: make([]*wire, saisim.CPUPort), port: make([]int16, saisim.CPUPort)}
 		n.ledger = make([]ledger, len(l.t.Traffic)+1)
-		n.blind = l.opts.Blind && len(l.t.Truth) == 0
+		n.blind = l.opts.Blind && len(l.t.Truth) == 0 && len(l.t.AltMark.Paths) == 0
 		l.nodes, l.byName[n.s.Name] = append(l.nodes, n), n
 	}
 	l.each(func(n *node) { n.err = l.start(ctx, n) })

@@ -43,7 +43,8 @@ type node struct {
 		copies int64
 	}
 	truth    *truth.Node // nil: no oracle
-	unlinked uint64      // frames sent by ports without a link
+	marks    []*markWatch
+	unlinked uint64 // frames sent by ports without a link
 	samplers []*sampler
 	next     Time // the earliest thing to do
 	moved    uint64
@@ -122,6 +123,9 @@ func (n *node) saw(m saisim.Moment) {
 	}
 	if n.truth != nil {
 		n.truth.See(m)
+	}
+	for _, w := range n.marks {
+		w.saw(m)
 	}
 	l := &n.ledger[flow]
 	switch m.What {

@@ -47,6 +47,9 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 		}
 		crew.work(l.window(), l.side)
 		l.side = 1 - l.side
+		if l.marking != nil {
+			l.marking.follow(l.now)
+		}
 		for _, n := range l.nodes {
 			if n.err != nil {
 				return n.err
@@ -71,6 +74,9 @@ func (l *Lab) window() Time {
 	for _, c := range l.clocks {
 		end = min(end, c.at)
 	}
+	if l.marking != nil {
+		end = min(end, l.marking.at)
+	}
 	l.now = end
 	return end
 }
@@ -89,6 +95,11 @@ func (l *Lab) settle(ctx context.Context) error {
 	for _, n := range l.nodes {
 		if n.err != nil {
 			return fmt.Errorf("switch %s: %w", n.s.Name, n.err)
+		}
+	}
+	if l.marking != nil {
+		if err := l.marking.drain(ctx); err != nil {
+			return err
 		}
 	}
 	for _, w := range l.captures {

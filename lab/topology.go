@@ -20,7 +20,10 @@ type Topology struct {
 	Events      []Event       `yaml:"events"`
 	Measure     []Measurement `yaml:"measure"`
 	Truth       []TruthGroup  `yaml:"truth"`
+	AltMark     AltMark       `yaml:"altmark"`
 	Checks      []Check       `yaml:"checks"`
+	// Short makes of the experiment one for tests: what --set has, in a few seconds.
+	Short []string `yaml:"short"`
 
 	source *document // where it was read from; nil: from Go
 }
@@ -121,9 +124,12 @@ type Traffic struct {
 	Name string `yaml:"name"`
 	From string `yaml:"from"`
 	To   string `yaml:"to"`   // a host; "" for pcap: whoever gets it
-	Kind string `yaml:"kind"` // constant, poisson, onoff, pcap; "": constant
+	Kind string `yaml:"kind"` // constant, poisson, onoff, spaced, pcap; "": constant
 
-	Rate  Rate   `yaml:"rate"` // on the wire, preamble, gap and FCS included
+	// Rate is on the wire, preamble, least gap and FCS included. For spaced it is that
+	// of a line; between two frames it idles for Gap, end to start.
+	Rate  Rate   `yaml:"rate"`
+	Gap   Time   `yaml:"gap"`
 	PPS   uint64 `yaml:"pps"`  // or so many frames per second
 	Size  Sizes  `yaml:"size"` // of frames with FCS; none: 64
 	Flows Flows  `yaml:"flows"`

@@ -69,7 +69,7 @@ func (s *source) prepare() error {
 	case s.t.PPS > 0:
 		offset = Time(s.span(0, s.made))
 	default:
-		offset = Time(s.span(s.bits, 0))
+		offset = Time(s.span(s.bits, 0)) + Time(s.made)*s.t.Gap // Gap: spaced only
 	}
 	if s.t.Kind == "onoff" {
 		offset = s.burst(offset)

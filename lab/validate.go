@@ -18,6 +18,7 @@ func (t *Topology) Validate() error {
 	v.events()
 	v.measures()
 	v.truth()
+	v.altMark()
 	v.checks()
 	return errors.Join(v.errs...)
 }
@@ -217,9 +218,14 @@ func (v *validator) generated(p string, f *Traffic) {
 		v.want(f.Burst == OnOff{}, p+".bursts", f.Burst, "none but for kind onoff")
 	case "onoff":
 		v.want(f.Burst.On > 0 && f.Burst.Off > 0 && f.Burst.On <= maxTime && f.Burst.Off <= maxTime, p+".bursts", f.Burst, "on and off, both more than 0s")
+	case "spaced":
+		v.want(f.Burst == OnOff{}, p+".bursts", f.Burst, "none but for kind onoff")
+		v.want(f.Rate > 0, p+".rate", f.Rate, "that of the line whose frames have the gap between them")
+		v.want(f.Gap > 0 && f.Gap <= 1000*Second, p+".gap", f.Gap, "more than 0s, 1000s at most")
 	default:
-		v.want(false, p+".kind", f.Kind, "constant, poisson, onoff or pcap")
+		v.want(false, p+".kind", f.Kind, "constant, poisson, onoff, spaced or pcap")
 	}
+	v.want(f.Gap == 0 || f.Kind == "spaced", p+".gap", f.Gap, "none but for kind spaced")
 	v.want((f.Rate == 0) != (f.PPS == 0), p+".rate", f.Rate, "one of rate and pps")
 	v.want(f.PPS <= 10_000_000_000, p+".pps", f.PPS, "at most 10000000000")
 	v.want(f.Flows.Count >= 0 && f.Flows.Count <= 1_000_000, p+".flows.count", f.Flows.Count, "1 to 1000000")

@@ -39,6 +39,15 @@ func ParseFilter(match map[string]string) (Filter, error) {
 	return f, nil
 }
 
+// Match says whether a frame that comes in at a port, given by name, is selected.
+// length is its whole length without FCS, of which data may be the beginning;
+// native is the VLAN of the port's untagged frames.
+func (f Filter) Match(data []byte, length int, in string, native uint16) bool {
+	var x fields
+	x.parse(data, length, native)
+	return f.match(&x, in)
+}
+
 func (f Filter) match(x *fields, in string) bool {
 	for _, t := range f.tests {
 		if !t(x, in) {
