@@ -49,7 +49,7 @@ func TestErrorsName(t *testing.T) {
 		{"a link of hosts", `b: "s1:Ethernet0"`, "b: h2", []string{"links[l1]", "want at least one end at a switch"}},
 		{"too small", "rate: 1Gbps", "rate: 1Gbps, size: 63", []string{`traffic[web].size: "63": want 64 to 9416 bytes, FCS included`}},
 		{"sizes", "rate: 1Gbps", "rate: 1Gbps, size: {list: [64, 128], weights: [1]}", []string{"traffic[web].size.weights: \"[1]\": want one weight for each of list"}},
-		{"kind", "rate: 1Gbps", "rate: 1Gbps, kind: bursty", []string{`traffic[web].kind: "bursty": want constant, poisson, onoff or pcap`}},
+		{"kind", "rate: 1Gbps", "rate: 1Gbps, kind: bursty", []string{`traffic[web].kind: "bursty": want constant, poisson, onoff, spaced or pcap`}},
 		{"rate and pps", "rate: 1Gbps", "rate: 1Gbps, pps: 5", []string{"traffic[web].rate", "want one of rate and pps"}},
 		{"event", "checks:", "events:\n- {at: 1ms, do: explode, switch: s1}\nchecks:", []string{`events[0].do: "explode": want down, up, impair, restart`}},
 		{"config row", "checks:", "events:\n- {at: 1ms, do: config, switch: s1, set: {VLAN: {vlanid: 5}}}\nchecks:", []string{`events[0].set: "VLAN": want TABLE|key`}},
