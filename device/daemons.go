@@ -141,7 +141,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	}
 	acl.Count(routes.Used)
 	acl.Count(fdb.Used)
-	o.ts, err = tsorch.New(ctx, tsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: ports.Switch()})
+	features := orch.NewFeatures(o.Daemon)
+	o.ts, err = tsorch.New(ctx, tsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: ports.Switch(), Features: features})
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)
 	}

@@ -125,7 +125,7 @@ func (b *bench) start() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.ts, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: b.acl, Switch: b.ports.Switch()})
+	b.ts, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: b.acl, Switch: b.ports.Switch(), Features: orch.NewFeatures(b.daemon)})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -42,6 +42,8 @@ type Config struct {
 	Redis  *swss.Redis
 	Rules  Rules
 	Switch sai.OID
+	// Features tells whether the feature is active.
+	Features *orch.Features
 }
 
 // An Orch owns the TAM INT object of tail-stamping and its sessions. All its
@@ -110,7 +112,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 
 func (o *Orch) register(cfg Config) {
 	appl := cfg.Redis.DB(swss.ApplDB)
-	consume := func(table, state string, words orch.Words, each func(context.Context, orch.Task)) {
+	consume := func(table, state string, each func(context.Context, orch.Task)) {
 		source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, table) }
 		handler := orch.HandlerFunc(func(ctx context.Context, tasks []orch.Task) []error {
 			for _, t := range tasks {
@@ -125,12 +127,11 @@ func (o *Orch) register(cfg Config) {
 			}
 			return errs
 		})
-		cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, Words: words, None: true})
+		cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, None: true})
 	}
-	opStatus := orch.Words{Field: schema.FieldOpStatus}
-	consume(schema.AppTAMSwitch, "", orch.Words{}, o.switchRow)
-	consume(schema.AppTAMFeature, schema.StateTAMFeature, opStatus, o.featureRow)
-	consume(schema.AppTAMTailStamp, schema.StateTAMTailStamp, orch.Words{}, o.sessionRow)
+	consume(schema.AppTAMSwitch, "", o.switchRow)
+	cfg.Features.On(feature, o.featureRow)
+	consume(schema.AppTAMTailStamp, schema.StateTAMTailStamp, o.sessionRow)
 	cfg.Daemon.Receive(func(l *swss.Listener) swss.Source {
 		return swss.NewNotificationConsumer(l, appl, ClearChannel)
 	}, o.clearRequest)
@@ -157,32 +158,16 @@ func (o *Orch) switchRow(_ context.Context, t orch.Task) {
 	o.inUse = inUse
 }
 
-func (o *Orch) featureRow(ctx context.Context, t orch.Task) {
-	if t.Key != feature {
-		if t.Op == orch.Set {
-			o.daemon.Report(ctx, schema.StateTAMFeature, t.Key, schema.FeatureUnsupported, "the switch does not offer "+t.Key)
-		} else {
-			o.daemon.Unreport(ctx, schema.StateTAMFeature, t.Key)
-		}
-		return
-	}
-	active := false
-	if t.Op == orch.Set {
-		row, err := schema.ParseFeature(t.Key, t.Fields)
-		if err != nil {
-			o.log.Error("feature", "err", err)
-		}
-		active = err == nil && row.Active
-	} else {
-		o.daemon.Unreport(ctx, schema.StateTAMFeature, t.Key)
-	}
+// featureRow takes whether the feature is active.
+func (o *Orch) featureRow(ctx context.Context, active bool) {
 	o.said = ""
 	if active != o.active {
 		o.active = active
 		o.markAll()
 	}
-	if t.Op == orch.Set && !active {
-		o.daemon.Report(ctx, schema.StateTAMFeature, feature, schema.FeatureInactive, "")
+	o.reconcile(ctx)
+	if err := o.counters.flush(ctx); err != nil {
+		o.log.Error("COUNTERS_DB is behind", "err", err)
 	}
 }
 

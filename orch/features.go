@@ -1,0 +1,56 @@
+package orch
+
+import (
+	"context"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Features hands the rows of TAM_APPL_FEATURES_TABLE to the orchs whose features
+// they are. A feature that no orch has is reported UNSUPPORTED.
+type Features struct {
+	daemon *Daemon
+	orchs  map[string]func(ctx context.Context, active bool)
+}
+
+// NewFeatures registers the table on the daemon.
+func NewFeatures(d *Daemon) *Features {
+	f := &Features{daemon: d, orchs: map[string]func(context.Context, bool){}}
+	source := func(l *swss.Listener) swss.Source {
+		return swss.NewConsumerState(l, d.redis.DB(swss.ApplDB), schema.AppTAMFeature)
+	}
+	d.Consume(source, schema.AppTAMFeature, Each(f.row), Reporting{
+		StateTable: schema.StateTAMFeature, Words: Words{Field: schema.FieldOpStatus}, None: true,
+	})
+	return f
+}
+
+// On has each row of a feature told to f, which reports what becomes of the
+// feature while it is active.
+func (f *Features) On(feature string, told func(ctx context.Context, active bool)) {
+	f.orchs[feature] = told
+}
+
+func (f *Features) row(ctx context.Context, t Task) error {
+	told := f.orchs[t.Key]
+	active := false
+	switch {
+	case t.Op == Del:
+		f.daemon.Unreport(ctx, schema.StateTAMFeature, t.Key)
+	case told == nil:
+		f.daemon.Report(ctx, schema.StateTAMFeature, t.Key, schema.FeatureUnsupported, "the switch does not offer "+t.Key)
+	default:
+		row, err := schema.ParseFeature(t.Key, t.Fields)
+		if err != nil {
+			f.daemon.log.Error("feature", "err", err)
+		}
+		if active = err == nil && row.Active; !active {
+			f.daemon.Report(ctx, schema.StateTAMFeature, t.Key, schema.FeatureInactive, "")
+		}
+	}
+	if told != nil {
+		told(ctx, active)
+	}
+	return nil
+}
