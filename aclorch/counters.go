@@ -1,6 +1,7 @@
 package aclorch
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -161,16 +162,21 @@ func (c *counters) flushNames(ctx context.Context) error {
 	return nil
 }
 
-// nameAll names the counters of a rule: the first by the rule, those of further
-// features by rule and feature.
+// nameAll names the counters of a rule: those of the first feature by the rule,
+// those of further features by rule and feature, and those of variants by their
+// names after that.
 func (c *counters) nameAll(r *rule) {
 	want := map[string]sai.OID{}
-	for i, f := range featureNames(r.entries) {
+	slots := r.slots()
+	for _, s := range slots {
 		name := r.key.Appl()
-		if i > 0 {
-			name += ":" + f
+		if s.feature != slots[0].feature {
+			name += ":" + s.feature
 		}
-		want[name] = r.entries[f].counter.oid
+		if s.variant != "" {
+			name += ":" + s.variant
+		}
+		want[name] = r.entries[s].counter.oid
 	}
 	for name := range r.mapped {
 		if _, ok := want[name]; !ok {
@@ -187,14 +193,8 @@ func (c *counters) nameAll(r *rule) {
 	r.mapped = want
 }
 
-// featureNames returns the keys of a map by TAM feature, in SONiC's order of
-// features; "" comes first.
-func featureNames[V any](m map[string]V) []string {
-	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
-		all := schema.Features()
-		if x, y := slices.Index(all, a), slices.Index(all, b); x != y {
-			return x - y
-		}
-		return schema.CompareNames(a, b)
-	})
+// compareFeatures has TAM features in SONiC's order; "" comes first.
+func compareFeatures(a, b string) int {
+	all := schema.Features()
+	return cmp.Or(slices.Index(all, a)-slices.Index(all, b), schema.CompareNames(a, b))
 }

@@ -11,7 +11,7 @@
 //
 // A table of type TAM is not an object of the ASIC. Its rules are flow groups,
 // and each TAM feature that uses one gets a table of its own in the ASIC
-// ([Orch.BindMany]), so that overlapping flow groups of two features do not
+// ([Orch.BindMany], [Orch.BindVariants]), so that overlapping flow groups of two features do not
 // hide each other.
 //
 // What may enter: everything that is an ACL object. Not: what a feature does

@@ -57,7 +57,7 @@ func (o *Orch) removeEntries(ctx context.Context, w *work) {
 		all = append(all, c.have)
 	}
 	slices.SortFunc(all, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.spec.priority, b.spec.priority), compareKeys(a.rule.key, b.rule.key), cmp.Compare(a.in.feature, b.in.feature))
+		return cmp.Or(cmp.Compare(a.spec.priority, b.spec.priority), compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
 	})
 	oids := make([]sai.OID, len(all))
 	for i, e := range all {
@@ -71,6 +71,9 @@ func (o *Orch) removeEntries(ctx context.Context, w *work) {
 			e.rule.failed[e.in.feature] = fmt.Errorf("remove the entry of ACL rule %s: %w", e.rule.key, err)
 			o.log.Error("ACL entry stays in the ASIC", "rule", e.rule.key.Config(), "err", err)
 			failed[e] = true
+			if e.slot.variant != "" {
+				o.left[e.rule.key] = e.rule
+			}
 			continue
 		}
 		if keep[e] == nil {
@@ -78,7 +81,7 @@ func (o *Orch) removeEntries(ctx context.Context, w *work) {
 		}
 	}
 	w.remake = slices.DeleteFunc(w.remake, func(c *change) bool { return failed[c.have] })
-	w.create = slices.DeleteFunc(w.create, func(c *change) bool { return failed[c.rule.entries[c.feature]] })
+	w.create = slices.DeleteFunc(w.create, func(c *change) bool { return failed[c.rule.entries[c.slot]] })
 	o.forget(ctx, dropped)
 }
 
@@ -93,11 +96,11 @@ func (o *Orch) forget(ctx context.Context, gone []*entry) {
 		o.release(ctx, e.ranges)
 		o.crm.entryRemoved(e.in)
 		e.in.entries--
-		delete(e.rule.entries, e.in.feature)
+		delete(e.rule.entries, e.slot)
+		o.freed = o.freed || !e.fresh
 		o.counters.rename(e.rule)
 	}
 	o.removeCounters(ctx, counters)
-	o.freed = true
 }
 
 // removeCounters removes counters; syncd forgets them first.
@@ -131,8 +134,8 @@ func (o *Orch) createEntries(ctx context.Context, w *work) {
 	var list []*change
 	for _, c := range slices.Concat(w.remake, w.create) {
 		if _, err := c.instance(); err != nil {
-			c.rule.failed[c.feature] = err
-			o.starve(err, starving{rule: c.rule})
+			c.rule.failed[c.slot.feature] = err
+			o.starve(err, starving{rule: c.rule, feature: c.slot.feature})
 			continue
 		}
 		list = append(list, c)
@@ -168,14 +171,15 @@ func (o *Orch) createEntries(ctx context.Context, w *work) {
 // added takes an entry that is in the ASIC into the books.
 func (o *Orch) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
-	if old := e.rule.entries[e.in.feature]; old != nil { // made anew
+	if old := e.rule.entries[e.slot]; old != nil { // made anew
 		o.release(ctx, old.ranges)
 	} else {
 		e.in.entries++
 		o.crm.entryAdded(e.in)
 		o.counters.start(e.counter.oid)
+		e.fresh = true
 	}
-	e.rule.entries[e.in.feature] = e
+	e.rule.entries[e.slot] = e
 	o.counters.rename(e.rule)
 }
 
@@ -187,7 +191,7 @@ func (o *Orch) addCounters(ctx context.Context, list []*change) []*entry {
 	var fresh []*entry
 	for i, c := range list {
 		in, _ := c.instance()
-		entries[i] = &entry{in: in, rule: c.rule, spec: c.spec}
+		entries[i] = &entry{in: in, rule: c.rule, slot: c.slot, spec: c.spec}
 		if c.have != nil {
 			entries[i].counter = c.have.counter
 			continue
@@ -198,8 +202,8 @@ func (o *Orch) addCounters(ctx context.Context, list []*change) []*entry {
 			{ID: sai.ACLCounterAttrEnableByteCount, Value: sai.Bool(true)},
 			{ID: sai.ACLCounterAttrEnablePacketCount, Value: sai.Bool(true)},
 		}
-		if c.feature != "" {
-			l := label(c.feature, c.rule.key)
+		if c.slot.feature != "" {
+			l := label(c.slot, c.rule.key)
 			entries[i].counter.label = l
 			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text(l)})
 		}
@@ -227,7 +231,7 @@ func (o *Orch) addCounters(ctx context.Context, list []*change) []*entry {
 func (o *Orch) refuse(ctx context.Context, e *entry, err error) {
 	o.release(ctx, e.ranges)
 	o.noteRefusal(e, err)
-	if old := e.rule.entries[e.in.feature]; old != nil {
+	if old := e.rule.entries[e.slot]; old != nil {
 		o.forget(ctx, []*entry{old})
 		return
 	}
@@ -236,7 +240,7 @@ func (o *Orch) refuse(ctx context.Context, e *entry, err error) {
 
 func (o *Orch) noteRefusal(e *entry, err error) {
 	e.rule.failed[e.in.feature] = err
-	o.starve(err, starving{rule: e.rule})
+	o.starve(err, starving{rule: e.rule, feature: e.slot.feature})
 	o.log.Error("ACL rule", "rule", e.rule.key.Config(), "err", err)
 }
 
@@ -309,6 +313,8 @@ func (o *Orch) former(e *entry, id sai.AttrID) sai.Attr {
 	switch {
 	case id == sai.ACLEntryAttrPriority:
 		return sai.Attr{ID: id, Value: sai.Uint(e.spec.priority)}
+	case id == sai.ACLEntryAttrAdminState:
+		return sai.Attr{ID: id, Value: sai.Bool(!e.spec.off)}
 	case id == sai.ACLEntryAttrFieldACLRangeType && len(e.ranges) > 0:
 		var oids sai.OIDs
 		for _, k := range e.ranges {
@@ -337,13 +343,15 @@ var featureShort = map[string]string{
 	schema.FeatureTableRecord:  "tr",
 }
 
-// label names the counter of a flow group's entry for a feature, the same in
-// every life of the process. Long names are cut, and a hash tells them apart.
-func label(feature string, k schema.ACLRuleKey) string {
-	short := featureShort[feature]
+// label names the counter of a flow group's entry for a feature and variant, the
+// same in every life of the process. Long names are cut, and a hash tells them
+// apart.
+func label(s slot, k schema.ACLRuleKey) string {
+	short := featureShort[s.feature]
 	if short == "" {
-		short = feature
+		short = s.feature
 	}
+	short += s.variant
 	l := short + ":" + k.Rule
 	if k.Table != schema.TAMTable {
 		l = short + ":" + k.Table + ":" + k.Rule
@@ -351,7 +359,11 @@ func label(feature string, k schema.ACLRuleKey) string {
 	if len(l) <= maxLabel {
 		return l
 	}
-	sum := sha256.Sum256([]byte(feature + "|" + k.Config()))
+	of := s.feature + "|"
+	if s.variant != "" {
+		of += s.variant + "|"
+	}
+	sum := sha256.Sum256([]byte(of + k.Config()))
 	const hash = 12
 	return fmt.Sprintf("%s#%x", l[:maxLabel-1-hash], sum[:hash/2])
 }

@@ -79,13 +79,15 @@ type Orch struct {
 	rules    map[schema.ACLRuleKey]*rule
 	groups   map[groupKey]*group
 	ranges   map[rangeKey]*rangeObject
-	orphans  []sai.OID             // counters that no entry has and that could not be removed
-	features map[string][]sai.Enum // action types of the entries of TAM features
+	orphans  []sai.OID        // counters that no entry has and that could not be removed
+	features map[string]needs // of the tables of TAM features
 
 	dirtyTables map[string]*table
 	dirtyRules  map[schema.ACLRuleKey]*rule
+	left        map[schema.ACLRuleKey]*rule // with entries that have to go and could not be removed
 	starved     map[starving]bool
 	freed       bool // something was removed in this pass
+	spared      bool // of several variants that did not all fit, some were removed
 	news        map[schema.ACLRuleKey]bool
 	telling     bool
 
@@ -107,9 +109,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports, sessions: cfg.Sessions, nextHops: cfg.NextHops,
 		capability: map[string]sai.ACLCapability{},
 		types:      map[string]schema.ACLTableType{}, tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
-		groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{}, features: map[string][]sai.Enum{},
+		groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{}, features: map[string]needs{},
 		dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{},
-		news:     map[schema.ACLRuleKey]bool{},
+		news: map[schema.ACLRuleKey]bool{}, left: map[schema.ACLRuleKey]*rule{},
 		counters: counters{poller: cfg.Poller, log: cfg.Daemon.Logger()},
 		crm:      crm{api: cfg.SAI, log: cfg.Daemon.Logger(), switchID: cfg.Switch},
 	}
@@ -263,7 +265,7 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 			return
 		}
 		r = &rule{
-			key: k, table: o.tableOf(k.Table), uses: map[string]*use{}, entries: map[string]*entry{}, failed: map[string]error{},
+			key: k, table: o.tableOf(k.Table), uses: map[string]*use{}, entries: map[slot]*entry{}, failed: map[string]error{},
 		}
 		o.rules[k] = r
 		r.table.rules[k.Rule] = r

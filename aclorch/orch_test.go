@@ -407,12 +407,12 @@ func TestLabels(t *testing.T) {
 		{key(strings.Repeat("x", 13)), "ts#"},
 		{key(long + "1"), "ts#"},
 	} {
-		got := label(schema.FeatureTailStamping, tt.key)
+		got := label(slot{feature: schema.FeatureTailStamping}, tt.key)
 		if !strings.HasPrefix(got, tt.want) || len(got) > 15 || tt.want != "ts#" && got != tt.want {
 			t.Errorf("label of %s = %q, want %q", tt.key, got, tt.want)
 		}
 	}
-	if label(schema.FeatureTailStamping, key(long+"1")) == label(schema.FeatureTailStamping, key(long+"2")) {
+	if label(slot{feature: schema.FeatureTailStamping}, key(long+"1")) == label(slot{feature: schema.FeatureTailStamping}, key(long+"2")) {
 		t.Error("two rules have one label")
 	}
 }

@@ -14,10 +14,10 @@ import (
 
 // A change is an entry to be created or changed.
 type change struct {
-	rule    *rule
-	feature string
-	spec    *spec
-	have    *entry // nil: there is none
+	rule *rule
+	slot slot
+	spec *spec
+	have *entry // nil: there is none
 }
 
 // work is what one pass has to do.
@@ -44,13 +44,18 @@ func (o *Orch) markRule(r *rule) {
 }
 
 // reconcile brings dirty tables and rules to where they belong. What was
-// refused for want of room is tried again when something was removed.
+// refused for want of room is tried again when something was removed. Room that
+// was left because not all variants of a rule fitted is for those that have no
+// variants: others would come and go in it for ever.
 func (o *Orch) reconcile(ctx context.Context) {
 	for len(o.dirtyTables)+len(o.dirtyRules) > 0 {
-		o.freed = false
+		o.freed, o.spared = false, false
 		o.pass(ctx)
-		if o.freed {
-			o.retryStarved()
+		switch {
+		case o.freed:
+			o.retryStarved(func(starving) bool { return true })
+		case o.spared:
+			o.retryStarved(func(s starving) bool { return s.rule != nil && !s.rule.varied(s.feature) })
 		}
 	}
 }
@@ -70,6 +75,8 @@ func (o *Orch) pass(ctx context.Context) {
 			in.doomed = t.err != nil || t.keptOut || !in.def.equal(o.definition(t, in.feature)) || t.tam() != (in.feature != "")
 		}
 	}
+	maps.Copy(o.dirtyRules, o.left)
+	clear(o.left)
 	rules := sortedRules(o.dirtyRules)
 	clear(o.dirtyRules)
 	w := &work{}
@@ -90,6 +97,7 @@ func (o *Orch) pass(ctx context.Context) {
 	o.createInstances(ctx, tables, w)
 	o.createEntries(ctx, w)
 	o.setEntries(ctx, w)
+	o.removeIncomplete(ctx, rules)
 	o.removeIdle(ctx)
 	o.settle(ctx, tables, rules)
 }
@@ -105,22 +113,27 @@ func (o *Orch) plan(w *work, r *rule) {
 		o.news[r.key] = true
 	}
 	wanted := r.wanted()
-	for _, f := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(wanted, slices.Collect(maps.Keys(r.entries)))))) {
-		have := r.entries[f]
-		var want *spec
-		if slices.Contains(wanted, f) {
-			want = r.specFor(f)
+	slots := slices.SortedFunc(maps.Keys(wanted), slot.compare)
+	for _, s := range r.slots() {
+		if wanted[s] == nil {
+			slots = append(slots, s)
 		}
+	}
+	for _, s := range slots {
+		have, want, failed := r.entries[s], wanted[s], r.failed[s.feature] != nil
 		switch {
 		case have != nil && (want == nil || have.in.doomed):
 			w.drop = append(w.drop, have)
 			if want != nil {
-				w.create = append(w.create, &change{rule: r, feature: f, spec: want})
+				w.create = append(w.create, &change{rule: r, slot: s, spec: want})
+				if s.variant != "" {
+					o.news[r.key] = true // of counters that begin at 0
+				}
 			}
-		case have == nil && r.failed[f] == nil:
-			w.create = append(w.create, &change{rule: r, feature: f, spec: want})
-		case have != nil && r.failed[f] == nil:
-			o.planChange(w, &change{rule: r, feature: f, spec: want, have: have})
+		case have == nil && !failed:
+			w.create = append(w.create, &change{rule: r, slot: s, spec: want})
+		case have != nil && !failed:
+			o.planChange(w, &change{rule: r, slot: s, spec: want, have: have})
 		}
 	}
 }
@@ -168,7 +181,7 @@ func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
 		}
 	}
 	for _, c := range w.create {
-		if m := (missing{c.rule.table, c.feature}); c.feature != "" && !slices.Contains(list, m) {
+		if m := (missing{c.rule.table, c.slot.feature}); c.slot.feature != "" && !slices.Contains(list, m) {
 			list = append(list, m)
 		}
 	}
@@ -213,8 +226,9 @@ func (o *Orch) removeIdle(ctx context.Context) {
 
 // starving names what SAI refused for want of room.
 type starving struct {
-	table *table
-	rule  *rule
+	table   *table
+	rule    *rule
+	feature string // that the rule's entry is for
 }
 
 // starve remembers what to try again when there may be room.
@@ -229,20 +243,23 @@ func retryable(err error) bool {
 	return orch.Classify(err) == orch.Retry || errors.Is(err, swss.ErrUnavailable)
 }
 
-// retryStarved has everything looked at again that was refused for want of
-// room.
-func (o *Orch) retryStarved() {
+// retryStarved has what was refused for want of room looked at again.
+func (o *Orch) retryStarved(such func(starving) bool) {
 	for s := range o.starved {
+		if !such(s) {
+			continue
+		}
+		delete(o.starved, s)
 		if s.table != nil {
 			o.markTable(s.table)
-		} else {
-			o.markRule(s.rule)
-			if s.rule.table.tam() {
-				o.news[s.rule.key] = true
-			}
+			continue
+		}
+		o.dirtyRules[s.rule.key] = s.rule
+		delete(s.rule.failed, s.feature)
+		if s.rule.table.tam() {
+			o.news[s.rule.key] = true
 		}
 	}
-	clear(o.starved)
 }
 
 // settle reports what became of the tables and rules of a pass, and forgets
@@ -253,7 +270,7 @@ func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 		if !r.given && len(r.entries) == 0 {
 			delete(r.table.rules, r.key.Rule)
 			delete(o.rules, r.key)
-			delete(o.starved, starving{rule: r})
+			maps.DeleteFunc(o.starved, func(s starving, _ bool) bool { return s.rule == r })
 		}
 	}
 	for _, t := range tables {
@@ -273,10 +290,10 @@ func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 // instanceOf returns the table of the ASIC that an entry goes to.
 func (c *change) instance() (*instance, error) {
 	t := c.rule.table
-	if in := t.instances[c.feature]; in != nil && !in.doomed {
+	if in := t.instances[c.slot.feature]; in != nil && !in.doomed {
 		return in, nil
 	}
-	if err := t.failed[c.feature]; err != nil {
+	if err := t.failed[c.slot.feature]; err != nil {
 		return nil, err
 	}
 	return nil, fmt.Errorf("ACL table %s is not in the ASIC", t.name)

@@ -36,7 +36,7 @@ func (o *Orch) reportRule(ctx context.Context, r *rule) {
 		err = r.failed[""]
 	}
 	status, reason := verdict(err)
-	if err != nil && r.entries[""] != nil && r.spec == nil {
+	if err != nil && r.entries[slot{}] != nil && r.spec == nil {
 		status = schema.ACLPendingRemoval
 	}
 	switch {

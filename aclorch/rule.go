@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,33 +29,45 @@ type rule struct {
 	spec    *spec              // what an entry of it holds; nil while err is not
 	err     error              // why it cannot be in the ASIC
 	uses    map[string]*use    // by TAM feature, in TAM tables
-	entries map[string]*entry  // by TAM feature; "" in other tables
-	failed  map[string]error   // likewise: what SAI said
+	entries map[slot]*entry    //
+	failed  map[string]error   // by TAM feature; "" in other tables: what SAI said
 	mapped  map[string]sai.OID // names in ACL_COUNTER_RULE_MAP
 	said    string             // what was last reported
 }
 
 // A use is what one TAM feature does with a flow group, and for whom.
 type use struct {
-	actions []sai.Attr
-	users   map[string]bool
+	variants []Variant // sorted by name; one without a name if there are no variants
+	off      map[string]bool
+	users    map[string]bool
 }
 
 // A spec is the content of an entry: without the table and the counter.
 type spec struct {
 	priority uint32
+	off      bool // ADMIN_STATE is false
 	ranges   []rangeKey
 	attrs    []sai.Attr // matches, then actions, each by id
+}
+
+// A slot is where a rule has an entry: in the table of a TAM feature ("" in
+// other tables), and there as one of its variants ("" if there is but one).
+type slot struct{ feature, variant string }
+
+func (a slot) compare(b slot) int {
+	return cmp.Or(compareFeatures(a.feature, b.feature), schema.CompareNames(a.variant, b.variant))
 }
 
 // An entry is a rule in the ASIC.
 type entry struct {
 	in      *instance
 	rule    *rule
+	slot    slot
 	oid     sai.OID
 	spec    *spec
 	counter *counter
 	ranges  []rangeKey
+	fresh   bool // made in this pass
 }
 
 type counter struct {
@@ -272,25 +285,51 @@ func (r *rule) names(name string) bool {
 	return slices.ContainsFunc(r.parsed.Actions, func(a schema.ACLAction) bool { return a.Redirect.Name == name })
 }
 
-// wanted returns the features that an entry of the rule is wanted for, sorted.
-func (r *rule) wanted() []string {
-	switch {
-	case r.spec == nil:
+// wanted returns what the entries of the rule that are wanted hold.
+func (r *rule) wanted() map[slot]*spec {
+	if r.spec == nil {
 		return nil
-	case !r.table.tam():
-		return []string{""}
 	}
-	return featureNames(r.uses)
+	if !r.table.tam() {
+		return map[slot]*spec{{}: r.spec}
+	}
+	want := map[slot]*spec{}
+	for f, u := range r.uses {
+		for _, v := range u.variants {
+			want[slot{f, v.Name}] = r.spec.as(v, u.off[v.Name])
+		}
+	}
+	return want
 }
 
-// specFor is the content of the entry for a feature.
-func (r *rule) specFor(feature string) *spec {
-	if feature == "" {
-		return r.spec
+// as is the content of an entry of a rule for a variant. What the variant
+// matches takes the place of what the rule says of the same field.
+func (s *spec) as(v Variant, off bool) *spec {
+	n := &spec{priority: s.priority + v.Raise, off: off, ranges: s.ranges}
+	for _, a := range s.attrs {
+		if _, ok := sai.Find(v.Match, a.ID); !ok {
+			n.attrs = append(n.attrs, a)
+		}
 	}
-	s := *r.spec
-	s.attrs = append(slices.Clone(s.attrs), r.uses[feature].actions...)
-	return &s
+	n.attrs = append(n.attrs, v.Match...)
+	if len(v.Match) > 0 {
+		sortAttrs(n.attrs)
+	}
+	n.attrs = append(n.attrs, v.Actions...)
+	return n
+}
+
+// slots returns where the rule has entries, in the order of slot.compare.
+func (r *rule) slots() []slot { return slices.SortedFunc(maps.Keys(r.entries), slot.compare) }
+
+// has says whether the rule has an entry for a feature.
+func (r *rule) has(feature string) bool {
+	for s := range r.entries {
+		if s.feature == feature {
+			return true
+		}
+	}
+	return false
 }
 
 // entryAttrs are the attributes to create an entry with, in SONiC's order.
@@ -298,7 +337,7 @@ func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs) []sai.Attr {
 	attrs := append(make([]sai.Attr, 0, len(s.attrs)+5),
 		sai.Attr{ID: sai.ACLEntryAttrTableID, Value: in.oid},
 		sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(s.priority)},
-		sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(true)},
+		sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(!s.off)},
 		sai.Attr{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(c.oid)})
 	if len(ranges) > 0 {
 		attrs = append(attrs, sai.Attr{ID: sai.ACLEntryAttrFieldACLRangeType, Value: sai.Match(ranges, nil)})
@@ -312,6 +351,9 @@ func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs) []sai.Attr {
 func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	if s.priority != n.priority {
 		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(n.priority)})
+	}
+	if s.off != n.off {
+		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(!n.off)})
 	}
 	if len(s.ranges) > 0 && len(n.ranges) == 0 {
 		return nil, false
@@ -331,7 +373,7 @@ func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 
 // byRank orders entries as SONiC creates them: the highest priority first.
 func byRank(a, b *change) int {
-	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority), compareKeys(a.rule.key, b.rule.key), cmp.Compare(a.feature, b.feature))
+	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority), compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
 }
 
 func compareKeys(a, b schema.ACLRuleKey) int {

@@ -114,7 +114,8 @@ func (o *Orch) definition(t *table, feature string) definition {
 	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: t.row.Stage, bind: t.typ.BindPoints}
 	switch {
 	case feature != "":
-		d.actions = slices.Clone(o.features[feature])
+		d.actions = slices.Clone(o.features[feature].actions)
+		d.matches |= o.features[feature].matches
 	case o.listActions(t):
 		for _, a := range t.typ.Actions.Fields() {
 			if e, ok := actionType(actionIDs[a]); ok {

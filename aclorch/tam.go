@@ -3,7 +3,6 @@ package aclorch
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"tamtam/orch"
@@ -18,12 +17,23 @@ import (
 // It returns one error per rule: a wait for a rule that is not there or not
 // usable, or what SAI said. A user whose binding failed is not one.
 func (o *Orch) BindMany(ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string) []error {
+	o.features[feature] = needsOf([]Variant{{Actions: actions}})
+	variants := make([][]Variant, len(rules))
+	for i := range rules {
+		variants[i] = []Variant{{Actions: actions}}
+	}
+	return o.bindAll(ctx, feature, rules, users, variants)
+}
+
+func (o *Orch) bindAll(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant) []error {
 	errs := make([]error, len(rules))
-	o.features[feature] = featureActions(actions)
 	added := make([]bool, len(rules))
 	for i, k := range rules {
 		r := o.rules[k]
-		if errs[i] = o.bindable(k, r); errs[i] != nil {
+		if errs[i] = o.bindable(k, r); errs[i] == nil {
+			errs[i] = o.checkRaise(r, variants[i])
+		}
+		if errs[i] != nil {
 			continue
 		}
 		u := r.uses[feature]
@@ -33,7 +43,7 @@ func (o *Orch) BindMany(ctx context.Context, feature string, actions []sai.Attr,
 		}
 		added[i] = !u.users[users[i]]
 		u.users[users[i]] = true
-		u.actions = actions
+		u.take(variants[i])
 		delete(r.failed, feature)
 		o.dirtyRules[k] = r
 	}
@@ -44,10 +54,10 @@ func (o *Orch) BindMany(ctx context.Context, feature string, actions []sai.Attr,
 		}
 		r := o.rules[k]
 		errs[i] = r.failed[feature]
-		if errs[i] == nil && r.entries[feature] == nil {
+		if errs[i] == nil && !r.has(feature) {
 			errs[i] = o.bindable(k, r)
 		}
-		if u := r.uses[feature]; errs[i] != nil && added[i] && u != nil && r.entries[feature] == nil {
+		if u := r.uses[feature]; errs[i] != nil && u != nil && (r.varied(feature) || added[i] && !r.has(feature)) {
 			delete(u.users, users[i])
 			if len(u.users) == 0 {
 				delete(r.uses, feature)
@@ -90,13 +100,13 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 			}
 			delete(r.uses, feature)
 		}
-		if r.entries[feature] != nil { // maybe from an attempt before
+		if r.has(feature) { // maybe from an attempt before
 			o.markRule(r)
 		}
 	}
 	o.reconcile(ctx)
 	for i, k := range rules {
-		if r := o.rules[k]; r != nil && r.uses[feature] == nil && r.entries[feature] != nil {
+		if r := o.rules[k]; r != nil && r.uses[feature] == nil && r.has(feature) {
 			errs[i] = r.failed[feature]
 		}
 	}
@@ -108,12 +118,7 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 // Counter returns the ACL counter of a flow group's entry for a feature, and its
 // label; false if there is none in the ASIC.
 func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label string, ok bool) {
-	r := o.rules[k]
-	if r == nil || r.entries[feature] == nil {
-		return 0, "", false
-	}
-	c := r.entries[feature].counter
-	return c.oid, c.label, true
+	return o.VariantCounter(k, feature, "")
 }
 
 // Watch tells, with sorted keys, that flow groups came or went, that bindings of
@@ -127,16 +132,4 @@ func (o *Orch) PollInterval() time.Duration {
 		return 0
 	}
 	return o.counters.interval
-}
-
-// featureActions are the SAI action types of the entries of a feature.
-func featureActions(actions []sai.Attr) []sai.Enum {
-	list := []sai.Enum{sai.ACLActionTypeCounter}
-	for _, a := range actions {
-		if e, ok := actionType(a.ID); ok {
-			list = append(list, e)
-		}
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }
