@@ -1,0 +1,349 @@
+package collector
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"tamtam/altmark"
+)
+
+// AltMarkPath is a way of packets with at least two measurement points on it, in the order that
+// packets meet them: an initiator, any number of transits, a terminator. All of them measure
+// one flow group with one method, interval and mark.
+type AltMarkPath struct {
+	Name   string
+	Points []AltMarkPoint
+	// Wait is for how many periods a report is waited for when those of later periods come
+	// already; 1 to 8, 0 is [DefaultAltMarkWait].
+	Wait int
+}
+
+// AltMarkPoint is one session at one switch. Points of a path have different switches.
+type AltMarkPoint struct {
+	Switch, Session string
+	// Settings are the session's. Those of a zero role are not known yet.
+	Settings altmark.Session
+}
+
+// DefaultAltMarkWait is how many periods a report may come late before it is missing.
+const DefaultAltMarkWait = 3
+
+// AltMarkStatus says what a result is worth.
+type AltMarkStatus uint8
+
+// The statuses.
+const (
+	AltMarkOK      AltMarkStatus = iota + 1 // complete
+	AltMarkFlagged                          // the reasons say what must not be relied on
+	AltMarkMissing                          // a report is missing: nothing is known
+)
+
+var altMarkStatusWords = []string{"", "ok", "flagged", "missing"}
+
+func (s AltMarkStatus) String() string {
+	if int(s) < len(altMarkStatusWords) {
+		return altMarkStatusWords[s]
+	}
+	return fmt.Sprint(uint8(s))
+}
+
+// AltMarkResult is what became of the packets of one period between two points.
+//
+// A number is known only where its Valid says so. Without a valid loss there may be a valid
+// delay and the other way round; a period without a pulse has no delay, and nothing is wrong
+// with it.
+type AltMarkResult struct {
+	Path, From, To string // names of path and switches; From is To for there and back
+	Period         uint64 // floor(time of day / interval)
+	Start          altmark.Time
+	Status         AltMarkStatus
+	Reasons        []string // why it is not AltMarkOK
+
+	Counted                  bool   // both points reported: what follows is what they say
+	Sent, Received           uint64 // packets at From and To
+	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
+	Lost                     int64  // Sent - Received; below zero when packets were duplicated
+	LossValid                bool
+
+	Delay      time.Duration // of the marked packet, by the clocks of both points
+	DelayValid bool
+	// RawDelay is the same without belief in the clocks: their difference is in it. Of two opposite
+	// paths it cancels out, see [AltMarkTwoWay].
+	RawDelay      time.Duration
+	RawDelayValid bool
+	// Jitter is this delay minus that of the period before (the delay variation of RFC 3393).
+	Jitter      time.Duration
+	JitterValid bool
+	// Window has the delays of the last [AltMarkWindow] periods up to this one.
+	Window AltMarkDelays
+
+	// Revised says that this result takes the place of one given before: a report came late.
+	Revised bool
+}
+
+// AltMarkWindow is how many periods [AltMarkResult.Window] looks at.
+const AltMarkWindow = 16
+
+// AltMarkDelays are bounds and mean of the valid delays of some periods; the mean is rounded to
+// the nearest nanosecond. All zero when Count is.
+type AltMarkDelays struct {
+	Count          int
+	Min, Mean, Max time.Duration
+}
+
+// AltMarkStats counts what an [AltMark] was given.
+type AltMarkStats struct {
+	Reports    uint64 // all of them
+	Duplicates uint64 // the same again
+	Conflicts  uint64 // another report of a period that was reported: the period is flagged
+	Late       uint64 // came when the period was given as missing, or was forgotten
+	Refused    uint64 // no period can be like that
+}
+
+// altMarkKeep is how many periods of a path are remembered.
+const altMarkKeep = 32
+
+// altMarkLast is beyond every period that there can be: 2^48 seconds at the shortest interval.
+const altMarkLast = 1 << 60
+
+// AltMark joins the reports of one path. It compares only reports of one period number, gives
+// every period of which there is any report, and those between, and remembers the last 32.
+//
+// A period's results come when the reports of all points are there for it and the two periods
+// behind it: packets that come too late are told by a later report. When a report does not come
+// within [AltMarkPath.Wait] more periods, the results come without. The order in which reports
+// come does not change what the last result for a period says, as long as it is remembered.
+//
+// An AltMark has no clock and no lock.
+type AltMark struct {
+	path    AltMarkPath
+	faults  []string // of the settings
+	entries []*altMarkEntry
+	last    []uint64 // last reported period of each point, plus 1; 0: none
+	due     uint64   // as Advance had it, plus 1
+	base    uint64   // the latest period that reports are due of
+	gone    []uint64 // periods that were given and forgotten, the latest of them
+	begun   bool
+	stats   AltMarkStats
+}
+
+// altMarkEntry is one period.
+type altMarkEntry struct {
+	number  uint64
+	reports []altMarkReport // by point
+	given   []AltMarkResult // by segment; nil: not yet
+}
+
+type altMarkReport struct {
+	altmark.Period
+	has, conflict bool
+}
+
+// NewAltMark returns an error if the path is none: it has no name, fewer than two points, or
+// points without names or with the same switch. Wrong roles and settings that do not agree are
+// no error: all results say so.
+func NewAltMark(path AltMarkPath) (*AltMark, error) {
+	if path.Name == "" {
+		return nil, fmt.Errorf("path %q has no name", path.Name)
+	}
+	if len(path.Points) < 2 {
+		return nil, fmt.Errorf("path %s: %d points, want two or more", path.Name, len(path.Points))
+	}
+	if path.Wait < 0 || path.Wait > 8 {
+		return nil, fmt.Errorf("path %s: wait is %d, want 1 to 8 periods, or 0 for %d", path.Name, path.Wait, DefaultAltMarkWait)
+	}
+	path.Wait = cmp.Or(path.Wait, DefaultAltMarkWait)
+	path.Points = slices.Clone(path.Points)
+	seen := map[string]bool{}
+	for i, p := range path.Points {
+		if p.Switch == "" || p.Session == "" {
+			return nil, fmt.Errorf("path %s: point %d has switch %q and session %q, want names", path.Name, i+1, p.Switch, p.Session)
+		}
+		if seen[p.Switch] {
+			return nil, fmt.Errorf("path %s: switch %s is twice on it, want different switches", path.Name, p.Switch)
+		}
+		seen[p.Switch] = true
+	}
+	m := &AltMark{path: path, last: make([]uint64, len(path.Points))}
+	m.faults = altMarkFaults(path.Points)
+	return m, nil
+}
+
+// Path returns the path as it is joined, with the settings that hold now.
+func (m *AltMark) Path() AltMarkPath {
+	p := m.path
+	p.Points = slices.Clone(p.Points)
+	return p
+}
+
+// Stats returns what came until now.
+func (m *AltMark) Stats() AltMarkStats { return m.stats }
+
+// Add takes a report of a point, 0 to the number of points less one, and returns the results
+// that it brought about, by period and way along the path.
+func (m *AltMark) Add(point int, p altmark.Period) []AltMarkResult {
+	m.stats.Reports++
+	if p.Number >= altMarkLast || uint64(p.Colour) != p.Number&1 {
+		m.stats.Refused++
+		return nil
+	}
+	if slices.Contains(m.gone, p.Number) {
+		m.stats.Late++
+		return nil
+	}
+	var out []AltMarkResult
+	m.last[point] = p.Number + 1
+	m.rebase(&out)
+	e := m.entry(p.Number, &out)
+	switch r := &e.reports[point]; {
+	case !r.has:
+		*r = altMarkReport{Period: p, has: true}
+		if e.given != nil {
+			m.stats.Late++
+		}
+	case r.Period == p:
+		m.stats.Duplicates++
+	default:
+		m.stats.Conflicts++
+		r.Flags |= p.Flags
+		r.conflict = true
+	}
+	m.settle(&out)
+	m.revise(p.Number, &out)
+	return sortAltMark(out)
+}
+
+// Advance says that reports of period k are due by now: without it only a report tells that
+// time goes on, and nothing is missing when no report comes at all.
+func (m *AltMark) Advance(k uint64) []AltMarkResult {
+	if k >= altMarkLast || !m.begun {
+		return nil
+	}
+	var out []AltMarkResult
+	m.due = k + 1
+	m.rebase(&out)
+	m.settle(&out)
+	return sortAltMark(out)
+}
+
+// Flush gives the results of all periods that are still waited for, as at the end of a measurement.
+func (m *AltMark) Flush() []AltMarkResult {
+	var out []AltMarkResult
+	for _, e := range m.entries {
+		if e.given == nil {
+			m.give(e, &out)
+		}
+	}
+	return sortAltMark(out)
+}
+
+// Settings says that a session's settings are others than they were. What was waited for is
+// given, and the join begins anew: the periods before and behind cannot be compared.
+func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
+	if m.path.Points[point].Settings == s {
+		return nil
+	}
+	out := m.Flush()
+	m.path.Points[point].Settings = s
+	m.faults = altMarkFaults(m.path.Points)
+	m.entries, m.gone, m.last, m.due, m.begun = nil, nil, make([]uint64, len(m.path.Points)), 0, false
+	return out
+}
+
+// rebase finds the latest period that reports are due of. It goes back when the clock of a
+// switch does.
+func (m *AltMark) rebase(out *[]AltMarkResult) {
+	base := max(slices.Max(m.last), m.due) - 1
+	if m.begun && base > m.base && base-m.base <= altMarkKeep/2 {
+		for k := m.base; k < base; k++ {
+			if !slices.Contains(m.gone, k) {
+				m.entry(k, out) // no point may ever report it: missing
+			}
+		}
+	}
+	m.base, m.begun = base, true
+}
+
+// entry returns the entry of a period, which is made if there is none. The entry that came
+// first leaves when there are too many.
+func (m *AltMark) entry(k uint64, out *[]AltMarkResult) *altMarkEntry {
+	if e := m.find(k); e != nil {
+		return e
+	}
+	if len(m.entries) == altMarkKeep {
+		if old := m.entries[0]; old.given == nil {
+			m.give(old, out)
+		}
+		if len(m.gone) == 2*altMarkKeep {
+			m.gone = slices.Delete(m.gone, 0, 1)
+		}
+		m.gone = append(m.gone, m.entries[0].number)
+		m.entries = slices.Delete(m.entries, 0, 1)
+	}
+	e := &altMarkEntry{number: k, reports: make([]altMarkReport, len(m.path.Points))}
+	m.entries = append(m.entries, e)
+	return e
+}
+
+func (m *AltMark) find(k uint64) *altMarkEntry {
+	for i := len(m.entries) - 1; i >= 0; i-- {
+		if m.entries[i].number == k {
+			return m.entries[i]
+		}
+	}
+	return nil
+}
+
+// report returns what a point said of a period; nothing if it did not, or that was forgotten.
+func (m *AltMark) report(k uint64, point int) altMarkReport {
+	if e := m.find(k); e != nil {
+		return e.reports[point]
+	}
+	return altMarkReport{}
+}
+
+func (m *AltMark) complete(k uint64) bool {
+	e := m.find(k)
+	return e != nil && !slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return !r.has })
+}
+
+// settle gives what is complete or no longer waited for.
+func (m *AltMark) settle(out *[]AltMarkResult) {
+	for _, e := range m.entries {
+		k := e.number
+		if e.given == nil && (m.base >= k+2+uint64(m.path.Wait) || m.complete(k) && m.complete(k+1) && m.complete(k+2)) {
+			m.give(e, out)
+		}
+	}
+}
+
+// revise gives the results again that a report of period k makes others.
+func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
+	for _, e := range m.entries {
+		if e.given == nil || e.number+2 < k || e.number >= k+AltMarkWindow {
+			continue
+		}
+		for i, r := range m.results(e) {
+			r.Revised = e.given[i].Revised
+			if !reflect.DeepEqual(e.given[i], r) {
+				r.Revised = true
+				e.given[i] = r
+				*out = append(*out, r)
+			}
+		}
+	}
+}
+
+func (m *AltMark) give(e *altMarkEntry, out *[]AltMarkResult) {
+	e.given = m.results(e)
+	*out = append(*out, e.given...)
+}
+
+// sortAltMark puts the results by period; those of one period stay as they came.
+func sortAltMark(out []AltMarkResult) []AltMarkResult {
+	slices.SortStableFunc(out, func(a, b AltMarkResult) int { return cmp.Compare(a.Period, b.Period) })
+	return out
+}

@@ -1,0 +1,297 @@
+package collector
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"tamtam/altmark"
+)
+
+// altMarkFaults says why points cannot be compared at all.
+func altMarkFaults(points []AltMarkPoint) (faults []string) {
+	bad := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	known := true
+	for _, p := range points {
+		if p.Settings.Role == 0 {
+			bad("%s: the settings of session %s are not known", p.Switch, p.Session)
+			known = false
+		}
+	}
+	if !known {
+		return faults
+	}
+	first := points[0]
+	for i, p := range points {
+		want := altmark.Transit
+		switch i {
+		case 0:
+			want = altmark.Initiator
+		case len(points) - 1:
+			want = altmark.Terminator
+		}
+		if p.Settings.Role != want {
+			bad("%s: role is %s, want %s", p.Switch, p.Settings.Role, want)
+		}
+		if p.Settings.Interval != first.Settings.Interval {
+			bad("%s: interval is %s, and %s at %s", p.Switch, p.Settings.Interval, first.Settings.Interval, first.Switch)
+		}
+		if p.Settings.Method != first.Settings.Method {
+			bad("%s: method is %s, and %s at %s", p.Switch, p.Settings.Method, first.Settings.Method, first.Switch)
+		}
+		if p.Settings.Mark != first.Settings.Mark || p.Settings.Mark2 != first.Settings.Mark2 {
+			bad("%s: marks are %s, and %s at %s", p.Switch, marksOf(p.Settings), marksOf(first.Settings), first.Switch)
+		}
+	}
+	return faults
+}
+
+func marksOf(s altmark.Session) string {
+	if s.Mark2 == altmark.NoMark {
+		return s.Mark.String()
+	}
+	return s.Mark.String() + " and " + s.Mark2.String()
+}
+
+// results compares consecutive points, and the first with the last if there are more than two.
+func (m *AltMark) results(e *altMarkEntry) []AltMarkResult {
+	var out []AltMarkResult
+	last := len(m.path.Points) - 1
+	for i := range last {
+		out = append(out, m.result(e, i, i+1))
+	}
+	if last > 1 {
+		out = append(out, m.result(e, 0, last))
+	}
+	return out
+}
+
+// result compares points i and j.
+func (m *AltMark) result(e *altMarkEntry, i, j int) AltMarkResult {
+	from, to := m.path.Points[i], m.path.Points[j]
+	n := m.path.Points[0].Settings.Interval
+	r := AltMarkResult{Path: m.path.Name, From: from.Switch, To: to.Switch, Period: e.number, Start: n.Start(e.number), Status: AltMarkOK}
+	r.Reasons = slices.Clone(m.faults)
+	for _, p := range []int{i, j} {
+		if !e.reports[p].has {
+			r.Reasons = append(r.Reasons, m.path.Points[p].Switch+": no report")
+			r.Status = AltMarkMissing
+		}
+	}
+	if r.Status != AltMarkMissing {
+		m.compare(&r, i, j)
+	}
+	if len(m.faults) > 0 || r.Status == AltMarkOK && len(r.Reasons) > 0 {
+		r.Status = AltMarkFlagged
+	}
+	w := m.window(e.number, i, j)
+	r.Window, r.Jitter, r.JitterValid = w.AltMarkDelays, w.jitter, w.jitterValid
+	return r
+}
+
+// compare fills in what two reports say.
+func (m *AltMark) compare(r *AltMarkResult, i, j int) {
+	a, b := m.report(r.Period, i), m.report(r.Period, j)
+	r.Counted = true
+	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
+	for _, p := range []struct {
+		report altMarkReport
+		point  int
+	}{{a, i}, {b, j}} {
+		name := m.path.Points[p.point].Switch
+		if p.report.Flags != 0 {
+			r.Reasons = append(r.Reasons, name+": "+p.report.Flags.String())
+		}
+		if p.report.conflict {
+			r.Reasons = append(r.Reasons, name+": two reports that differ")
+		}
+	}
+	neighbours := m.neighbours(r.Period, i, j)
+	r.Reasons = append(r.Reasons, neighbours...)
+	delay := m.delay(r.Period, i, j)
+	r.RawDelay, r.RawDelayValid = delay.raw, delay.rawValid
+	if delay.reason != "" {
+		r.Reasons = append(r.Reasons, delay.reason)
+	}
+	foreign := m.foreign(a, b)
+	if foreign {
+		r.Reasons = append(r.Reasons, fmt.Sprintf("%s: %d pulses, and %d at %s", r.To, b.Captures, a.Captures, r.From))
+	}
+	if delay.valid {
+		r.Delay, r.DelayValid = delay.raw, true
+	}
+	if m.method().Loss() && len(m.faults) == 0 && !(a.Flags | b.Flags).VoidsLoss() && !a.conflict && !b.conflict &&
+		len(neighbours) == 0 && !delay.guard && !foreign {
+		r.Lost, r.LossValid = int64(a.Packets-b.Packets), true
+	}
+}
+
+func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Method }
+
+// foreign says whether the later point took packets for pulses that the earlier did not send.
+// Muxed marking takes packets that are too late for pulses; a pulse in a bit of its own
+// may be a duplicate, but not without an original.
+func (m *AltMark) foreign(a, b altMarkReport) bool {
+	switch m.method() {
+	case altmark.Muxed:
+		return b.Captures > a.Captures
+	case altmark.Double:
+		return a.Captures == 0 && b.Captures > 0
+	}
+	return false
+}
+
+// neighbours says what other periods make of this one's counts.
+//
+// Packets where the guard condition allows none are in the counter of their colour when it is
+// read next: they may be of this period and in the report of the one before or behind of the
+// same colour. And a muxed pulse that left too late may be counted as a packet of the
+// following period, so that the initiator's report of the period before must be known.
+func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
+	if !m.method().Loss() {
+		return nil
+	}
+	for _, p := range []int{i, j} {
+		for _, q := range []uint64{k - 2, k + 2} {
+			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
+				reasons = append(reasons, fmt.Sprintf("%s: out-of-window in period %d", m.path.Points[p].Switch, q))
+			}
+		}
+	}
+	if m.method() != altmark.Muxed {
+		return reasons
+	}
+	name := m.path.Points[0].Switch
+	switch before := m.report(k-1, 0); {
+	case !before.has:
+		reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, whose pulse may have been late", name, k-1))
+	case before.Flags&altmark.LatePulse != 0:
+		reasons = append(reasons, fmt.Sprintf("%s: late-pulse in period %d", name, k-1))
+	}
+	if i != 0 && m.report(k, 0).Flags&altmark.LatePulse != 0 {
+		reasons = append(reasons, name+": late-pulse")
+	}
+	return reasons
+}
+
+// altMarkDelay is what the timestamps of two points say.
+type altMarkDelay struct {
+	raw             time.Duration
+	rawValid, valid bool
+	guard           bool // the guard condition does not hold
+	reason          string
+}
+
+// delay compares the timestamps of period k at points i and j.
+func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
+	a := m.report(k, i)
+	if !m.method().Delay() || len(m.faults) > 0 || !a.has || a.conflict || a.Captures != 1 || a.Flags&voidsRawDelay != 0 {
+		return d
+	}
+	b := m.report(k, j)
+	if b.has && m.method() == altmark.Pulse {
+		b = m.pulseAt(k, i, j)
+	}
+	if !b.has || b.conflict || b.Captures != 1 || b.Flags&voidsRawDelay != 0 {
+		return d
+	}
+	d.raw, d.rawValid = b.Timestamp.Sub(a.Timestamp), true
+	low, high := m.bounds(i, j)
+	if d.raw < low || d.raw > high {
+		d.guard = true
+		d.reason = fmt.Sprintf("sync-margin-low: delay %v from %s to %s, want %v to %v: the guard condition does not hold",
+			d.raw, m.path.Points[i].Switch, m.path.Points[j].Switch, low, high)
+		return d
+	}
+	d.valid = !(a.Flags | b.Flags).VoidsDelay()
+	return d
+}
+
+// voidsRawDelay are the flags that void a delay, but for those about the clock's difference.
+const voidsRawDelay = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.ManyPulses | altmark.LatePulse | altmark.CounterReset
+
+// bounds are the least and greatest difference of the timestamps of one packet at points i and
+// j. The delays of settings are from the first point.
+func (m *AltMark) bounds(i, j int) (low, high time.Duration) {
+	a, b := m.path.Points[i].Settings, m.path.Points[j].Settings
+	if i == 0 {
+		a.MinDelay, a.MaxDelay = 0, 0
+	}
+	clock := max(a.ClockError, b.ClockError)
+	return max(b.MinDelay-a.MaxDelay, 0) - clock, b.MaxDelay - a.MinDelay + clock
+}
+
+// pulseAt finds the capture of the pulse of period k at point j, by time: pulses have no period
+// of their own, and one at an edge is in the next at the other point. There is none if another
+// pulse may explain the capture as well. One that no pulse explains is of this period.
+func (m *AltMark) pulseAt(k uint64, i, j int) altMarkReport {
+	low, high := m.bounds(i, j)
+	explains := func(pulse, capture altMarkReport) bool {
+		d := capture.Timestamp.Sub(pulse.Timestamp)
+		return d >= low && d <= high
+	}
+	pulse := m.report(k, i)
+	var found []altMarkReport
+	for _, q := range []uint64{k - 1, k, k + 1} {
+		if b := m.report(q, j); b.has && b.Captures == 1 && explains(pulse, b) {
+			found = append(found, b)
+		}
+	}
+	switch own := m.report(k, j); {
+	case len(found) > 1:
+		return altMarkReport{}
+	case len(found) == 0 && own.Captures != 1:
+		return altMarkReport{}
+	case len(found) == 0:
+		found = append(found, own)
+	}
+	n := m.path.Points[0].Settings.Interval
+	for _, q := range []uint64{k - 1, k + 1} {
+		switch other := m.report(q, i); {
+		case other.has && other.Captures == 1 && !explains(other, found[0]):
+		case other.has && other.Captures == 0:
+		case !other.has && q < k && found[0].Timestamp.Sub(n.Start(k)) > high: // no time in it explains the capture
+		case !other.has && q > k && found[0].Timestamp.Sub(n.Start(q)) < low:
+		default:
+			return altMarkReport{}
+		}
+	}
+	return found[0]
+}
+
+// window summarises the delays of the last periods, and compares that of k with the one before.
+func (m *AltMark) window(k uint64, i, j int) (w delayWindow) {
+	for q := k - min(k, AltMarkWindow-1); q <= k; q++ {
+		d := m.delay(q, i, j)
+		w.add(d.raw, d.valid)
+	}
+	return w
+}
+
+// delayWindow takes the delays of consecutive periods. Jitter is of the last.
+type delayWindow struct {
+	AltMarkDelays
+	sum         big.Int
+	last        time.Duration
+	lastValid   bool
+	jitter      time.Duration
+	jitterValid bool
+}
+
+func (w *delayWindow) add(d time.Duration, valid bool) {
+	w.jitter, w.jitterValid = 0, valid && w.lastValid
+	if w.jitterValid {
+		w.jitter = d - w.last
+	}
+	w.last, w.lastValid = d, valid
+	if !valid {
+		return
+	}
+	if w.Count == 0 {
+		w.Min, w.Max = d, d
+	}
+	w.Count++
+	w.Min, w.Max = min(w.Min, d), max(w.Max, d)
+	w.Mean = time.Duration(roundedQuotient(w.sum.Add(&w.sum, big.NewInt(int64(d))), int64(w.Count)))
+}

@@ -1,0 +1,125 @@
+package collector
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// AltMarkTwoWay joins the results of two opposite paths: the delay there and back needs no
+// synchronised clocks, since their difference is in both directions with opposite signs. It may
+// not change by more than the delay's error within a period.
+//
+// Its results are from the first switch of the forward path to itself, and have no loss.
+type AltMarkTwoWay struct {
+	name          string
+	forward, back AltMarkPath
+	entries       []twoWayEntry // of the last periods, in the order they came
+}
+
+type twoWayEntry struct {
+	number uint64
+	has    [2]bool
+	ends   [2]AltMarkResult // forward, back
+	given  *AltMarkResult
+}
+
+// NewAltMarkTwoWay returns an error if the paths are not opposite: one begins where the other
+// ends, and they have different names.
+func NewAltMarkTwoWay(forward, back AltMarkPath) (*AltMarkTwoWay, error) {
+	if len(forward.Points) < 2 || len(back.Points) < 2 {
+		return nil, fmt.Errorf("paths %s and %s: want two points or more on both", forward.Name, back.Name)
+	}
+	f, b := forward.ends(), back.ends()
+	if forward.Name == back.Name || f[0] != b[1] || f[1] != b[0] {
+		return nil, fmt.Errorf("paths %s and %s are not opposite: the one is from %s to %s, the other from %s to %s", forward.Name, back.Name, f[0], f[1], b[0], b[1])
+	}
+	return &AltMarkTwoWay{name: forward.Name + "+" + back.Name, forward: forward, back: back}, nil
+}
+
+func (p AltMarkPath) ends() [2]string {
+	return [2]string{p.Points[0].Switch, p.Points[len(p.Points)-1].Switch}
+}
+
+// Add takes a result of either path. Those of segments are passed over. When both directions of a
+// period are known there is a result, and another when one of them is revised.
+func (t *AltMarkTwoWay) Add(r AltMarkResult) (AltMarkResult, bool) {
+	way := 0
+	ends := [2]string{r.From, r.To}
+	switch {
+	case r.Path == t.forward.Name && ends == t.forward.ends():
+	case r.Path == t.back.Name && ends == t.back.ends():
+		way = 1
+	default:
+		return AltMarkResult{}, false
+	}
+	e := t.entry(r.Period)
+	e.has[way], e.ends[way] = true, r
+	if !e.has[0] || !e.has[1] {
+		return AltMarkResult{}, false
+	}
+	sum := t.sum(e.ends[0], e.ends[1])
+	t.window(&sum)
+	sum.Revised = e.given != nil
+	e.given = &sum
+	return sum, true
+}
+
+func (t *AltMarkTwoWay) entry(k uint64) *twoWayEntry {
+	for i := range t.entries {
+		if t.entries[i].number == k {
+			return &t.entries[i]
+		}
+	}
+	if len(t.entries) == altMarkKeep {
+		t.entries = slices.Delete(t.entries, 0, 1)
+	}
+	t.entries = append(t.entries, twoWayEntry{number: k})
+	return &t.entries[len(t.entries)-1]
+}
+
+// sum adds the delays of both directions.
+func (t *AltMarkTwoWay) sum(f, b AltMarkResult) AltMarkResult {
+	r := AltMarkResult{Path: t.name, From: f.From, To: f.From, Period: f.Period, Start: f.Start, Status: max(f.Status, b.Status)}
+	for _, way := range []AltMarkResult{f, b} {
+		for _, reason := range way.Reasons {
+			r.Reasons = append(r.Reasons, way.Path+": "+reason)
+		}
+	}
+	if r.Status == AltMarkMissing || !f.RawDelayValid || !b.RawDelayValid {
+		return r
+	}
+	low, high := t.bounds()
+	delay := f.RawDelay + b.RawDelay
+	if delay < low || delay > high {
+		r.Status = AltMarkFlagged
+		r.Reasons = append(r.Reasons, fmt.Sprintf("delay there and back is %v, want %v to %v: the guard condition does not hold", delay, low, high))
+		return r
+	}
+	r.Delay, r.DelayValid = delay, true
+	return r
+}
+
+// bounds are those of both paths: clocks have no part in it.
+func (t *AltMarkTwoWay) bounds() (low, high time.Duration) {
+	f, b := t.forward.Points[len(t.forward.Points)-1].Settings, t.back.Points[len(t.back.Points)-1].Settings
+	return f.MinDelay + b.MinDelay, f.MaxDelay + b.MaxDelay
+}
+
+// Settings takes the settings of the paths as they hold now; [AltMark.Path] has them.
+func (t *AltMarkTwoWay) Settings(forward, back AltMarkPath) { t.forward, t.back = forward, back }
+
+// window summarises the delays of the periods that are known.
+func (t *AltMarkTwoWay) window(r *AltMarkResult) {
+	var d delayWindow
+	for q := r.Period - min(r.Period, AltMarkWindow-1); q < r.Period; q++ {
+		i := slices.IndexFunc(t.entries, func(e twoWayEntry) bool { return e.number == q && e.given != nil })
+		if i >= 0 {
+			d.add(t.entries[i].given.Delay, t.entries[i].given.DelayValid)
+		} else {
+			d.add(0, false)
+		}
+	}
+	d.add(r.Delay, r.DelayValid)
+	r.Window, r.Jitter, r.JitterValid = d.AltMarkDelays, d.jitter, d.jitterValid
+}
