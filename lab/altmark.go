@@ -44,6 +44,7 @@ type markPath struct {
 	name   string
 	points []*markPoint
 	truth  *markTruth
+	join   *markJoin
 }
 
 // A markPoint is a measurement point: a session of a switch.
@@ -75,6 +76,10 @@ func (l *Lab) makeAltMark(context.Context) error {
 			}
 			path.points = append(path.points, point)
 			l.marking.every = min(l.marking.every, drainPeriods*length(point.session.Interval))
+		}
+		var err error
+		if path.join, err = newJoin(path); err != nil {
+			return err // Validate has seen to it
 		}
 		path.truth = newMarkTruth(path, l.t.impairments())
 		l.marking.paths = append(l.marking.paths, path)
@@ -146,6 +151,7 @@ func (m *marking) drain(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", p, err)
 			}
 		}
+		path.join.feed(path.points)
 	}
 	return nil
 }

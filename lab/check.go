@@ -149,7 +149,8 @@ const metricHelp = "flow.NAME.(sent received lost lost_by.PLACE.REASON stray pun
 	"delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records stamps.rest_min stamps.rest_max), " +
 	"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max), link.NAME.a_to_b.(sent delivered lost_link_down lost lost_in_bursts corrupt duplicated " +
 	"reordered), host.NAME.(sent received stray answered), switch.NAME.(balanced problems to_cpu clock_error port.PORT.sent port.PORT.received port.PORT.dropped.REASON " +
-	"session.NAME.matched session.NAME.stamped), series.NAME.(first last min max mean at.TIME)"
+	"session.NAME.matched session.NAME.stamped), altmark.PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost delay).at.TIME loss.max loss_error.max " +
+	"delay.samples delay.min delay.mean delay.max delay.untrue true_delay.min true_delay.max delay_error.max jitter.max correlation truth.sent truth.received truth.lost), series.NAME.(first last min max mean at.TIME)"
 
 // metric finds a number by its name.
 func (r *Result) metric(name string) (metric, bool) {
@@ -185,6 +186,8 @@ func (r *Result) metric(name string) (metric, bool) {
 			return metric{}, false
 		}
 		return n.metric(field)
+	case "altmark":
+		return r.altMarkMetric(rest)
 	case "series":
 		// A series made from switch and port has points in its name.
 		for i := range rest {

@@ -16,7 +16,7 @@ import (
 )
 
 // Write puts report.json into a directory, and for each series NAME.csv,
-// NAME.png and NAME.svg. The same results give the same bytes.
+// NAME.png and NAME.svg, of alternate marking too. The same results give the same bytes.
 func (r *Result) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -27,7 +27,7 @@ func (r *Result) Write(dir string) error {
 		s := r.Series[name]
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".csv"), s.CSV(), 0o644), s.plot(filepath.Join(dir, name)))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.writeAltMark(dir))...)
 }
 
 // CSV returns the series as lines of time in ps and value.

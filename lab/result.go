@@ -14,16 +14,17 @@ import (
 
 // A Result is what a run has shown: report.json. Times are in picoseconds.
 type Result struct {
-	Experiment string                  `json:"experiment"`
-	Seed       uint64                  `json:"seed"`
-	Duration   Time                    `json:"duration_ps"`
-	Checks     []CheckResult           `json:"checks"`
-	Flows      map[string]Flow         `json:"flows"`
-	Links      map[string]Wires        `json:"links"`
-	Hosts      map[string]Counts       `json:"hosts"`
-	Switches   map[string]*Node        `json:"switches"`
-	Truth      map[string]truth.Report `json:"truth,omitempty"`
-	Series     map[string]*Series      `json:"series"`
+	Experiment string                    `json:"experiment"`
+	Seed       uint64                    `json:"seed"`
+	Duration   Time                      `json:"duration_ps"`
+	Checks     []CheckResult             `json:"checks"`
+	Flows      map[string]Flow           `json:"flows"`
+	Links      map[string]Wires          `json:"links"`
+	Hosts      map[string]Counts         `json:"hosts"`
+	Switches   map[string]*Node          `json:"switches"`
+	Truth      map[string]truth.Report   `json:"truth,omitempty"`
+	AltMark    map[string]*AltMarkReport `json:"altmark,omitempty"` // by path
+	Series     map[string]*Series        `json:"series"`
 
 	problems []string
 }
@@ -135,6 +136,9 @@ func (l *Lab) Result(ctx context.Context) (*Result, error) {
 	}
 	if l.oracle != nil {
 		r.Truth = l.oracle.Reports()
+	}
+	if l.marking != nil {
+		r.AltMark = l.marking.reports()
 	}
 	return r, l.check(r)
 }
