@@ -43,6 +43,7 @@ var rowTypes = map[string]func(key string, f map[string]string) (row, error){
 	"dtel rule": func(k string, f map[string]string) (row, error) {
 		return ParseACLRule(builtin("DTEL_FLOW_WATCHLIST"), k, f)
 	},
+	"result":        func(k string, f map[string]string) (row, error) { return ParseAltMarkResult(k, f) },
 	"switch":        func(k string, f map[string]string) (row, error) { return ParseTAMSwitch(k, f) },
 	"switch in use": func(k string, f map[string]string) (row, error) { return ParseTAMSwitchInUse(k, f) },
 	"collector":     func(k string, f map[string]string) (row, error) { return ParseCollector(k, f) },
@@ -160,6 +161,8 @@ func TestRows(t *testing.T) {
 		{"am flow", "web", "acl-table-name=TAM acl-rule-name=web role=transit method=pulse interval=8 mark=ipv4-reserved clear=false slot-sync=true clock-error=0 delay-min=0 delay-max=1", "="},
 		{"am counters", "web", "ENGINE=chip TIMING=one_clock_cycle GUARD=140625000", "="},
 		{"am counters", "web", "ENGINE=chip TIMING=x GUARD=1 PERIOD=425000000 COLOUR=0 PACKETS=7 BYTES=448 CAPTURES=1 TIMESTAMP=1700000000.500000001 OUT_OF_WINDOW=0 READ_AT=1700000001.500000000 FLAGS=late-read,clock-step", "="},
+		{"result", "p:a:b", "PERIOD=5 START=5.000000000 STATUS=missing REASONS=b:_no_report REVISED=false WINDOW_DELAYS=0", "="},
+		{"result", "p:a:b", "PERIOD=5 START=5.000000000 STATUS=ok REVISED=true SENT=7 RECEIVED=9 SENT_BYTES=700 RECEIVED_BYTES=900 LOST=-2 DELAY=5 RAW_DELAY=5 JITTER=-1 WINDOW_DELAYS=2 WINDOW_MIN_DELAY=5 WINDOW_MEAN_DELAY=6 WINDOW_MAX_DELAY=6", "="},
 		{"flex counter", "ACL", "FLEX_COUNTER_STATUS=enable POLL_INTERVAL=1000", "="},
 		{"crm", "Config", "polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200 snat_entry_high_threshold=9",
 			"polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200"},
@@ -200,6 +203,8 @@ func TestInvalidRows(t *testing.T) {
 		{"vlan member", "Vlan10:Ethernet0", "_=_", `key "Vlan10:Ethernet0": want VlanN|port or VlanN|PortChannelN`},
 		{"tam rule", "T:R", "", `key "T:R": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
 		{"tam rule", "T|R:S", "", `key "T|R:S": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
+		{"result", "p:a", "STATUS=fine LOST=1.5 START=5", `key "p:a": want path:from:to, each 1 to 255 visible ASCII characters without | : and ,; ` +
+			`START "5": want seconds since 1970, a point and nine digits; STATUS "fine": want ok, flagged or missing; LOST "1.5": want a whole number of 64 bits`},
 		{"flex counter", "ACL", "POLL_INTERVAL=99", `POLL_INTERVAL "99": want a number in 100..3600000`},
 		{"vlan", "Vlan4095", "_=_", `key "Vlan4095": want VlanN, N in 1..4094`},
 		{"vlan", "Vlan10", "vlanid=11", `vlanid "11": want 10 as in the key`},
@@ -362,14 +367,14 @@ func FuzzRows(f *testing.F) {
 		"DST_IPV6=2001::/16 L4_SRC_PORT_RANGE=1-2 PACKET_ACTION=REDIRECT:10.0.0.1@Ethernet0 PRIORITY=010",
 		"switch-id=1", "ipaddress=::1 port=1 protocol=TCP", "status=ACTIVE", "sampling-rate=1",
 		"flowgroup=F acl-table-name=T acl-rule-name=R role=initiator method=double interval=-3 mark=dscp0 mark2=dscp1", "PERIOD=1 TIMESTAMP=1.000000000 CAPTURES=1 FLAGS=first",
-		"id=1 table-name=T", "flowgroup=F",
+		"PERIOD=5 START=1.000000000 STATUS=ok LOST=-2 SENT=1 DELAY=-5 WINDOW_DELAYS=1", "id=1 table-name=T", "flowgroup=F",
 		"FLOW_OP=INT INT_SESSION=x FLOW_SAMPLE_PERCENT=3", "polling_interval=1",
 		"nexthop=10.0.0.2,,:: ifname=Vlan10,Ethernet0,Vlan2 distance=1,2,3 weight=1,2,3", "blackhole=true", "neigh=02:00:00:00:00:01",
 		"mac_addr=02:00:00:00:00:01 mtu=1500 family=IPv4", "port=Ethernet0 type=dynamic", "fdb_aging_time=0",
 	} {
 		for k := range kinds {
 			f.Add(uint8(k), []string{"localhost", "Ethernet0", "PortChannel1|Ethernet0", "Vlan10", "Vlan10|Ethernet1", "T|R", "global",
-				"Vlan10|10.0.0.1/24", "10.0.0.0/8", "2001:db8::/32", "Ethernet0|2001:db8::1", "Vlan10|02:00:00:00:00:01", "switch"}[(i+k)%13], s)
+				"Vlan10|10.0.0.1/24", "10.0.0.0/8", "2001:db8::/32", "Ethernet0|2001:db8::1", "Vlan10|02:00:00:00:00:01", "switch", "p:a:b"}[(i+k)%14], s)
 		}
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, key, s string) {
