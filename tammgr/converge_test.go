@@ -34,6 +34,20 @@ var lines = []string{
 	"restart", "step", "step",
 }
 
+var altMarkLines = []string{
+	alt1, "TAM_ALTMARK_TABLE|a1 flowgroup=F2 role=transit method=step interval=0 mark=dscp0", "TAM_ALTMARK_TABLE|a1 flowgroup=F1 role=initiator method=double interval=0 mark=dscp0 mark2=dscp5",
+	"TAM_ALTMARK_TABLE|a1 flowgroup=F1 role=initiator", "-TAM_ALTMARK_TABLE|a1",
+	"TAM_ALTMARK_TABLE|a2 flowgroup=F1 role=terminator method=muxed interval=-3 mark=dscp3", "TAM_ALTMARK_TABLE|a2 flowgroup=F2 role=terminator method=step interval=0 mark=dscp3 clear=true",
+	"-TAM_ALTMARK_TABLE|a2", "TAM_ALTMARK_TABLE|a10 flowgroup=F1 role=initiator method=pulse interval=8 mark=ipv4-reserved", "-TAM_ALTMARK_TABLE|a10",
+	"DSCP_TO_TC_MAP|A 8=1 9=1", "DSCP_TO_TC_MAP|A 46=5", "DSCP_TO_TC_MAP|A 64=1", "-DSCP_TO_TC_MAP|A", "DSCP_TO_TC_MAP|B 8=1", "-DSCP_TO_TC_MAP|B",
+	"PORT_QOS_MAP|Ethernet0 dscp_to_tc_map=A", "PORT_QOS_MAP|Ethernet0,Ethernet4 dscp_to_tc_map=B", "PORT_QOS_MAP|Ethernet0 tc_to_queue_map=A",
+	"PORT_QOS_MAP|port dscp_to_tc_map=A", "-PORT_QOS_MAP|Ethernet0", "-PORT_QOS_MAP|Ethernet0,Ethernet4",
+	altActive, altCapable, altActive, altCapable, "TAM_FEATURES_TABLE|ALTMARK status=INACTIVE",
+	"appl+:SWITCH_TABLE:switch tam-altmark-capable=false tam-altmark-reason=no",
+	group1, rule1, "TAM_FLOWGROUP_TABLE|F1 id=2", "TAM_FLOWGROUP_TABLE|F2 id=1", "-TAM_FLOWGROUP_TABLE|F2", "ACL_RULE|TAM|F2 DST_IP=10.0.0.9",
+	"restart", "step", "step", "step",
+}
+
 var featureLines = []string{
 	active, inactive, "TAM_FEATURES_TABLE|TAILSTAMPING status=ON", "-TAM_FEATURES_TABLE|TAILSTAMPING", "TAM_FEATURES_TABLE|FLYMON status=ACTIVE",
 	capable, "appl:SWITCH_TABLE:switch tam-tailstamping-capable=false tam-tailstamping-reason=no", "-TAM_FEATURES_TABLE|FLYMON",
@@ -57,6 +71,7 @@ func TestConvergence(t *testing.T) {
 		// The ids in use may depend on the past while a feature is active.
 		{"features", slices.Concat(lines, featureLines), []string{metadata}},
 		{"switch", slices.Concat(lines, switchLines), nil},
+		{"alternate marking", altMarkLines, []string{metadata}},
 	}
 	for _, c := range cases {
 		for seed := range uint64(100) {
@@ -70,13 +85,13 @@ func TestConvergence(t *testing.T) {
 
 // Nothing is written at a restart, or when a row is written as it was.
 func TestNothingToDo(t *testing.T) {
-	rows := []string{metadata, port0, rule1, group1, session1, active, capable, "TAM_COLLECTORS_TABLE|c ipaddress=10.0.0.1 port=1"}
+	rows := []string{metadata, port0, rule1, group1, session1, alt1, active, altActive, capable, altCapable, "TAM_COLLECTORS_TABLE|c ipaddress=10.0.0.1 port=1"}
 	b := newBench(t, swsstest.Start(t))
 	b.Do(rows...)
 	b.Appl(applTables...)
-	for _, again := range [][]string{{"restart"}, rows[:len(rows)-2]} {
+	for _, again := range [][]string{{"restart"}, rows[:len(rows)-3]} {
 		b.Do(again...)
-		if n := b.Pending(schema.AppACLRule, schema.AppACLTable, schema.AppTAMTailStamp, schema.AppTAMFeature); n != 0 {
+		if n := b.Pending(schema.AppACLRule, schema.AppACLTable, schema.AppTAMTailStamp, schema.AppTAMAltMark, schema.AppTAMFeature); n != 0 {
 			t.Errorf("%v: %d rows forwarded again", again, n)
 		}
 	}

@@ -12,7 +12,9 @@
 // A [Manager] keeps the rows and what follows from each, and which rows depend
 // on which, so that a change costs what depends on it and no more. Kinds are
 // settled in one pass, each after those that it depends on: features, switch,
-// ACL table types, ACL tables, ACL rules, flow groups, sessions.
+// ACL table types, ACL tables, ACL rules, flow groups, sessions. Sessions of
+// alternate marking that write a bit of the DSCP depend on QoS maps too: those of
+// CONFIG_DB, whatever becomes of them.
 //
 // What may enter: decisions about CONFIG_DB rows of TAM and ACLs. No SAI.
 package tammgr

@@ -41,9 +41,17 @@ func (m *Manager) settleFeature(key string) {
 		delete(m.active, key)
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
-	if key == schema.FeatureTailStamping && was != want {
+	if was == want {
+		return
+	}
+	switch key {
+	case schema.FeatureTailStamping:
 		for s := range m.sessions {
 			m.mark(kindSession, s)
+		}
+	case schema.FeatureAltMark:
+		for s := range m.altMarks {
+			m.mark(kindAltMark, s)
 		}
 	}
 }

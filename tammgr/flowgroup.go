@@ -76,6 +76,7 @@ func (m *Manager) owner(id uint32) string {
 func (m *Manager) settleGroup(key string) {
 	state := forward.Row{Table: schema.StateTAMFlowGroup, Key: key}
 	m.markAll(kindSession, m.sessionsOfGroup[key])
+	m.markAll(kindAltMark, m.altMarksOfGroup[key])
 	row := m.groups[key]
 	if row == nil {
 		m.book.Forget(state)
@@ -159,7 +160,7 @@ func (m *Manager) settleSession(key string) {
 		m.book.Tell(state, schema.StatusFailed, schema.Reason(row.err))
 		return
 	}
-	if reasons := m.sessionNeeds(row.session); len(reasons) > 0 {
+	if reasons := m.needs(schema.FeatureTailStamping, row.session.FlowGroup); len(reasons) > 0 {
 		m.book.Drop(appl)
 		m.book.Tell(state, schema.StatusPending, strings.Join(reasons, "; "))
 		return
@@ -168,17 +169,17 @@ func (m *Manager) settleSession(key string) {
 	m.book.Forward(appl, flow.Fields(), state)
 }
 
-// sessionNeeds lists what a valid session lacks.
-func (m *Manager) sessionNeeds(s schema.TailStampSession) []string {
+// needs lists what a valid session of a feature lacks.
+func (m *Manager) needs(feature, group string) []string {
 	var out []string
-	switch g := m.groups[s.FlowGroup]; {
+	switch g := m.groups[group]; {
 	case g == nil:
-		out = append(out, fmt.Sprintf("flow group %q does not exist", s.FlowGroup))
+		out = append(out, fmt.Sprintf("flow group %q does not exist", group))
 	case !g.valid:
-		out = append(out, fmt.Sprintf("flow group %q: %s", s.FlowGroup, g.reason))
+		out = append(out, fmt.Sprintf("flow group %q: %s", group, g.reason))
 	}
-	if _, ok := m.active[schema.FeatureTailStamping]; !ok {
-		out = append(out, fmt.Sprintf("feature %s is not active", schema.FeatureTailStamping))
+	if _, ok := m.active[feature]; !ok {
+		out = append(out, fmt.Sprintf("feature %s is not active", feature))
 	}
 	return slices.Clip(out)
 }

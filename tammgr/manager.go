@@ -24,6 +24,7 @@ const (
 	kindRule
 	kindGroup
 	kindSession
+	kindAltMark
 	kindCount
 )
 
@@ -53,11 +54,14 @@ type Manager struct {
 	rules    map[string]*ruleRow // by CONFIG_DB key
 	groups   map[string]*groupRow
 	sessions map[string]*sessionRow
+	altMarks map[string]*altMarkRow
+	qos      qos
 
 	tablesOfType    index
 	rulesOfTable    index // rows of any validity
 	groupsOfTable   index
 	sessionsOfGroup index
+	altMarksOfGroup index
 	tablesOfPort    index // by name as written
 	rulesOfPort     index // by name as written
 	claims          map[uint32]set
@@ -95,11 +99,12 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			forward.Table{State: schema.StateTAMFlowGroup},
 			forward.Table{Appl: schema.AppTAMFeature, State: schema.StateTAMFeature},
 			forward.Table{Appl: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp},
+			forward.Table{Appl: schema.AppTAMAltMark, State: schema.StateTAMAltMark},
 		),
 		ports: newPorts(), active: set{},
 		types: map[string]*typeRow{}, tables: map[string]*tableRow{}, rules: map[string]*ruleRow{},
-		groups: map[string]*groupRow{}, sessions: map[string]*sessionRow{},
-		tablesOfType: index{}, rulesOfTable: index{}, groupsOfTable: index{}, sessionsOfGroup: index{},
+		groups: map[string]*groupRow{}, sessions: map[string]*sessionRow{}, altMarks: map[string]*altMarkRow{}, qos: newQoS(),
+		tablesOfType: index{}, rulesOfTable: index{}, groupsOfTable: index{}, sessionsOfGroup: index{}, altMarksOfGroup: index{},
 		tablesOfPort: index{}, rulesOfPort: index{},
 		claims: map[uint32]set{}, claimsChanged: map[uint32]struct{}{},
 	}
@@ -110,7 +115,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		kindFeature: m.settleFeature, kindSwitch: m.settleSwitch,
 		kindCollector: m.settleCollector, kindSampler: m.settleSampler,
 		kindType: m.settleType, kindTable: m.settleTable, kindRule: m.settleRule,
-		kindGroup: m.settleGroup, kindSession: m.settleSession,
+		kindGroup: m.settleGroup, kindSession: m.settleSession, kindAltMark: m.settleAltMark,
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 	m.consume(d, r)
@@ -143,9 +148,12 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		{schema.CfgTAMFeature, schema.StateTAMFeature, featureWords, m.plainRow(kindFeature)},
 		{schema.CfgTAMFlowGroup, schema.StateTAMFlowGroup, orch.Words{}, m.flowGroup},
 		{schema.CfgTAMTailStamp, schema.StateTAMTailStamp, orch.Words{}, m.session},
+		{schema.CfgTAMAltMark, schema.StateTAMAltMark, orch.Words{}, m.altMark},
 	} {
 		forward.Consume(d, r.DB(swss.ConfigDB), t.table, orch.Reporting{StateTable: t.state, Words: t.words}, t.f)
 	}
+	forward.Consume(d, r.DB(swss.ConfigDB), schema.CfgDSCPToTC, orch.Reporting{}, m.dscpMap)
+	forward.Consume(d, r.DB(swss.ConfigDB), schema.CfgPortQoS, orch.Reporting{}, m.portQoS)
 	forward.Consume(d, r.DB(swss.ApplDB), schema.AppSwitch, orch.Reporting{}, m.capabilities)
 	forward.Settle(d, "tammgr", m.due, m.flush)
 }
@@ -156,7 +164,7 @@ func (m *Manager) markAll(k kind, keys set) { maps.Copy(m.dirty[k], keys) }
 
 // due says whether there is something to settle.
 func (m *Manager) due() bool {
-	if !m.started || len(m.claimsChanged) > 0 {
+	if !m.started || len(m.claimsChanged) > 0 || m.qos.changed && len(m.altMarks) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(m.dirty[:], func(s set) bool { return len(s) > 0 })
@@ -172,6 +180,11 @@ func (m *Manager) flush(ctx context.Context) error {
 	for id := range m.claimsChanged {
 		m.markAll(kindGroup, m.claims[id])
 	}
+	if m.qos.changed {
+		for key := range m.altMarks {
+			m.mark(kindAltMark, key)
+		}
+	}
 	for k := range kindCount {
 		// Settling a row marks rows of later kinds only.
 		for key := range m.dirty[k] {
@@ -185,6 +198,7 @@ func (m *Manager) flush(ctx context.Context) error {
 		clear(m.dirty[k])
 	}
 	clear(m.claimsChanged)
+	m.qos.changed = false
 	m.started = true
 	return nil
 }

@@ -19,19 +19,25 @@ const (
 	rule1    = "ACL_RULE|TAM|F1 SRC_IP=10.0.0.1"
 	session1 = "TAM_TAILSTAMPING_TABLE|s1 flowgroup=F1"
 
+	altCapable = "appl+:SWITCH_TABLE:switch tam-altmark-capable=true"
+	altActive  = "TAM_FEATURES_TABLE|ALTMARK status=ACTIVE"
+	alt1       = "TAM_ALTMARK_TABLE|a1 flowgroup=F1 role=initiator method=step interval=0 mark=dscp0"
+
 	pending = "pending: waiting for orchagent (orchagent)"
 	tamACL  = "TAM POLICY_DESC=TAM flow groups PORTS= STAGE=INGRESS TYPE=TAM"
 )
 
-// Each case writes rows, then looks at one table of APPL_DB and at statuses.
+// A ruleTest writes rows, then looks at one table of APPL_DB and at statuses.
+type ruleTest struct {
+	name   string
+	do     []string
+	table  string
+	want   []string          // rows of table
+	status map[string]string // by state row; "" is no row
+}
+
 func TestRules(t *testing.T) {
-	tests := []struct {
-		name   string
-		do     []string
-		table  string
-		want   []string          // rows of table
-		status map[string]string // by state row; "" is no row
-	}{
+	runRules(t, []ruleTest{
 		{
 			name: "ids default to the last 16 bits of the MAC", do: []string{metadata},
 			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global op-enterprise-id=13398 op-switch-id=13398"},
@@ -297,7 +303,10 @@ func TestRules(t *testing.T) {
 				"ACL_RULE_TABLE|T|R": "Active: a control plane ACL is kept out of the ASIC (tammgrd)",
 			},
 		},
-	}
+	})
+}
+
+func runRules(t *testing.T, tests []ruleTest) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
