@@ -83,12 +83,17 @@ func (d *Daemon) wait(ctx context.Context, retry <-chan time.Time) bool {
 // A timer calls f once per period.
 type timer struct {
 	period func() time.Duration
+	at     func() time.Time // instead of period: see At
 	f      func(context.Context, time.Time) error
 	last   time.Time // when it was last due; zero before the first step
 }
 
 // next returns when the timer is due, false if it is off.
 func (t *timer) next() (time.Time, bool) {
+	if t.at != nil {
+		at := t.at()
+		return at, !at.IsZero()
+	}
 	p := t.period()
 	return t.last.Add(p), p > 0 && !t.last.IsZero()
 }
@@ -99,6 +104,13 @@ func (t *timer) next() (time.Time, bool) {
 // goroutine; an error is logged (Run) or returned (Step).
 func (d *Daemon) Every(period func() time.Duration, f func(ctx context.Context, now time.Time) error) {
 	d.timers = append(d.timers, &timer{period: period, f: f})
+}
+
+// At calls f when it is the time that at returns, which is asked again after every
+// step; the zero time is never. f must see to it that at returns a later time, or
+// it is called again at once. An error is logged (Run) or returned (Step).
+func (d *Daemon) At(at func() time.Time, f func(ctx context.Context, now time.Time) error) {
+	d.timers = append(d.timers, &timer{at: at, f: f})
 }
 
 // NextTimer returns when the next timer is due, false if there is none.
@@ -117,6 +129,15 @@ func (d *Daemon) NextTimer() (at time.Time, ok bool) {
 func (d *Daemon) fire(ctx context.Context) (worked bool, err error) {
 	var errs []error
 	for _, t := range d.timers {
+		if t.at != nil {
+			if next, on := t.next(); on && !d.now.Before(next) {
+				worked = true
+				if err := t.f(ctx, d.now); err != nil {
+					errs = append(errs, fmt.Errorf("%s: timer: %w", d.name, err))
+				}
+			}
+			continue
+		}
 		if t.last.IsZero() {
 			t.last = d.now
 			continue

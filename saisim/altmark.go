@@ -47,8 +47,8 @@ package saisim
 //     last packet becomes T. A gap is one out of window of colour c; the colour for the
 //     window is c.
 //
-// A capture sets the timestamp of the index and colour to T and counts; that the
-// clock was not synchronised stays set. All that is kept for an index begins at 0
+// A capture sets the timestamp of the index and colour to T, with it whether the
+// clock was not synchronised, and counts. All that is kept for an index begins at 0
 // when it gets its first entry.
 //
 // Marks are written in the egress pipe, after the DSCP of an ACL, in the copies
@@ -70,9 +70,10 @@ const markEntry = 0xA
 
 // marking is the state of alternate marking.
 type marking struct {
-	lanes [maxMarkLanes]*markProfile
-	used  int // lanes that have a profile
-	flows []markFlow
+	lanes       [maxMarkLanes]*markProfile
+	used        int // lanes that have a profile
+	flows       []markFlow
+	generations uint64
 }
 
 // A markProfile is what one lane's sessions have in common.
@@ -85,9 +86,10 @@ type markProfile struct {
 // A markFlow is what is kept for one index.
 type markFlow struct {
 	entries          []*aclEntry
-	reg              uint8 // Reg of tables 3 and 5
-	seen             bool  // without slots: a packet
-	colour           uint8 // without slots
+	generation       uint64 // another one whenever all is zeroed
+	reg              uint8  // Reg of tables 3 and 5
+	seen             bool   // without slots: a packet
+	colour           uint8  // without slots
 	stepped, arrived altmark.Time
 	of               [2]markColour
 }
@@ -278,7 +280,7 @@ func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
 func (x *markColour) capture(t markTime) {
 	x.captures++
 	x.at = t.at
-	x.unsync = x.unsync || t.unsync
+	x.unsync = t.unsync
 }
 
 // enterFlow takes an entry into its flow, leaveFlow out of it.
@@ -292,7 +294,8 @@ func (m *marking) enterFlow(e *aclEntry, most uint32) {
 	}
 	f := &m.flows[index]
 	if len(f.entries) == 0 {
-		*f = markFlow{}
+		m.generations++
+		*f = markFlow{generation: m.generations}
 	}
 	f.entries = append(f.entries, e)
 }

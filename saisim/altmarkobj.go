@@ -22,11 +22,12 @@ const AltMarkProfile = "tamtam.altmark.profile"
 //
 //	{"attributes":[{"flows":{"sai_metadata":{...},"value":[index,...]}}]}
 //
-// and a get adds two attributes, both of one instant: "time", four numbers: the time of day in
-// seconds and nanoseconds, 1 if the clock is synchronised, and how often it was set;
-// and "counters", 8 numbers for colour 0 and then colour 1 of each flow in order: packets, bytes,
+// and a get adds three attributes, all of one instant: "time", five numbers: the time of
+// day in seconds and nanoseconds, 1 if the clock is synchronised, how often it was set, and
+// when the chip started, in nanoseconds since 1970; "generations", one number for each flow,
+// another whenever its state was zeroed; and "counters", 8 numbers for colour 0 and then colour 1 of each flow in order: packets, bytes,
 // captures, seconds and nanoseconds of the last, 1 if the clock was not
-// synchronised at one of them, packets out of window, bytes of pulses.
+// synchronised at it, packets out of window, bytes of pulses.
 const AltMarkWindow = "tamtam.altmark.flows"
 
 // Bounds of a window of flows, and what it gives of each.
@@ -158,20 +159,22 @@ func (w *markWindow) leave(*Chip) {}
 
 func (w *markWindow) read(c *Chip) sai.Value {
 	t, unsync := c.tod.Load().read(c.now)
-	when := []uint64{t.Seconds, uint64(t.Nanoseconds), one(!unsync), c.tod.Load().steps}
+	when := []uint64{t.Seconds, uint64(t.Nanoseconds), one(!unsync), c.tod.Load().steps, uint64(c.cfg.Start.UnixNano())}
+	generations := make([]uint64, 0, len(w.flows))
 	values := make([]uint64, 0, 2*markWords*len(w.flows))
 	for _, i := range w.flows {
 		f := &markFlow{}
 		if int(i) < len(c.marking.flows) {
 			f = &c.marking.flows[i]
 		}
+		generations = append(generations, f.generation)
 		for colour := range f.of {
 			packets, bytes := f.counts(uint32(colour))
 			x := &f.of[colour]
 			values = append(values, packets, bytes, x.captures, x.at.Seconds, uint64(x.at.Nanoseconds), one(x.unsync), x.outside, x.pulseBytes)
 		}
 	}
-	return writeExtension(w.entry, []string{"time", "counters"}, [][]uint64{when, values})
+	return writeExtension(w.entry, []string{"time", "generations", "counters"}, [][]uint64{when, generations, values})
 }
 
 func one(b bool) uint64 {

@@ -61,6 +61,9 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 	case sai.ObjectTypeGenericProgrammable:
 		v, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
 		name, _ := v.(sai.Bytes)
+		if string(name) == AltMarkWindow {
+			return uint64(c.prof.AltMark.Flows), nil // what it reads
+		}
 		return c.extensionsLeft(string(name)), nil
 	case sai.ObjectTypeACLEntry:
 		if v, ok := sai.Find(attrs, sai.ACLEntryAttrTableID); ok {

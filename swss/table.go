@@ -58,6 +58,14 @@ func (t *Table) HDel(ctx context.Context, key string, fields ...string) error {
 	return t.db.wrap(t.db.client.HDel(ctx, k, fields...).Err(), "hdel", k)
 }
 
+// HDelMany removes fields of many rows in few round trips.
+func (t *Table) HDelMany(ctx context.Context, fields map[string][]string) error {
+	keys := slices.Sorted(maps.Keys(fields))
+	return t.db.pipeline(ctx, "hdel "+t.name, len(keys), func(p redis.Pipeliner, i int) {
+		p.HDel(ctx, t.db.rowKey(t.name, keys[i]), fields[keys[i]]...)
+	})
+}
+
 // Get returns a row, false if there is none. List fields ("ports@") are
 // returned without the "@".
 func (t *Table) Get(ctx context.Context, key string) (FieldValues, bool, error) {
