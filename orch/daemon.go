@@ -83,6 +83,15 @@ func (d *Daemon) Logger() *slog.Logger { return d.log }
 // done. Only handlers, observers and timers may ask.
 func (d *Daemon) Now() time.Time { return d.now }
 
+// Clock returns the time as it is now: in [Daemon.Run] the wall's, which has gone
+// on since the step began; else that of the step.
+func (d *Daemon) Clock() time.Time {
+	if d.live {
+		return time.Now()
+	}
+	return d.now
+}
+
 // Consume hands the rows of a source to a handler; table is their name in
 // tasks. Tables are handled in the order in which they are registered. Rows
 // that exist at the start are delivered as Set.

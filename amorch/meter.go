@@ -1,0 +1,132 @@
+package amorch
+
+import (
+	"tamtam/altmark"
+)
+
+// A meter makes periods of the cumulative counters of one flow. The counters of a
+// colour stand still while the other is active, but for the guard at both its
+// ends; a reading in that time holds all packets of the last period of the colour
+// and none of its next. The difference of two such readings, one period of the
+// colour apart, is a period.
+//
+// A meter never guesses: where a reading is missing or the clock, the counters or
+// the chip were touched, it begins anew, and what it tells until then is flagged.
+type meter struct {
+	begun      bool
+	base       [2]base
+	generation uint64
+	steps      uint64
+	started    uint64
+	unclean    uint64        // periods up to this one carry why
+	why        altmark.Flags // First, ClockStep or CounterReset
+	told       uint64        // the last period that was told
+	any        bool          // there was one
+}
+
+// A base is a reading of a colour that holds its packets up to a period.
+type base struct {
+	period uint64
+	counts counts
+}
+
+// take returns the period that a reading completes, false if it completes none.
+func (m *meter) take(s altmark.Session, t clock, r reading) (p altmark.Period, ok bool) {
+	now := s.Interval.Period(t.at)
+	quiet := s.Interval.Within(t.at, s.Guard())
+	reset := m.begun && (m.generation != r.generation || m.started != t.started || m.fewer(r))
+	stepped := m.begun && !reset && m.steps != t.steps
+	switch {
+	case !m.begun:
+		m.begin(now, t, r, altmark.First)
+		return p, false
+	case reset:
+		m.begin(now, t, r, altmark.CounterReset)
+		return p, false
+	case now == 0 || !quiet:
+		if stepped {
+			m.begin(now, t, r, altmark.ClockStep)
+		}
+		return p, false
+	}
+	k := now - 1
+	old := m.base[k&1]
+	if ok = old.period+2 <= k || stepped && old.period != k; ok {
+		p = m.period(s, t, k, old, r)
+		if stepped {
+			p.Flags |= altmark.ClockStep
+		}
+	}
+	m.base[k&1] = base{k, r.of[k&1]}
+	if stepped {
+		m.begin(now, t, r, altmark.ClockStep)
+	}
+	// A period is told once, and none that is older than what was told.
+	if ok = ok && (!m.any || p.Number > m.told); ok {
+		m.told, m.any = p.Number, true
+	}
+	return p, ok
+}
+
+// begin takes a reading as the first in period now. The colour of now may have
+// begun before it, and packets of the period before may come later.
+func (m *meter) begin(now uint64, t clock, r reading, why altmark.Flags) {
+	m.begun, m.generation, m.steps, m.started = true, r.generation, t.steps, t.started
+	m.base[now&1] = base{now - min(now, 2), r.of[now&1]}
+	m.base[now&1^1] = base{now - min(now, 1), r.of[now&1^1]}
+	m.unclean, m.why = now, why
+	if why != altmark.First {
+		m.unclean++ // packets that were on their way then may carry either colour
+	}
+	if m.any && m.told > now { // the clock was set back
+		m.any = false
+	}
+}
+
+// fewer says that a counter is lower than it was.
+func (m *meter) fewer(r reading) bool {
+	for colour, b := range m.base {
+		c := r.of[colour]
+		if c.packets < b.counts.packets || c.bytes < b.counts.bytes || c.captures < b.counts.captures ||
+			c.outside < b.counts.outside || c.pulseBytes < b.counts.pulseBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// period is the difference of a reading and a base.
+func (m *meter) period(s altmark.Session, t clock, k uint64, old base, r reading) altmark.Period {
+	c, b := r.of[k&1], old.counts
+	p := altmark.Period{
+		Number: k, Colour: uint8(k & 1), Packets: c.packets - b.packets, Bytes: c.bytes - b.bytes,
+		Captures: uint32(min(c.captures-b.captures, 1<<32-1)), OutOfWindow: c.outside - b.outside, ReadAt: t.at,
+	}
+	if p.Captures > 0 {
+		p.Timestamp = c.captured
+	}
+	flag := func(is bool, f altmark.Flags) {
+		if is {
+			p.Flags |= f
+		}
+	}
+	flag(k <= m.unclean, m.why)
+	flag(old.period+2 != k, altmark.LateRead)
+	flag(p.OutOfWindow > 0, altmark.OutOfWindow)
+	flag(p.Captures > 1, altmark.ManyPulses)
+	flag(!t.synchronised || p.Captures > 0 && c.unsynchronised, altmark.Unsynchronised)
+	flag(s.Role == altmark.Initiator && p.Captures > 0 && s.PulseTooLate(p.Timestamp), altmark.LatePulse)
+	return p
+}
+
+// bySteps corrects a reading of muxed marking without slots, where packets are
+// counted by their mark: a pulse is a packet of the other colour.
+func bySteps(r reading) reading {
+	out := r
+	for colour := range r.of {
+		own, other := r.of[colour], r.of[colour^1]
+		out.of[colour].packets += own.captures - other.captures
+		out.of[colour].bytes += own.pulseBytes - other.pulseBytes
+	}
+	return out
+}

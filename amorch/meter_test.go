@@ -1,0 +1,153 @@
+package amorch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/altmark"
+)
+
+// at is d behind the beginning of a period of one second.
+func at(period uint64, d time.Duration) clock {
+	return clock{at: altmark.Time{Seconds: period, Nanoseconds: uint32(d)}, synchronised: true}
+}
+
+// read has so many packets of colour 0 and colour 1.
+func read(c0, c1 uint64) reading {
+	var r reading
+	r.of[0] = counts{packets: c0, bytes: 64 * c0}
+	r.of[1] = counts{packets: c1, bytes: 64 * c1}
+	return r
+}
+
+// What a meter tells after each reading. The session's interval is 1 s, its guard 100 ms.
+func TestMeter(t *testing.T) {
+	const mid, early, late = 500 * time.Millisecond, 50 * time.Millisecond, 950 * time.Millisecond
+	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true, MaxDelay: 100 * time.Millisecond}
+	type step struct {
+		t    clock
+		r    reading
+		want string // period: packets flags; "": nothing
+	}
+	stepped := func(t clock) clock { t.steps = 1; return t }
+	other := func(t clock) clock { t.started = 7; return t }
+	unsync := func(t clock) clock { t.synchronised = false; return t }
+	anew := func(r reading) reading { r.generation = 3; return r }
+	with := func(r reading, colour int, f func(*counts)) reading { f(&r.of[colour]); return r }
+	for _, tt := range []struct {
+		name  string
+		steps []step
+	}{
+		{"the first period is not whole, the second is", []step{
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(12, mid), read(10, 8), "11: 8 "}, {at(13, mid), read(20, 8), "12: 11 "},
+		}},
+		{"read twice in a period: told once", []step{
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(11, mid+1), read(9, 4), ""}, {at(12, mid), read(10, 8), "11: 8 "},
+		}},
+		{"not in the guard", []step{
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"},
+			{at(12, early), read(9, 8), ""}, {at(12, late), read(10, 8), ""}, {at(13, mid), read(20, 8), "12: 11 "}, {at(14, mid), read(20, 9), "13: 9 late-read"}, {at(15, mid), read(21, 9), "14: 1 "},
+		}},
+		{"a reading is missing: two periods of a colour in one difference", []step{
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(12, mid), read(10, 8), "11: 8 "},
+			{at(15, mid), read(20, 30), "14: 11 late-read"}, {at(16, mid), read(20, 40), "15: 32 late-read"}, {at(17, mid), read(25, 40), "16: 5 "},
+		}},
+		{"the clock was set", []step{
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {stepped(at(12, mid)), read(10, 8), "11: 8 clock-step"},
+			{stepped(at(13, mid)), read(20, 8), "12: 10 clock-step"}, {stepped(at(14, mid)), read(20, 18), "13: 10 clock-step"}, {stepped(at(15, mid)), read(22, 18), "14: 2 "},
+		}},
+		{"the clock was set back: no number is told twice", []step{
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {stepped(at(10, mid)), read(9, 8), ""},
+			{stepped(at(11, mid)), read(19, 8), ""}, {stepped(at(12, mid)), read(19, 9), "11: 1 clock-step"}, {stepped(at(13, mid)), read(29, 9), "12: 10 "},
+		}},
+		{"another chip, whose counters are higher", []step{
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {other(at(12, mid)), read(50, 60), ""},
+			{other(at(13, mid)), read(51, 60), "12: 1 counter-reset"}, {other(at(14, mid)), read(51, 61), "13: 1 counter-reset"}, {other(at(15, mid)), read(53, 61), "14: 2 "},
+		}},
+		{"counters began anew", []step{
+			{at(10, mid), read(5, 0), ""}, {at(11, mid), read(9, 3), "10: 4 first"}, {at(12, mid), anew(read(9, 30)), ""}, {at(13, mid), anew(read(10, 30)), "12: 1 counter-reset"},
+		}},
+		{"a counter is lower", []step{
+			{at(10, mid), read(5, 9), ""}, {at(11, mid), read(9, 10), "10: 4 first"}, {at(12, mid), read(9, 1), ""}, {at(13, mid), read(10, 1), "12: 1 counter-reset"},
+		}},
+		{"out of window, many pulses, not synchronised", []step{
+			{at(10, mid), read(0, 0), ""}, {at(11, mid), read(4, 3), "10: 4 first"},
+			{at(12, mid), with(read(4, 8), 1, func(c *counts) { c.outside = 2 }), "11: 8 out-of-window"},
+			{at(13, mid), with(with(read(6, 8), 1, func(c *counts) { c.outside = 2 }), 0, func(c *counts) { c.captures, c.unsynchronised = 2, true }), "12: 2 unsynchronised,many-pulses"},
+			{unsync(at(14, mid)), with(with(read(6, 9), 1, func(c *counts) { c.outside = 2 }), 0, func(c *counts) { c.captures = 2 }), "13: 1 unsynchronised"},
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var m meter
+			for i, st := range tt.steps {
+				p, ok := m.take(s, st.t, st.r)
+				got := ""
+				if ok {
+					got = fmt.Sprintf("%d: %d %s", p.Number, p.Packets, p.Flags)
+				}
+				if got != st.want {
+					t.Errorf("reading %d at %v: %q, want %q", i, st.t.at, got, st.want)
+				}
+				if ok && (p.Bytes != 64*p.Packets || p.Colour != uint8(p.Number&1) || p.ReadAt != st.t.at) {
+					t.Errorf("reading %d: %+v", i, p)
+				}
+			}
+		})
+	}
+}
+
+// A pulse of muxed marking without slots is counted with the other colour, and
+// put right whenever it came.
+func TestBySteps(t *testing.T) {
+	r := read(10, 21)
+	r.of[0].captures, r.of[0].pulseBytes = 1, 64
+	r.of[1].bytes = 20*64 + 64
+	if got := bySteps(r); got.of[0].packets != 11 || got.of[0].bytes != 11*64 || got.of[1].packets != 20 || got.of[1].bytes != 20*64 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func window(flows int) string {
+	var gen, words []string
+	for i := range flows {
+		gen = append(gen, fmt.Sprint(i+1))
+		words = append(words, "1,64,1,1700000000,5,0,2,64,3,192,0,0,0,1,0,0")
+	}
+	return fmt.Sprintf(`{"attributes":[{"flows":{"value":[3]}},{"time":{"value":[1700000001,500000000,1,2,1600000000000000000]}},{"generations":{"value":[%s]}},{"counters":{"value":[%s]}}]}`,
+		strings.Join(gen, ","), strings.Join(words, ","))
+}
+
+func TestParseWindow(t *testing.T) {
+	now, r, err := parseWindow([]byte(window(2)), 2)
+	if err != nil || now != (clock{altmark.Time{Seconds: 1700000001, Nanoseconds: 500000000}, true, 2, 1600000000000000000}) {
+		t.Fatalf("%+v, %v", now, err)
+	}
+	want := reading{2, [2]counts{{1, 64, 1, altmark.Time{Seconds: 1700000000, Nanoseconds: 5}, false, 2, 64}, {packets: 3, bytes: 192, unsynchronised: true}}}
+	if len(r) != 2 || r[1] != want {
+		t.Errorf("%+v, want %+v", r, want)
+	}
+	for _, tt := range []struct{ text, want string }{
+		{"[", "what the window returned"},
+		{window(1), "16 numbers as counters, want 32"},
+		{strings.Replace(window(2), "500000000", "5000000000", 1), "nanoseconds below"},
+		{"{}", "0 numbers"},
+	} {
+		if _, _, err := parseWindow([]byte(tt.text), 2); err == nil || tt.want != "16 numbers as counters, want 32" && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
+		}
+	}
+}
+
+func FuzzParseWindow(f *testing.F) {
+	f.Add([]byte(window(1)), uint8(1))
+	f.Add([]byte(window(3)), uint8(3))
+	f.Add([]byte(`{"attributes":[{"time":{"value":[1]}}]}`), uint8(0))
+	f.Fuzz(func(t *testing.T, text []byte, flows uint8) {
+		_, r, err := parseWindow(text, int(flows))
+		if err == nil && len(r) != int(flows) {
+			t.Errorf("%d readings of %d flows", len(r), flows)
+		}
+	})
+}

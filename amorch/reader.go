@@ -1,0 +1,168 @@
+package amorch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/schema"
+)
+
+// A class is the sessions with one interval: they are read together.
+type class struct {
+	interval altmark.Interval
+	sessions map[string]*session
+	due      time.Time  // by the daemon's clock; zero: at once
+	fresh    []*session // to be read as soon as possible, for a first time
+}
+
+// meet takes a session that was bound among those to be read.
+func (o *Orch) meet(s *session) {
+	n := s.on.row.Interval
+	c := o.classes[n]
+	if c == nil {
+		c = &class{interval: n, sessions: map[string]*session{}}
+		o.classes[n] = c
+	}
+	c.sessions[s.name] = s
+	c.fresh = append(c.fresh, s)
+	o.books.track(s.name, o.howMeasured(s))
+}
+
+// forget ends the reading of a session.
+func (o *Orch) forget(s *session) {
+	n := s.on.row.Interval
+	if c := o.classes[n]; c != nil {
+		delete(c.sessions, s.name)
+		c.fresh = slices.DeleteFunc(c.fresh, func(x *session) bool { return x == s })
+		if len(c.sessions) == 0 {
+			delete(o.classes, n)
+		}
+	}
+	o.books.untrack(s.name)
+}
+
+// howMeasured is what COUNTERS_DB says of a session before there is a period.
+func (o *Orch) howMeasured(s *session) schema.AltMarkCounters {
+	c := schema.AltMarkCounters{Engine: o.engine, Guard: s.on.row.Guard(), Timing: "the chip's ingress timestamp"}
+	if s.on.flip != nil {
+		c.Timing = s.on.flip.timing(s.on.row.Role)
+	}
+	return c
+}
+
+// nextTimer returns when there is something to read or to switch; zero: never.
+func (o *Orch) nextTimer() (next time.Time) {
+	if !o.running {
+		return next
+	}
+	now := o.daemon.Now()
+	sooner := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	for _, c := range o.classes {
+		if c.due.IsZero() || len(c.fresh) > 0 {
+			return now
+		}
+		sooner(c.due)
+	}
+	if t := o.nextFlip(); !t.IsZero() {
+		sooner(t)
+	}
+	return next
+}
+
+// timers does what is due.
+func (o *Orch) timers(ctx context.Context, now time.Time) error {
+	var errs []error
+	if err := o.flipDue(ctx, now); err != nil {
+		errs = append(errs, err)
+	}
+	for _, n := range slices.Sorted(maps.Keys(o.classes)) {
+		c := o.classes[n]
+		sessions := c.fresh
+		if c.due.IsZero() || !now.Before(c.due) {
+			sessions = slices.SortedFunc(maps.Values(c.sessions), byName)
+		}
+		if len(sessions) == 0 {
+			continue
+		}
+		c.fresh = nil
+		if err := o.read(ctx, now, c, sessions); err != nil {
+			errs = append(errs, err)
+			c.due = now.Add(c.interval.Duration() / 4)
+		}
+	}
+	return errors.Join(append(errs, o.books.flush(ctx))...)
+}
+
+// read reads sessions of a class, tells the periods that are complete, and aims
+// at the middle of the next period.
+func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*session) error {
+	if o.engine == schema.AltMarkByOrchestrator {
+		return o.readScheduled(ctx, c, sessions)
+	}
+	var last clock
+	for chunk := range slices.Chunk(sessions, windowFlows) {
+		flows := make([]uint32, len(chunk))
+		for i, s := range chunk {
+			flows[i] = s.on.index
+		}
+		t, readings, err := o.readFlows(ctx, flows)
+		if err != nil {
+			return err
+		}
+		for i, s := range chunk {
+			o.tell(s, t, readings[i])
+		}
+		last = t
+	}
+	o.skew = last.at.Std().Sub(now)
+	c.due = o.aim(c.interval, last.at)
+	return nil
+}
+
+// tell gives a reading to a session's meter and notes the period that it completes.
+func (o *Orch) tell(s *session, t clock, r reading) {
+	b := s.on
+	if b.row.Method == altmark.Muxed && !b.row.SlotSync && b.row.Role != altmark.Initiator {
+		r = bySteps(r)
+	}
+	if p, ok := b.meter.take(b.row.Session, t, r); ok {
+		if b.flip != nil {
+			p.Flags |= b.flip.flags(b.row.Session, p.Number)
+		}
+		how := o.howMeasured(s)
+		how.Has, how.Period = true, p
+		o.books.add(s.name, how)
+	}
+}
+
+// aim returns when the next reading is due by the daemon's clock: in the middle of
+// this period, or of the next one if that is past.
+func (o *Orch) aim(n altmark.Interval, at altmark.Time) time.Time {
+	k := n.Period(at)
+	if n.Slot(at) >= 2 {
+		k++
+	}
+	return n.Middle(k).Std().Add(-o.skew)
+}
+
+// PollCounters reads all sessions now.
+func (o *Orch) PollCounters(ctx context.Context) error {
+	if !o.running {
+		return nil
+	}
+	now := o.daemon.Now()
+	var errs []error
+	for _, n := range slices.Sorted(maps.Keys(o.classes)) {
+		c := o.classes[n]
+		errs = append(errs, o.read(ctx, now, c, slices.SortedFunc(maps.Values(c.sessions), byName)))
+	}
+	return errors.Join(append(errs, o.books.flush(ctx))...)
+}

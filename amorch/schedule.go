@@ -1,0 +1,217 @@
+package amorch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A flip is a session of step marking on a switch that cannot match time. Its
+// initiator has two entries that set the DSCP, that of colour 1 above that of
+// colour 0; at the beginning of each period one call of SAI has the upper one match
+// or not. So every packet is marked and counted with one colour; only when the
+// colour changes is as late as orchagent is. The other points tell the colours by
+// the DSCP and have nothing to switch.
+type flip struct {
+	base  uint8     // the DSCP of the flow, without the mark
+	due   time.Time // of the next switch-over; zero: none yet
+	late  [4]time.Duration
+	lates [4]uint64 // the periods that began so late
+	worst time.Duration
+	n     int // switch-overs
+}
+
+// timing says how exact the colour changes are.
+func (f *flip) timing(role altmark.Role) string {
+	if role != altmark.Initiator {
+		return "read by orchestrator; packets out of window are not seen"
+	}
+	if f.n == 0 {
+		return "switched by orchestrator; not measured yet"
+	}
+	return fmt.Sprintf("switched by orchestrator, at most %v late so far", f.worst)
+}
+
+// note takes note of how late period k began.
+func (f *flip) note(k uint64, late time.Duration) {
+	f.late[f.n%len(f.late)], f.lates[f.n%len(f.lates)] = late, k
+	f.n++
+	f.worst = max(f.worst, late)
+}
+
+// flags of period k: its beginning or its end came too late for the guard.
+func (f *flip) flags(s altmark.Session, k uint64) (flags altmark.Flags) {
+	for i, at := range f.lates[:min(f.n, len(f.lates))] {
+		if (at == k || at == k+1) && f.late[i] > s.Guard() {
+			flags |= altmark.OutOfWindow
+		}
+	}
+	return flags
+}
+
+// canSchedule says why orchagent cannot switch the colour of a session; nil if it
+// can.
+func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
+	const only = "the switch cannot match time, so orchestrator switches colours: "
+	bit := row.Mark.DSCPBit()
+	switch {
+	case row.Method != altmark.Step:
+		return fmt.Errorf(only+"method is %s, want step", row.Method)
+	case bit == 0:
+		return fmt.Errorf(only+"mark is %s, want dscp0 to dscp5", row.Mark)
+	}
+	if err := o.rules.Usable(row.Rule); err != nil {
+		return err
+	}
+	base, ok := o.dscp(row.Rule)
+	switch {
+	case !ok:
+		return fmt.Errorf(only+"it sets the whole DSCP, and flow group %s does not say which: want a rule that matches one DSCP exactly", row.Rule.Rule)
+	case base&bit != 0:
+		return fmt.Errorf(only+"flow group %s has DSCP %d, want one without %s", row.Rule.Rule, base, row.Mark)
+	}
+	return nil
+}
+
+// dscp is the only DSCP that a rule matches.
+func (o *Orch) dscp(rule schema.ACLRuleKey) (uint8, bool) {
+	f, ok := o.rules.MatchOf(rule, sai.ACLEntryAttrFieldDSCP)
+	data, isData := f.Data.(sai.Uint)
+	mask, isMask := f.Mask.(sai.Uint)
+	return uint8(data), ok && isData && isMask && mask&0x3f == 0x3f
+}
+
+// scheduled are the entries of a session whose flow has the DSCP base.
+func scheduled(row schema.AltMarkFlow, base uint8) []orch.ACLVariant {
+	list := make([]orch.ACLVariant, len(colours))
+	for colour := range list {
+		v := orch.ACLVariant{Name: colours[colour]}
+		dscp := base
+		if colour == 1 {
+			dscp |= row.Mark.DSCPBit()
+		}
+		set := []sai.Attr{{ID: sai.ACLEntryAttrActionSetDSCP, Value: sai.Do(sai.Uint(dscp))}}
+		if row.Role == altmark.Initiator {
+			v.Actions = set
+			if colour == 1 {
+				v.Raise, v.Inactive = 1, true
+			}
+		} else {
+			v.Match = []sai.Attr{{ID: sai.ACLEntryAttrFieldDSCP, Value: sai.Match(sai.Uint(dscp), sai.Uint(0x3f))}}
+			if row.Clear {
+				v.Actions = []sai.Attr{{ID: sai.ACLEntryAttrActionSetDSCP, Value: sai.Do(sai.Uint(base))}}
+			}
+		}
+		list[colour] = v
+	}
+	return list
+}
+
+// flipping are the bound sessions whose colour orchagent switches, in order.
+func (o *Orch) flipping() []*session {
+	if o.engine != schema.AltMarkByOrchestrator {
+		return nil
+	}
+	var list []*session
+	for _, c := range o.classes {
+		for s := range maps.Values(c.sessions) {
+			if s.on.row.Role == altmark.Initiator {
+				list = append(list, s)
+			}
+		}
+	}
+	slices.SortFunc(list, byName)
+	return list
+}
+
+// nextFlip returns when a colour is to be switched; zero: never.
+func (o *Orch) nextFlip() (next time.Time) {
+	for _, s := range o.flipping() {
+		if f := s.on.flip; f.due.IsZero() {
+			return o.daemon.Now()
+		} else if next.IsZero() || f.due.Before(next) {
+			next = f.due
+		}
+	}
+	return next
+}
+
+// flipDue gives sessions whose period has begun the colour of the period.
+func (o *Orch) flipDue(ctx context.Context, now time.Time) error {
+	var errs []error
+	for _, s := range o.flipping() {
+		f, n := s.on.flip, s.on.row.Interval
+		if now.Before(f.due) {
+			continue
+		}
+		k := n.Period(altmark.At(now))
+		if err := o.rules.SetVariantActive(ctx, s.on.row.Rule, feature, colours[1], k&1 == 1); err != nil {
+			errs = append(errs, fmt.Errorf("switch the colour of session %s: %w", s.name, err))
+			f.note(k, n.Duration()) // the period has the colour of another
+			f.due = n.QuarterStart(k, 3).Std()
+			if !now.Before(f.due) {
+				f.due = n.Start(k + 1).Std()
+			}
+			continue
+		}
+		if !f.due.IsZero() {
+			f.note(k, o.daemon.Clock().Sub(n.Start(k).Std()))
+		}
+		f.due = n.Start(k + 1).Std()
+	}
+	return errors.Join(errs...)
+}
+
+// readScheduled reads the ACL counters of sessions, of which those of the last
+// period's colour stand still.
+func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session) error {
+	var errs []error
+	for _, s := range sessions {
+		var r reading
+		at := o.daemon.Clock()
+		for colour, name := range colours {
+			oid, _, ok := o.rules.VariantCounter(s.on.row.Rule, feature, name)
+			if !ok {
+				continue
+			}
+			r.generation += uint64(oid)
+			var err error
+			if r.of[colour].packets, r.of[colour].bytes, err = o.readCounter(ctx, oid); err != nil {
+				errs = append(errs, fmt.Errorf("read the counters of session %s: %w", s.name, err))
+				r.generation = 0
+				break
+			}
+		}
+		if r.generation != 0 {
+			o.tell(s, clock{at: altmark.At(at), synchronised: true}, r)
+		}
+	}
+	o.skew = 0
+	c.due = o.aim(c.interval, altmark.At(o.daemon.Clock()))
+	return errors.Join(errs...)
+}
+
+func (o *Orch) readCounter(ctx context.Context, oid sai.OID) (packets, octets uint64, err error) {
+	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeACLCounter, oid), []sai.Attr{
+		sai.Want(sai.ACLCounterAttrPackets, 0), sai.Want(sai.ACLCounterAttrBytes, 0),
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	p, _ := sai.Find(got, sai.ACLCounterAttrPackets)
+	b, _ := sai.Find(got, sai.ACLCounterAttrBytes)
+	np, ok := p.(sai.Uint)
+	nb, ok2 := b.(sai.Uint)
+	if !ok || !ok2 {
+		return 0, 0, errors.New("the counter has no packets or bytes")
+	}
+	return uint64(np), uint64(nb), nil
+}

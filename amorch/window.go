@@ -1,0 +1,140 @@
+package amorch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"tamtam/altmark"
+	"tamtam/sai"
+)
+
+// Sizes of a window of flows.
+const (
+	windowFlows = 512 // at most
+	windowWords = 8   // of each colour of a flow
+	timeWords   = 5
+)
+
+// An extensionAttr is one attribute of an ENTRY.
+type extensionAttr struct {
+	Meta  map[string]string `json:"sai_metadata"`
+	Value any               `json:"value"`
+}
+
+// A clock is what a window says of the chip's time.
+type clock struct {
+	at           altmark.Time
+	synchronised bool
+	steps        uint64 // how often the clock was set
+	started      uint64 // when the chip started, ns since 1970: another chip has another
+}
+
+// A reading is what a window says of a flow.
+type reading struct {
+	generation uint64 // how often the flow's state was zeroed
+	of         [2]counts
+}
+
+// counts are those of a colour, cumulative but for the time.
+type counts struct {
+	packets, bytes, captures uint64
+	captured                 altmark.Time // the last
+	unsynchronised           bool         // at that time
+	outside, pulseBytes      uint64
+}
+
+// readFlows reads flows through a window, which exists for that long. All is of
+// one instant.
+func (o *Orch) readFlows(ctx context.Context, flows []uint32) (t clock, r []reading, err error) {
+	request, err := json.Marshal(map[string]any{"attributes": []any{map[string]extensionAttr{"flows": {
+		Meta:  map[string]string{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_UINT32_LIST"},
+		Value: flows,
+	}}}})
+	if err != nil {
+		return t, nil, err
+	}
+	oid, err := o.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
+		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(Window)},
+		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(request)},
+	})
+	if err != nil {
+		return t, nil, fmt.Errorf("create the window: %w", err)
+	}
+	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
+	defer func() {
+		if rerr := o.api.Remove(ctx, k); rerr != nil {
+			err = errors.Join(err, fmt.Errorf("remove the window: %w", rerr))
+		}
+	}()
+	room := len(request) + 512 + 128*len(flows) // as a first guess
+	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
+	for tries := 0; errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 && tries < 3; tries++ {
+		n, ok := sai.ListLen(got[0].Value)
+		if !ok {
+			break
+		}
+		got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, n+64)})
+	}
+	if err != nil {
+		return t, nil, fmt.Errorf("read the window: %w", err)
+	}
+	text, _ := got[0].Value.(sai.Bytes)
+	return parseWindow(text, len(flows))
+}
+
+// parseWindow takes the numbers out of what a window returned.
+func parseWindow(text []byte, flows int) (t clock, r []reading, err error) {
+	var entry struct {
+		Attributes []map[string]struct {
+			Value []uint64 `json:"value"`
+		} `json:"attributes"`
+	}
+	if err := json.Unmarshal(text, &entry); err != nil {
+		return t, nil, fmt.Errorf("what the window returned: %w", err)
+	}
+	lists := map[string][]uint64{}
+	for _, a := range entry.Attributes {
+		for name, v := range a {
+			lists[name] = v.Value
+		}
+	}
+	for name, want := range map[string]int{"time": timeWords, "generations": flows, "counters": 2 * windowWords * flows} {
+		if len(lists[name]) != want {
+			return t, nil, fmt.Errorf("the window returned %d numbers as %s, want %d for %d flows", len(lists[name]), name, want, flows)
+		}
+	}
+	w := lists["time"]
+	if t, err = clockOf(w); err != nil {
+		return t, nil, err
+	}
+	r = make([]reading, flows)
+	for i := range r {
+		r[i].generation = lists["generations"][i]
+		for colour := range r[i].of {
+			w := lists["counters"][(2*i+colour)*windowWords:]
+			at, err := timeOf(w[3], w[4])
+			if err != nil {
+				return t, nil, err
+			}
+			r[i].of[colour] = counts{
+				packets: w[0], bytes: w[1], captures: w[2], captured: at, unsynchronised: w[5] != 0, outside: w[6], pulseBytes: w[7],
+			}
+		}
+	}
+	return t, r, nil
+}
+
+func clockOf(w []uint64) (t clock, err error) {
+	t.at, err = timeOf(w[0], w[1])
+	t.synchronised, t.steps, t.started = w[2] != 0, w[3], w[4]
+	return t, err
+}
+
+func timeOf(seconds, nanoseconds uint64) (altmark.Time, error) {
+	if seconds >= 1<<48 || nanoseconds >= 1e9 {
+		return altmark.Time{}, fmt.Errorf("the window returned the time %d s %d ns, want seconds below 2^48 and nanoseconds below 10^9", seconds, nanoseconds)
+	}
+	return altmark.Time{Seconds: seconds, Nanoseconds: uint32(nanoseconds)}, nil
+}
