@@ -14,10 +14,11 @@ package saisim
 // well-formed; ipv6-altmark-l and -d in the first AltMark option (RFC 9343: type
 // 0x12, 4 bytes: FlowMonID 20 bits, L, D, 10 bits) that is whole in what was
 // captured, in a hop-by-hop or destination options header that the parser reaches.
-// m and m2 are the marks' values as the packet came in. The chip inserts no option.
+// m and m2 are the marks' values as the packet came in, whatever a program has
+// written since. The chip inserts no option (RFC 8200, section 4: a router does not).
 //
-//  1. Time lookup. Where there is a profile, the metadata that ingress ACL entries
-//     match (FIELD_ACL_USER_META) has in bits 4*lane to 4*lane+3 of each lane 0 if it
+//  1. Time lookup. If there is any profile, the metadata that ingress ACL entries
+//     match (FIELD_ACL_USER_META) is not what a program has set, but has in bits 4*lane to 4*lane+3 of each lane 0 if it
 //     has no profile or the packet is not eligible, else 8 + 2*slot + colour. The
 //     colour is the time bit at initiators; elsewhere m for step and double, the time
 //     bit for pulse; for muxed the time bit in slots 1 and 2 and m in 0 and 3, or
@@ -45,15 +46,17 @@ package saisim
 //     time before it, it is a step: c = m, stepped at T; else it is a pulse of colour c:
 //     captured, and its bytes (with FCS) are added to the pulse bytes. The time of the
 //     last packet becomes T. A gap is one out of window of colour c; the colour for the
-//     window is c.
+//     window is c. L/8 and 3L/4 are exact, though most are no whole nanoseconds.
 //
 // A capture sets the timestamp of the index and colour to T, with it whether the
 // clock was not synchronised, and counts. All that is kept for an index begins at 0
-// when it gets its first entry.
+// when it gets its first entry, enabled or not; an entry that is set to another
+// value is of the new index before it is none of the old one's. Entries of egress
+// tables have no such action. A chip without alternate marking takes 0xA as any metadata.
 //
 // Marks are written in the egress pipe, after the DSCP of an ACL, in the copies
 // that are forwarded; an egress program sees them as it sees that DSCP (but for the
-// option).
+// option). Copies for the CPU and ingress mirror copies are as they came in.
 import (
 	"encoding/binary"
 	"time"
@@ -81,6 +84,20 @@ type markProfile struct {
 	lane  int
 	s     altmark.Session
 	guard time.Duration
+	// Without slots: a packet later than gap after the one before follows a gap; a
+	// step comes at least step after the one before.
+	gap, step time.Duration
+}
+
+// eighths returns n eighths of an interval in nanoseconds, rounded down and up.
+func eighths(i altmark.Interval, n uint64) (down, up time.Duration) {
+	x, sh := n*nanos, uint(3)
+	if i >= 0 {
+		x <<= i
+	} else {
+		sh += uint(-i)
+	}
+	return time.Duration(x >> sh), time.Duration((x + 1<<sh - 1) >> sh)
 }
 
 // A markFlow is what is kept for one index.
@@ -247,16 +264,15 @@ func (f *markFlow) follow(p *markProfile, pk *packet, q uint64, t markTime) {
 // followSteps tells steps from pulses by the mark alone.
 func (f *markFlow) followSteps(p *markProfile, pk *packet, q uint64, t markTime) {
 	m := pk.markBit(p.s.Mark)
-	length := p.s.Interval.Duration()
 	gap := !f.seen
 	if f.seen {
 		since := t.at.Sub(f.arrived)
-		gap = since < 0 || since > length/8
+		gap = since < 0 || since > p.gap
 	} else {
 		f.seen, f.colour, f.stepped = true, m, t.at
 	}
 	if m != f.colour {
-		if since := t.at.Sub(f.stepped); since < 0 || since >= length/4*3 {
+		if since := t.at.Sub(f.stepped); since < 0 || since >= p.step {
 			f.colour, f.stepped = m, t.at
 		} else {
 			f.of[f.colour].capture(t)

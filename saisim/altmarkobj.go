@@ -41,7 +41,7 @@ type markSettings struct {
 	Lane     *int   `json:"lane"`
 	Role     string `json:"role"`
 	Method   string `json:"method"`
-	Interval *int8  `json:"interval"`
+	Interval *int   `json:"interval"`
 	Mark     string `json:"mark"`
 	Mark2    string `json:"mark2"`
 	Clear    bool   `json:"clear"`
@@ -93,7 +93,7 @@ func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
 	} else {
 		p.lane = *v.Lane
 	}
-	if v.Interval == nil || !altmark.Interval(*v.Interval).Valid() {
+	if v.Interval == nil || *v.Interval < int(altmark.MinInterval) || *v.Interval > int(altmark.MaxInterval) {
 		bad("interval is %s, want %d to %d", shown(v.Interval), altmark.MinInterval, altmark.MaxInterval)
 	} else if p.s.Interval = altmark.Interval(*v.Interval); c.CycleAt(p.s.Interval.Duration()/4) < 16 {
 		bad("interval is %d, want one with a quarter of at least 16 cycles of %d Hz", *v.Interval, c.prof.ClockHz)
@@ -119,10 +119,12 @@ func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
 	if len(errs) == 0 {
 		word(p.s.Check())
 	}
+	p.gap, _ = eighths(p.s.Interval, 1)
+	_, p.step = eighths(p.s.Interval, 6)
 	return p, errors.Join(errs...)
 }
 
-func shown[T int | int8](v *T) string {
+func shown(v *int) string {
 	if v == nil {
 		return "missing"
 	}

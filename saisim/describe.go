@@ -56,6 +56,9 @@ func (c *Chip) Describe() Graph {
 		}
 		if s == g.IngressStages/2 {
 			in.function("acl", s, false) // its drops are carried out by forwarding
+			if c.marking.used > 0 {
+				in.function("altmark", s, false)
+			}
 		}
 		if s == last {
 			in.function("learning", s, false)

@@ -114,10 +114,14 @@ func readExtension(entry []byte, name string, into any) (map[string]json.RawMess
 	if err := json.Unmarshal(entry, &all); err != nil {
 		return nil, fmt.Errorf("entry: %w", err)
 	}
+	var given map[string]json.RawMessage
 	for _, a := range all.Attributes {
 		raw, ok := a[name]
-		if !ok {
+		switch {
+		case !ok:
 			continue // what an earlier get added
+		case given != nil:
+			return nil, fmt.Errorf("%s is given twice, want it once", name)
 		}
 		var v struct {
 			Value json.RawMessage `json:"value"`
@@ -128,11 +132,15 @@ func readExtension(entry []byte, name string, into any) (map[string]json.RawMess
 		d := json.NewDecoder(bytes.NewReader(v.Value))
 		d.DisallowUnknownFields()
 		if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+			var wrong *json.UnmarshalTypeError
+			if errors.As(err, &wrong) && wrong.Field != "" {
+				return nil, fmt.Errorf("%s: %s is a %s, want %s", name, wrong.Field, wrong.Value, wrong.Type)
+			}
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		return map[string]json.RawMessage{name: raw}, nil
+		given = map[string]json.RawMessage{name: raw}
 	}
-	return nil, nil
+	return given, nil
 }
 
 // writeExtension returns ENTRY with what was given and lists of numbers behind it.

@@ -136,6 +136,9 @@ func (p *Profile) Validate() error {
 	a := p.ACL
 	bad(a.MinPriority <= a.MaxPriority, "acl.min_priority", a.MinPriority, fmt.Sprintf("at most acl.max_priority, %d", a.MaxPriority))
 	bad(a.TableEntries <= a.Entries, "acl.table_entries", a.TableEntries, fmt.Sprintf("at most acl.entries, %d", a.Entries))
+	m := p.AltMark
+	bad(m.Profiles == 0 || m.Flows > 0, "alternate_marking.flows", m.Flows, fmt.Sprintf("at least 1, because alternate_marking.profiles is %d", m.Profiles))
+	bad(m.Profiles > 0 || m.Flows == 0, "alternate_marking.profiles", m.Profiles, fmt.Sprintf("1 to %d, because alternate_marking.flows is %d", maxMarkLanes, m.Flows))
 	bad(p.PHVBits >= pipe.HeaderBits, "phv_bits", p.PHVBits, fmt.Sprintf("at least %d, which the parser and the fixed functions fill", pipe.HeaderBits))
 	s := p.Stage
 	for _, c := range []struct {
