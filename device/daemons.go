@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/aclorch"
+	"tamtam/amorch"
 	"tamtam/copporch"
 	"tamtam/fdborch"
 	"tamtam/mgmt"
@@ -81,6 +82,7 @@ type Orchagent struct {
 	routes  *routeorch.Orch
 	fdb     *fdborch.Orch
 	ts      *tsorch.Orch
+	am      *amorch.Orch
 	qos     *qosorch.Orch
 	mirrors *mirrororch.Orch
 	traps   *copporch.Orch
@@ -146,6 +148,10 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)
 	}
+	o.am, err = amorch.New(ctx, amorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: ports.Switch(), Features: features})
+	if err != nil {
+		return fmt.Errorf("alternate marking: %w", err)
+	}
 	o.Daemon.Receive(o.client.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
 		notes, err := sairedis.ParseNotification(k)
 		if err != nil {
@@ -182,12 +188,15 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		return err
 	}
 	o.Daemon.Release()
+	o.am.ViewApplied()
 	_, err := o.Daemon.Step(ctx, now)
 	return err
 }
 
 // PollCounters reads the sessions' counters now.
-func (o *Orchagent) PollCounters(ctx context.Context) error { return o.ts.PollCounters(ctx) }
+func (o *Orchagent) PollCounters(ctx context.Context) error {
+	return errors.Join(o.ts.PollCounters(ctx), o.am.PollCounters(ctx))
+}
 
 // Close ends the daemon's connections. The ASIC stays as it is.
 func (o *Orchagent) Close() error { return errors.Join(o.Daemon.Close(), o.client.Close()) }
