@@ -42,8 +42,8 @@ var rules = []room{
 		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch", "amorch",
 			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "swss", "schema", "altmark"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "altmark"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}}, // generated types stop at mgmt
-	{name: "collector/dial", below: []string{"collector", "altmark"}, modules: []string{gnmi, grpc, protobuf}, clock: true}, // reads switches by gNMI
+	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                               // generated types stop at mgmt
+	{name: "collector/dial", below: []string{"collector", "altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector", below: []string{"capture", "saisim/tailstamp", "altmark"}, modules: []string{gopacket}},
 
 	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss", "altmark"}},

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/collector"
+	"tamtam/collector/dial"
+	"tamtam/device"
+	"tamtam/mgmt"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+const collectHelp = `Subscribe to the alternate marking of switches by gNMI, join their reports along
+the paths of FILE (YAML or JSON), and print every period of every segment. FILE is as
+
+  paths:
+  - name: west-east
+    back: east-west                # the opposite path, for the delay there and back; optional
+    wait: 3                        # periods to wait for a missing report; optional
+    points:
+    - {switch: leaf1, target: "10.0.0.1:8080", session: web}
+    - {switch: leaf2, target: "10.0.0.2:8080", session: web}
+
+A later line for a period and segment takes the place of the one before: a report came late.
+With --gnmi the last results are served too, at /tam/alt-mark-results; with --redis they
+are written to TAM_ALTMARK_RESULTS of COUNTERS_DB there.`
+
+// A collect holds the flags of the collector.
+type collect struct {
+	north         northbound
+	dial          dial.Options
+	paths, format string
+	redis         string
+}
+
+func newCollect() *cobra.Command {
+	var c collect
+	cmd := &cobra.Command{Use: "collect --paths FILE", Short: "Join alternate marking of switches: loss, delay and jitter of paths", Long: collectHelp,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) }}
+	f := cmd.Flags()
+	f.StringVar(&c.paths, "paths", "", "file of paths, YAML or JSON")
+	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
+	f.StringVar(&c.redis, "redis", "", "write results here: HOST:PORT, unix:PATH or embedded")
+	f.BoolVar(&c.dial.Insecure, "insecure", false, "no TLS to the switches")
+	f.BoolVar(&c.dial.SkipVerify, "skip-verify", false, "TLS, but believe any switch")
+	f.StringVar(&c.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the system's)")
+	f.StringVar(&c.dial.CertFile, "tls-cert", "", "client certificate, PEM")
+	f.StringVar(&c.dial.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
+	f.StringVarP(&c.dial.User, "user", "u", "", "user name")
+	f.StringVarP(&c.dial.Password, "password", "p", "", "password")
+	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, as :8081")
+	f.StringVar(&c.north.data, "gnmi-data", filepath.Join(device.DataDir(), "collector"), "directory for the generated certificates of --gnmi")
+	f.StringVar(&c.north.cert, "gnmi-tls-cert", "", "server certificate of --gnmi, PEM (default: one is generated)")
+	f.StringVar(&c.north.key, "gnmi-tls-key", "", "key of --gnmi-tls-cert, PEM")
+	f.StringVar(&c.north.clientCA, "gnmi-tls-client-ca", "", "CA of client certificates of --gnmi, PEM")
+	f.StringVar(&c.north.users, "gnmi-users", "", "users of --gnmi, a file as for `tamtam up --users`")
+	f.BoolVar(&c.north.insecure, "gnmi-insecure", false, "serve --gnmi without TLS")
+	return cmd
+}
+
+func (c *collect) run(cmd *cobra.Command) error {
+	if c.paths == "" {
+		return usagef("--paths is missing: want a file of paths; `tamtam collect --help` shows one")
+	}
+	write, err := resultWriter(cmd.OutOrStdout(), c.format)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(c.paths)
+	if err != nil {
+		return err
+	}
+	paths, err := dial.ReadFile(bufio.NewReader(file))
+	file.Close()
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.paths, err)
+	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	served := make(chan error, 1)
+	rows, err := c.serve(ctx, cmd, served)
+	if err != nil {
+		return err
+	}
+	defer rows.close()
+	give := func(results []collector.AltMarkResult) error {
+		select {
+		case err := <-served:
+			return errors.Join(err, errors.New("the gNMI server has ended"))
+		default:
+		}
+		return errors.Join(write(results), rows.write(ctx, results))
+	}
+	return dial.Run(ctx, paths, c.dial, teller(cmd.ErrOrStderr()), give)
+}
+
+// serve opens the database of results and their gNMI server, if they are wanted.
+func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- error) (*resultRows, error) {
+	if c.redis == "" {
+		if c.north.gnmi == "" {
+			return nil, nil
+		}
+		c.redis = "embedded"
+	}
+	r, err := swss.Open(ctx, c.redis)
+	if err != nil {
+		return nil, err
+	}
+	rows := &resultRows{redis: r, last: map[string]uint64{}}
+	if c.north.gnmi == "" {
+		return rows, nil
+	}
+	cfg, err := c.north.config(cmd)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	cfg.Redis, cfg.Socket = r, ""
+	server, err := mgmt.NewServer(cfg)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: results are served by gNMI at %s\n", server.Addr())
+	go func() { served <- server.Serve(ctx) }()
+	return rows, nil
+}
+
+// teller says on standard error what becomes of connections, each state once.
+func teller(w io.Writer) func(dial.Event) {
+	last := map[string]string{}
+	return func(e dial.Event) {
+		what := e.Target
+		if e.Session != "" {
+			what += ", session " + e.Session
+		}
+		said := ""
+		switch {
+		case e.Kind == dial.Synced:
+			said = "connected"
+		case e.Kind == dial.Lost:
+			said = fmt.Sprintf("no connection: %v", e.Err)
+		case e.Kind == dial.Bad:
+			said = e.Err.Error()
+		case e.Settings.Role == 0:
+			said = "is not configured"
+		default:
+			said = fmt.Sprintf("%s, %s, every %s", e.Settings.Role, e.Settings.Method, e.Settings.Interval)
+		}
+		if last[what] != said {
+			last[what] = said
+			fmt.Fprintf(w, "tamtam: %s: %s\n", what, said)
+		}
+	}
+}
+
+// resultWriter prints results in a format.
+func resultWriter(w io.Writer, format string) (func([]collector.AltMarkResult) error, error) {
+	switch format {
+	case "text":
+		return func(results []collector.AltMarkResult) error {
+			for _, r := range results {
+				if _, err := fmt.Fprintln(w, resultText(r)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	case "json":
+		enc := json.NewEncoder(w)
+		return func(results []collector.AltMarkResult) error {
+			for _, r := range results {
+				if err := enc.Encode(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		}, nil
+	case "csv":
+		c := collector.NewAltMarkCSV(w)
+		return func(results []collector.AltMarkResult) error { return c.Write(results...) }, nil
+	}
+	return nil, usagef("--format %q: want text, json or csv", format)
+}
+
+// resultText is a result in a line.
+func resultText(r collector.AltMarkResult) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s>%s period %d %s", r.Start.Std().Format("15:04:05.000"), r.Path, r.From, r.To, r.Period, r.Status)
+	if r.Counted {
+		fmt.Fprintf(&b, " sent %d received %d", r.Sent, r.Received)
+	}
+	if r.LossValid {
+		fmt.Fprintf(&b, " lost %d", r.Lost)
+	}
+	if r.DelayValid {
+		fmt.Fprintf(&b, " delay %v", r.Delay)
+	}
+	if r.JitterValid {
+		fmt.Fprintf(&b, " jitter %v", r.Jitter)
+	}
+	if r.Revised {
+		b.WriteString(" revised")
+	}
+	if len(r.Reasons) > 0 {
+		b.WriteString(": " + strings.Join(r.Reasons, "; "))
+	}
+	return b.String()
+}
+
+// resultRows keeps the last result of each segment in COUNTERS_DB. A nil one keeps nothing.
+type resultRows struct {
+	redis *swss.Redis
+	last  map[string]uint64 // the period that a row has
+}
+
+// write replaces whole rows at once: what is not known is not there. A result that is revised
+// does not take the place of one for a later period.
+func (w *resultRows) write(ctx context.Context, results []collector.AltMarkResult) error {
+	if w == nil {
+		return nil
+	}
+	latest := map[string]schema.AltMarkResult{}
+	for _, r := range results {
+		row := resultRow(r)
+		if !r.Revised || w.last[row.Key()] <= r.Period {
+			latest[row.Key()], w.last[row.Key()] = row, r.Period
+		}
+	}
+	db := w.redis.DB(swss.CountersDB)
+	pipe := db.Client().TxPipeline()
+	for key, row := range latest {
+		name := schema.CountersAltMarkPath + db.Separator() + key
+		pipe.Del(ctx, name)
+		pipe.HSet(ctx, name, row.Fields())
+	}
+	if _, err := pipe.Exec(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("results to %s of COUNTERS_DB: %w", schema.CountersAltMarkPath, err)
+	}
+	return nil
+}
+
+func (w *resultRows) close() {
+	if w != nil {
+		_ = w.redis.Close()
+	}
+}
+
+func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
+	row := schema.AltMarkResult{Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start, Status: r.Status.String(),
+		Reasons: strings.Join(r.Reasons, "; "), Revised: r.Revised, Delays: uint64(r.Window.Count)}
+	if r.Counted {
+		row.Sent, row.Received, row.SentBytes, row.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
+	}
+	if r.LossValid {
+		row.Lost = &r.Lost
+	}
+	known := func(d time.Duration, valid bool) *time.Duration {
+		if !valid {
+			return nil
+		}
+		return &d
+	}
+	row.Delay, row.RawDelay, row.Jitter = known(r.Delay, r.DelayValid), known(r.RawDelay, r.RawDelayValid), known(r.Jitter, r.JitterValid)
+	some := r.Window.Count > 0
+	row.MinDelay, row.MeanDelay, row.MaxDelay = known(r.Window.Min, some), known(r.Window.Mean, some), known(r.Window.Max, some)
+	return row
+}

@@ -1,0 +1,224 @@
+package dial
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/collector"
+)
+
+// A Join gives what targets tell to the paths that it concerns. It has no clock: what happens
+// comes with its time.
+type Join struct {
+	paths   []*joined
+	byName  map[string]*joined
+	twoWays []*collector.AltMarkTwoWay
+	backs   [][2]string            // names of the paths of twoWays
+	users   map[[2]string][]pathAt // target and session to points of paths
+	targets map[string][]string    // target to sessions
+
+	// What comes before all targets have told what there was is held back, so that the
+	// history of one is not taken for missing reports of the others.
+	waiting map[string]bool
+	held    []Event
+	since   time.Time
+}
+
+// maxStart is how long a target is waited for at the start.
+const maxStart = 5 * time.Second
+
+type joined struct {
+	file   Path
+	am     *collector.AltMark
+	last   uint64 // the period that was reported last
+	lastAt time.Time
+}
+
+type pathAt struct {
+	path  *joined
+	point int
+}
+
+// NewJoin makes the joins of a file that [ReadFile] has read.
+func NewJoin(f File, now time.Time) (*Join, error) {
+	j := &Join{byName: map[string]*joined{}, users: map[[2]string][]pathAt{}, targets: map[string][]string{}, waiting: map[string]bool{}, since: now}
+	for _, p := range f.Paths {
+		am, err := collector.NewAltMark(p.join())
+		if err != nil {
+			return nil, err
+		}
+		path := &joined{file: p, am: am}
+		j.paths = append(j.paths, path)
+		j.byName[p.Name] = path
+		for i, point := range p.Points {
+			key := [2]string{point.Target, point.Session}
+			j.users[key] = append(j.users[key], pathAt{path, i})
+			if !slices.Contains(j.targets[point.Target], point.Session) {
+				j.targets[point.Target] = append(j.targets[point.Target], point.Session)
+			}
+			j.waiting[point.Target] = true
+		}
+	}
+	for _, p := range f.Paths {
+		if p.Back == "" {
+			continue
+		}
+		tw, err := collector.NewAltMarkTwoWay(p.join(), j.byName[p.Back].file.join())
+		if err != nil {
+			return nil, err
+		}
+		j.twoWays, j.backs = append(j.twoWays, tw), append(j.backs, [2]string{p.Name, p.Back})
+	}
+	return j, nil
+}
+
+// Targets are the addresses to watch, with the sessions that are of interest.
+func (j *Join) Targets() map[string][]string { return maps.Clone(j.targets) }
+
+// Take takes an event and returns the results that it brought about.
+func (j *Join) Take(e Event, now time.Time) []collector.AltMarkResult {
+	if len(j.waiting) > 0 {
+		if e.Kind == Synced {
+			delete(j.waiting, e.Target)
+		}
+		j.held = append(j.held, e)
+		return j.release(now)
+	}
+	return j.take(e, now)
+}
+
+// Tick tells that time goes on: reports that do not come are missed.
+func (j *Join) Tick(now time.Time) []collector.AltMarkResult {
+	out := j.release(now)
+	for _, p := range j.paths {
+		if p.lastAt.IsZero() {
+			continue
+		}
+		interval := p.am.Path().Points[0].Settings.Interval.Duration()
+		out = append(out, j.both(p.am.Advance(p.last+uint64(max(now.Sub(p.lastAt), 0)/interval)))...)
+	}
+	return out
+}
+
+// Stats adds up what all paths were given.
+func (j *Join) Stats() collector.AltMarkStats {
+	var sum collector.AltMarkStats
+	for _, p := range j.paths {
+		s := p.am.Stats()
+		sum.Reports += s.Reports
+		sum.Duplicates += s.Duplicates
+		sum.Conflicts += s.Conflicts
+		sum.Late += s.Late
+		sum.Refused += s.Refused
+	}
+	return sum
+}
+
+// release takes what was held back, settings first and the periods of all targets in order.
+func (j *Join) release(now time.Time) (out []collector.AltMarkResult) {
+	if len(j.held) == 0 || len(j.waiting) > 0 && now.Sub(j.since) < maxStart {
+		return nil
+	}
+	clear(j.waiting)
+	held := j.held
+	j.held = nil
+	slices.SortStableFunc(held, func(a, b Event) int {
+		if a.Kind == Period && b.Kind == Period {
+			return cmp.Compare(a.Period.Number, b.Period.Number)
+		}
+		return cmp.Compare(a.Kind, b.Kind)
+	})
+	for _, e := range held {
+		out = append(out, j.take(e, now)...)
+	}
+	return out
+}
+
+func (j *Join) take(e Event, now time.Time) (out []collector.AltMarkResult) {
+	for _, at := range j.users[[2]string{e.Target, e.Session}] {
+		switch e.Kind {
+		case Settings:
+			out = append(out, j.both(at.path.am.Settings(at.point, e.Settings))...)
+			for i, names := range j.backs {
+				j.twoWays[i].Settings(j.byName[names[0]].am.Path(), j.byName[names[1]].am.Path())
+			}
+		case Period:
+			at.path.last, at.path.lastAt = e.Period.Number, now
+			out = append(out, j.both(at.path.am.Add(at.point, e.Period))...)
+		}
+	}
+	return out
+}
+
+// both adds the results of there and back.
+func (j *Join) both(results []collector.AltMarkResult) []collector.AltMarkResult {
+	out := results
+	for _, tw := range j.twoWays {
+		for _, r := range results {
+			if sum, ok := tw.Add(r); ok {
+				out = append(out, sum)
+			}
+		}
+	}
+	return out
+}
+
+// tick is how often missing reports are looked for.
+const tick = 100 * time.Millisecond
+
+// Run watches all targets of a file and gives results as they come, until ctx ends. Events that
+// are no reports are told as well. Both are called by one goroutine.
+func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]collector.AltMarkResult) error) error {
+	j, err := NewJoin(f, time.Now())
+	if err != nil {
+		return err
+	}
+	if _, err := o.credentials(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events := make(chan Event, 1024)
+	failed := make(chan error, len(j.targets))
+	for target, sessions := range j.targets {
+		go func() {
+			err := Watch(ctx, target, sessions, o, func(e Event) {
+				select {
+				case events <- e:
+				case <-ctx.Done():
+				}
+			})
+			if err != nil {
+				failed <- fmt.Errorf("target %s: %w", target, err)
+			}
+		}()
+	}
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		var results []collector.AltMarkResult
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			return err
+		case e := <-events:
+			if e.Kind != Period {
+				tell(e)
+			}
+			results = j.Take(e, time.Now())
+		case <-ticker.C:
+			results = j.Tick(time.Now())
+		}
+		if len(results) == 0 {
+			continue
+		}
+		if err := give(results); err != nil {
+			return err
+		}
+	}
+}

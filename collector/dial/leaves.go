@@ -1,0 +1,274 @@
+package dial
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/altmark"
+)
+
+// A leaf is one of the leaves that are subscribed to.
+type leaf struct {
+	session string
+	period  string // its number; empty: the leaf is one of config
+	name    string
+	values  []string // one for a leaf, any number for a leaf-list
+}
+
+// join puts a prefix in front of a path.
+func join(prefix, p *gpb.Path) []*gpb.PathElem {
+	return append(slices.Clone(prefix.GetElem()), p.GetElem()...)
+}
+
+// leavesOf takes a value at a path apart: that of a leaf, or JSON of what is below a container.
+func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
+	raw := v.GetJsonIetfVal()
+	if raw == nil {
+		raw = v.GetJsonVal()
+	}
+	if raw == nil {
+		return nil, fmt.Errorf("%s: the server sends %T, want JSON_IETF", text(elems), v.GetValue())
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var x any
+	if err := dec.Decode(&x); err != nil {
+		return nil, fmt.Errorf("%s: the server's JSON: %w", text(elems), err)
+	}
+	var out []leaf
+	flatten(elems, x, &out)
+	return out, nil
+}
+
+// flatten walks JSON. What is not known is passed over.
+func flatten(elems []*gpb.PathElem, x any, out *[]leaf) {
+	below := func(name string, key map[string]string) []*gpb.PathElem {
+		return append(slices.Clip(elems), &gpb.PathElem{Name: name, Key: key})
+	}
+	object, ok := x.(map[string]any)
+	if !ok {
+		if l, ok := leafAt(elems); ok {
+			l.values = valuesOf(x)
+			*out = append(*out, l)
+		}
+		return
+	}
+	for name, y := range object {
+		if _, after, ok := strings.Cut(name, ":"); ok {
+			name = after
+		}
+		list, ok := y.([]any)
+		if name != "period" || !ok {
+			flatten(below(name, nil), y, out)
+			continue
+		}
+		for _, entry := range list {
+			if m, ok := entry.(map[string]any); ok {
+				flatten(below(name, map[string]string{"number": strings.Join(valuesOf(m["number"]), "")}), m, out)
+			}
+		}
+	}
+}
+
+// leafAt says which leaf stands at a path.
+func leafAt(elems []*gpb.PathElem) (leaf, bool) {
+	var names []string
+	for _, e := range elems {
+		name := e.GetName()
+		if _, after, ok := strings.Cut(name, ":"); ok {
+			name = after
+		}
+		names = append(names, name)
+	}
+	switch {
+	case len(names) == 5 && slices.Equal(names[:4], []string{"tam", "alt-mark-sessions", "alt-mark-session", "config"}):
+		return leaf{session: elems[2].GetKey()["name"], name: names[4]}, true
+	case len(names) == 7 && slices.Equal(names[:6], []string{"tam", "alt-mark-sessions", "alt-mark-session", "periods", "period", "state"}):
+		return leaf{session: elems[2].GetKey()["name"], period: elems[4].GetKey()["number"], name: names[6]}, true
+	}
+	return leaf{}, false
+}
+
+func valuesOf(x any) []string {
+	switch x := x.(type) {
+	case nil:
+		return nil
+	case []any:
+		var out []string
+		for _, y := range x {
+			out = append(out, valuesOf(y)...)
+		}
+		return out
+	}
+	return []string{fmt.Sprint(x)}
+}
+
+func text(elems []*gpb.PathElem) string {
+	var b strings.Builder
+	for _, e := range elems {
+		b.WriteString("/" + e.GetName())
+		for _, k := range slices.Sorted(maps.Keys(e.GetKey())) {
+			fmt.Fprintf(&b, "[%s=%s]", k, e.GetKey()[k])
+		}
+	}
+	return b.String()
+}
+
+// session is what was told of one.
+type session struct {
+	name    string
+	config  map[string][]string
+	periods map[string]map[string][]string
+	order   []string // of periods, as they came
+}
+
+// maxPeriods bounds the periods that are remembered, for updates that tell only what changed.
+const maxPeriods = 64
+
+func newSession(name string) *session {
+	return &session{name: name, config: map[string][]string{}, periods: map[string]map[string][]string{}}
+}
+
+func (s *session) set(l leaf, c *changes) {
+	if l.period == "" {
+		s.config[l.name] = l.values
+		c.config = true
+		return
+	}
+	if s.periods[l.period] == nil {
+		if len(s.order) == maxPeriods {
+			delete(s.periods, s.order[0])
+			s.order = slices.Delete(s.order, 0, 1)
+		}
+		s.periods[l.period] = map[string][]string{}
+		s.order = append(s.order, l.period)
+	}
+	s.periods[l.period][l.name] = l.values
+	c.periods[l.period] = true
+}
+
+// remove takes away what is at a path or below it, and says whether settings were. Periods that
+// the switch forgets stay: they were.
+func (s *session) remove(elems []*gpb.PathElem) bool {
+	config := sessionPath(s.name, "config").GetElem()
+	for i, e := range elems {
+		if i == len(config) {
+			had := len(s.config)
+			delete(s.config, e.GetName())
+			return len(s.config) != had
+		}
+		if e.GetName() != config[i].GetName() || len(e.GetKey()) > 0 && e.GetKey()["name"] != "*" && !maps.Equal(e.GetKey(), config[i].GetKey()) {
+			return false
+		}
+	}
+	clear(s.config)
+	return true
+}
+
+// settings reads config, with the defaults of fields that were not configured.
+func (s *session) settings() (altmark.Session, error) {
+	if len(s.config) == 0 {
+		return altmark.Session{}, nil
+	}
+	r := &reader{leaves: s.config, what: "session " + s.name}
+	var out altmark.Session
+	out.Role = word(r, "role", altmark.ParseRole)
+	out.Method = word(r, "method", altmark.ParseMethod)
+	out.Interval = altmark.Interval(r.number("interval", 0, 8))
+	out.Mark = word(r, "mark", altmark.ParseMark)
+	if r.has("mark2") {
+		out.Mark2 = word(r, "mark2", altmark.ParseMark)
+	}
+	out.Clear, out.SlotSync = r.text("clear") == "true", r.text("slot-sync") != "false"
+	length := out.Interval.Duration()
+	nanos := func(name string, def time.Duration) time.Duration {
+		return time.Duration(r.number(name, int64(def), 64))
+	}
+	out.ClockError = nanos("clock-error", length/altmark.DefaultClockErrorPart)
+	out.MinDelay = nanos("delay-min", 0)
+	out.MaxDelay = nanos("delay-max", max(out.MinDelay, length/altmark.DefaultMaxDelayPart))
+	if err := errors.Join(r.errs...); err != nil {
+		return altmark.Session{}, err
+	}
+	return out, nil
+}
+
+// period reads one that was told.
+func (s *session) period(number string) (altmark.Period, error) {
+	r := &reader{leaves: s.periods[number], what: "session " + s.name + ", period " + number}
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		r.bad("number", number, "a number")
+	}
+	p := altmark.Period{Number: n, Colour: uint8(n & 1), Packets: r.counter("packets"), Bytes: r.counter("octets"), Captures: uint32(r.counter("captures")),
+		OutOfWindow: r.counter("out-of-window"), ReadAt: r.time("read-at")}
+	if p.Captures > 0 {
+		p.Timestamp = r.time("timestamp")
+	}
+	if p.Flags, err = altmark.ParseFlags(strings.Join(r.leaves["flags"], ",")); err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.what, err))
+	}
+	return p, errors.Join(r.errs...)
+}
+
+// A reader reads leaves and collects what is wrong with them.
+type reader struct {
+	leaves map[string][]string
+	what   string
+	errs   []error
+}
+
+func (r *reader) bad(name, value, want string) {
+	r.errs = append(r.errs, fmt.Errorf("%s: %s is %q, want %s", r.what, name, value, want))
+}
+
+func (r *reader) has(name string) bool { return len(r.leaves[name]) > 0 && r.leaves[name][0] != "" }
+
+func (r *reader) text(name string) string { return strings.Join(r.leaves[name], ",") }
+
+func (r *reader) number(name string, def int64, bits int) int64 {
+	if !r.has(name) {
+		return def
+	}
+	n, err := strconv.ParseInt(r.text(name), 10, bits)
+	if err != nil {
+		r.bad(name, r.text(name), fmt.Sprintf("a number of %d bits", bits))
+	}
+	return n
+}
+
+// counter must be there: a report without it is none of zero packets.
+func (r *reader) counter(name string) uint64 {
+	n, err := strconv.ParseUint(r.text(name), 10, 64)
+	if err != nil {
+		r.bad(name, r.text(name), "a number")
+	}
+	return n
+}
+
+// time reads nanoseconds since 1970.
+func (r *reader) time(name string) altmark.Time {
+	n := r.counter(name)
+	return altmark.Time{Seconds: n / 1e9, Nanoseconds: uint32(n % 1e9)}
+}
+
+func word[W any](r *reader, name string, parse func(string) (W, error)) W {
+	v := r.text(name)
+	if _, after, ok := strings.Cut(v, ":"); ok {
+		v = after // the module of an identity
+	}
+	w, err := parse(v)
+	if err != nil {
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.what, err))
+	}
+	return w
+}

@@ -1,0 +1,117 @@
+package dial
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+)
+
+// Options say how gNMI servers are reached; they are the same for all targets.
+type Options struct {
+	// Insecure is cleartext. It excludes the other TLS fields. A unix socket is always cleartext.
+	Insecure bool
+	// SkipVerify is TLS that believes any server.
+	SkipVerify bool
+	// CAFile holds the PEM certificates that may sign the servers'; empty: the system's.
+	CAFile string
+	// CertFile and KeyFile are the client's own PEM certificate and key.
+	CertFile, KeyFile string
+	// User and Password go with every request when User is set.
+	User, Password string
+}
+
+// credentials reads the TLS files; options that contradict each other are an error that names them.
+func (o Options) credentials() (credentials.TransportCredentials, error) {
+	if o.User == "" && o.Password != "" {
+		return nil, errors.New("a password needs a user")
+	}
+	if o.Insecure {
+		if o.SkipVerify || o.CAFile != "" || o.CertFile != "" || o.KeyFile != "" {
+			return nil, errors.New("insecure means no TLS, but skip-verify, tls-ca, tls-cert or tls-key is given: want either")
+		}
+		return insecure.NewCredentials(), nil
+	}
+	if o.SkipVerify && o.CAFile != "" {
+		return nil, errors.New("skip-verify believes any server, but tls-ca is given: want either")
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.SkipVerify}
+	if o.CAFile != "" {
+		pem, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls-ca: %w", err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tls-ca %s: no PEM certificate in it", o.CAFile)
+		}
+	}
+	if (o.CertFile == "") != (o.KeyFile == "") {
+		return nil, errors.New("tls-cert and tls-key: want both or neither")
+	}
+	if o.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("tls-cert %s, tls-key %s: %w", o.CertFile, o.KeyFile, err)
+		}
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	return credentials.NewTLS(conf), nil
+}
+
+// client prepares a connection; the first request makes it.
+func (o Options) client(address string) (*grpc.ClientConn, error) {
+	network, authority := "tcp", address
+	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address, authority = "unix", socket, "localhost"
+		o = Options{Insecure: true, User: o.User, Password: o.Password}
+	}
+	creds, err := o.credentials()
+	if err != nil {
+		return nil, err
+	}
+	return grpc.NewClient("passthrough:///"+authority,
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}),
+		grpc.WithTransportCredentials(creds), grpc.WithNoProxy(),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}))
+}
+
+// subscribe opens the stream of some sessions.
+func (o Options) subscribe(ctx context.Context, conn *grpc.ClientConn, sessions []string) (gpb.GNMI_SubscribeClient, error) {
+	if o.User != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "username", o.User, "password", o.Password)
+	}
+	stream, err := gpb.NewGNMIClient(conn).Subscribe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := &gpb.SubscriptionList{Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF}
+	for _, s := range sessions {
+		for _, below := range []string{"config", "periods"} {
+			list.Subscription = append(list.Subscription, &gpb.Subscription{Mode: gpb.SubscriptionMode_ON_CHANGE, Path: sessionPath(s, below)})
+		}
+	}
+	return stream, stream.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}})
+}
+
+func sessionPath(session string, below ...string) *gpb.Path {
+	p := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: "alt-mark-sessions"}, {Name: "alt-mark-session", Key: map[string]string{"name": session}}}}
+	for _, name := range below {
+		p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
+	}
+	return p
+}

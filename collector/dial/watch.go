@@ -1,0 +1,174 @@
+package dial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+
+	"tamtam/altmark"
+)
+
+// An Event is what a target told.
+type Event struct {
+	Target  string
+	Session string // empty for what concerns the target
+	Kind    EventKind
+	// Settings of the session; those of a zero role are not known, since it is not there.
+	Settings altmark.Session
+	Period   altmark.Period
+	Err      error // of Lost and Bad
+}
+
+// EventKind says which fields of an Event are used.
+type EventKind uint8
+
+// The kinds.
+const (
+	Settings EventKind = iota + 1
+	Period
+	Synced // all that there was has been told
+	Lost   // the connection ended; it is made anew
+	Bad    // the target says what cannot be understood
+)
+
+// Bounds of the wait before a connection is made anew.
+const (
+	minRetry = 200 * time.Millisecond
+	maxRetry = 5 * time.Second
+)
+
+// Watch tells what a target says of sessions, until ctx ends, and connects again whenever the
+// connection is lost. The error is about the options.
+func Watch(ctx context.Context, target string, sessions []string, o Options, tell func(Event)) error {
+	conn, err := o.client(target)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
+		w := &watch{target: target, tell: tell, sessions: map[string]*session{}}
+		for _, s := range sessions {
+			w.sessions[s] = newSession(s)
+		}
+		err := w.once(ctx, conn, o, sessions)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if w.synced {
+			wait = minRetry
+		}
+		tell(Event{Target: target, Kind: Lost, Err: err})
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// watch is one subscription.
+type watch struct {
+	target   string
+	tell     func(Event)
+	sessions map[string]*session
+	synced   bool
+}
+
+// once reads a subscription to its end.
+func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sessions []string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := o.subscribe(ctx, conn, sessions)
+	if err != nil {
+		return err
+	}
+	for {
+		reply, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		switch r := reply.GetResponse().(type) {
+		case *gpb.SubscribeResponse_Update:
+			w.take(r.Update)
+		case *gpb.SubscribeResponse_SyncResponse:
+			for name, s := range w.sessions {
+				if !w.synced && len(s.config) == 0 { // it is not there: whatever it was
+					w.tell(Event{Target: w.target, Session: name, Kind: Settings})
+				}
+			}
+			w.synced = true
+			w.tell(Event{Target: w.target, Kind: Synced})
+		default:
+			return errors.New("the server sends neither updates nor the end of what there was")
+		}
+	}
+}
+
+// take understands a notification.
+func (w *watch) take(n *gpb.Notification) {
+	changed := map[string]*changes{}
+	at := func(name string) *changes {
+		if changed[name] == nil {
+			changed[name] = &changes{periods: map[string]bool{}}
+		}
+		return changed[name]
+	}
+	bad := func(session string, err error) {
+		w.tell(Event{Target: w.target, Session: session, Kind: Bad, Err: err})
+	}
+	for _, p := range n.GetDelete() {
+		elems := join(n.GetPrefix(), p)
+		for name, s := range w.sessions {
+			if s.remove(elems) {
+				at(name).config = true
+			}
+		}
+	}
+	for _, u := range n.GetUpdate() {
+		leaves, err := leavesOf(join(n.GetPrefix(), u.GetPath()), u.GetVal())
+		if err != nil {
+			bad("", err)
+			continue
+		}
+		for _, l := range leaves {
+			s := w.sessions[l.session]
+			if s == nil {
+				continue
+			}
+			s.set(l, at(l.session))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		s, c := w.sessions[name], changed[name]
+		if c.config {
+			settings, err := s.settings()
+			if err != nil {
+				bad(name, err)
+			}
+			w.tell(Event{Target: w.target, Session: name, Kind: Settings, Settings: settings})
+		}
+		for _, number := range slices.SortedFunc(maps.Keys(c.periods), byNumber) {
+			p, err := s.period(number)
+			if err != nil {
+				bad(name, err)
+				continue
+			}
+			w.tell(Event{Target: w.target, Session: name, Kind: Period, Period: p})
+		}
+	}
+}
+
+// changes are what a notification changed of a session.
+type changes struct {
+	config  bool
+	periods map[string]bool
+}
+
+// byNumber orders decimal numbers, whatever their size.
+func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }

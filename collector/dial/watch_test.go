@@ -1,0 +1,321 @@
+package dial
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+
+	"tamtam/altmark"
+	"tamtam/collector"
+)
+
+// A fakeSwitch is a gNMI server that says what a test makes it say.
+type fakeSwitch struct {
+	gpb.UnimplementedGNMIServer
+	addr string
+	grpc *grpc.Server
+
+	mu      sync.Mutex
+	history []*gpb.Notification // told to every new subscriber
+	streams []chan *gpb.Notification
+	asked   [][]string
+}
+
+func startSwitch(t *testing.T, addr string) *fakeSwitch {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &fakeSwitch{addr: l.Addr().String(), grpc: grpc.NewServer()}
+	gpb.RegisterGNMIServer(s.grpc, s)
+	go func() { _ = s.grpc.Serve(l) }()
+	t.Cleanup(s.grpc.Stop)
+	return s
+}
+
+func (s *fakeSwitch) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
+	req, err := rpc.Recv()
+	if err != nil {
+		return err
+	}
+	ch := make(chan *gpb.Notification, 100)
+	s.mu.Lock()
+	var asked []string
+	for _, sub := range req.GetSubscribe().GetSubscription() {
+		asked = append(asked, text(sub.GetPath().GetElem())+" "+sub.GetMode().String())
+	}
+	s.asked = append(s.asked, asked)
+	for _, n := range s.history {
+		ch <- n
+	}
+	ch <- nil
+	s.streams = append(s.streams, ch)
+	s.mu.Unlock()
+	for {
+		select {
+		case <-rpc.Context().Done():
+			return nil
+		case n := <-ch:
+			r := &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: n}}
+			if n == nil {
+				r = &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{SyncResponse: true}}
+			}
+			if err := rpc.Send(r); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// say tells all subscribers, now and later.
+func (s *fakeSwitch) say(ns ...*gpb.Notification) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history = append(s.history, ns...)
+	for _, ch := range s.streams {
+		for _, n := range ns {
+			ch <- n
+		}
+	}
+}
+
+// note makes a notification of "path value" lines below a session; JSON values.
+func note(session, below string, leaves ...string) *gpb.Notification {
+	n := &gpb.Notification{Prefix: &gpb.Path{Origin: "openconfig"}}
+	for _, l := range leaves {
+		name, value, _ := strings.Cut(l, " ")
+		p := sessionPath(session)
+		for e := range strings.SplitSeq(below, "/") {
+			elem, number, ok := strings.Cut(e, "#")
+			pe := &gpb.PathElem{Name: elem}
+			if ok {
+				pe.Key = map[string]string{"number": number}
+			}
+			p.Elem = append(p.Elem, pe)
+		}
+		p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
+		n.Update = append(n.Update, &gpb.Update{Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(value)}}})
+	}
+	return n
+}
+
+func configNote(role string) *gpb.Notification {
+	return note("s", "config", `name "s"`, `flowgroup "web"`, fmt.Sprintf("role %q", role), `method "double"`, "interval 8", `mark "dscp0"`, `mark2 "dscp1"`, `delay-max "20000000"`)
+}
+
+func periodNote(k uint64, packets int, more ...string) *gpb.Notification {
+	leaves := append([]string{fmt.Sprintf("number %q", fmt.Sprint(k)), fmt.Sprintf("packets %q", fmt.Sprint(packets)), `octets "6400"`, "captures 1", `out-of-window "0"`,
+		fmt.Sprintf(`timestamp "%d005000000"`, k), fmt.Sprintf(`read-at "%d500000000"`, k+1)}, more...)
+	return note("s", fmt.Sprintf("periods/period#%d/state", k), leaves...)
+}
+
+// watchAll gives what is told, one by one.
+func watchAll(t *testing.T, target string) <-chan Event {
+	ctx, cancel := context.WithCancel(t.Context())
+	events, done := make(chan Event, 1000), make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := Watch(ctx, target, []string{"s", "other"}, Options{Insecure: true}, func(e Event) { events <- e }); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-done })
+	return events
+}
+
+// next waits for an event of a kind; those of lost connections are passed over unless wanted.
+func next(t *testing.T, events <-chan Event, kind EventKind) Event {
+	t.Helper()
+	for {
+		select {
+		case e := <-events:
+			if e.Kind == kind {
+				return e
+			}
+			if e.Kind != Lost {
+				t.Fatalf("event %+v, want kind %d", e, kind)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("no event of kind %d", kind)
+		}
+	}
+}
+
+// Settings with their defaults, periods as a whole, and after a lost connection everything that
+// the switch still knows.
+func TestWatch(t *testing.T) {
+	s := startSwitch(t, "127.0.0.1:0")
+	s.say(configNote("initiator"), periodNote(10, 64, `flags ["first","late-read"]`))
+	events := watchAll(t, s.addr)
+	want := altmark.Session{Role: altmark.Initiator, Method: altmark.Double, Mark: altmark.DSCP0, Mark2: altmark.DSCP1, SlotSync: true,
+		Interval: 8, ClockError: 4 * time.Second, MaxDelay: 20 * time.Millisecond}
+	if e := next(t, events, Settings); e.Session != "s" || e.Settings != want {
+		t.Errorf("%+v, want %+v", e.Settings, want)
+	}
+	period := altmark.Period{Number: 10, Packets: 64, Bytes: 6400, Captures: 1, Timestamp: altmark.Time{Seconds: 10, Nanoseconds: 5e6},
+		ReadAt: altmark.Time{Seconds: 11, Nanoseconds: 5e8}, Flags: altmark.First | altmark.LateRead}
+	if e := next(t, events, Period); e.Session != "s" || e.Period != period {
+		t.Errorf("%+v, want %+v", e.Period, period)
+	}
+	if e := next(t, events, Settings); e.Session != "other" || e.Settings != (altmark.Session{}) {
+		t.Errorf("%+v, want that there is no other session", e)
+	}
+	next(t, events, Synced)
+	if asked := s.asked[0]; len(asked) != 4 || asked[1] != "/tam/alt-mark-sessions/alt-mark-session[name=s]/periods ON_CHANGE" {
+		t.Errorf("subscribed to %q", asked)
+	}
+	s.say(periodNote(11, 60))
+	if e := next(t, events, Period); e.Period.Number != 11 || e.Period.Colour != 1 || e.Period.Flags != 0 {
+		t.Errorf("%+v", e.Period)
+	}
+
+	s.grpc.Stop()
+	next(t, events, Lost)
+	again := startSwitch(t, s.addr)
+	again.say(configNote("terminator"), periodNote(11, 60), periodNote(12, 61))
+	if e := next(t, events, Settings); e.Settings.Role != altmark.Terminator {
+		t.Errorf("%+v", e)
+	}
+	for _, k := range []uint64{11, 12} {
+		if e := next(t, events, Period); e.Period.Number != k {
+			t.Errorf("%+v, want period %d", e, k)
+		}
+	}
+	next(t, events, Settings)
+	next(t, events, Synced)
+	again.say(&gpb.Notification{Delete: []*gpb.Path{sessionPath("s")}})
+	if e := next(t, events, Settings); e.Session != "s" || e.Settings != (altmark.Session{}) {
+		t.Errorf("%+v, want that the session is gone", e)
+	}
+}
+
+// What cannot be understood is told, and is no report.
+func TestWatchBad(t *testing.T) {
+	s := startSwitch(t, "127.0.0.1:0")
+	events := watchAll(t, s.addr)
+	next(t, events, Settings)
+	next(t, events, Settings)
+	next(t, events, Synced)
+	for want, n := range map[string]*gpb.Notification{
+		`session s, period 12: packets is "", want a number`:  note("s", "periods/period#12/state", "captures 0", `octets "1"`, `out-of-window "0"`, `read-at "5"`),
+		`session s, period 13: flag "strange"`:                periodNote(13, 5, `flags ["strange"]`),
+		`session s, period 14x: number is "14x"`:              note("s", "periods/period#14x/state", "captures 0", `octets "1"`, `packets "1"`, `out-of-window "0"`, `read-at "5"`),
+		"/alt-mark-session[name=s]/config/role: the server's": note("s", "config", "role {"),
+	} {
+		s.say(n)
+		if e := next(t, events, Bad); !strings.Contains(e.Err.Error(), want) {
+			t.Errorf("%v, want %q", e.Err, want)
+		}
+	}
+}
+
+// JSON of a whole container is taken apart.
+func TestLeavesOfContainer(t *testing.T) {
+	leaves, err := leavesOf(sessionPath("s").GetElem(), &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(
+		`{"name": "s", "config": {"role": "transit"}, "tamtam-altmark:periods": {"period": [{"number": "7", "state": {"packets": "5", "flags": ["first", "late-read"]}}]}}`)}})
+	var got []string
+	for _, l := range leaves {
+		got = append(got, fmt.Sprint(l))
+	}
+	slices.Sort(got)
+	if want := []string{"{s  role [transit]}", "{s 7 flags [first late-read]}", "{s 7 packets [5]}"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
+func FuzzLeaves(f *testing.F) {
+	f.Add("config", `{"role": "transit"}`)
+	f.Add("periods", `{"period": [{"number": "7", "state": {"flags": ["first"]}}]}`)
+	f.Fuzz(func(t *testing.T, below, value string) {
+		s := newSession("s")
+		leaves, err := leavesOf(sessionPath("s", below).GetElem(), &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(value)}})
+		if err != nil {
+			return
+		}
+		c := &changes{periods: map[string]bool{}}
+		for _, l := range leaves {
+			s.set(l, c)
+		}
+		if x, err := s.settings(); err == nil && x.Role == 0 && len(s.config) > 0 {
+			t.Errorf("%v are settings without a role", s.config)
+		}
+		for k := range c.periods {
+			if p, err := s.period(k); err == nil && uint64(p.Colour) != p.Number&1 {
+				t.Errorf("%+v", p)
+			}
+		}
+	})
+}
+
+// Two switches, one of which is away for some periods: nothing is lost that it remembers, and
+// what it does not is missing.
+func TestRun(t *testing.T) {
+	a, b := startSwitch(t, "127.0.0.1:0"), startSwitch(t, "127.0.0.1:0")
+	a.say(configNote("initiator"))
+	b.say(configNote("terminator"))
+	for k := uint64(10); k < 14; k++ {
+		a.say(periodNote(k, 100))
+		b.say(periodNote(k, 90))
+	}
+	f := File{Paths: []Path{{Name: "p", Points: []Point{{"a", a.addr, "s"}, {"b", b.addr, "s"}}}}}
+	ctx, cancel := context.WithCancel(t.Context())
+	results := make(chan collector.AltMarkResult, 1000)
+	done := make(chan error, 1)
+	go func() {
+		done <- Run(ctx, f, Options{Insecure: true}, func(Event) {}, func(rs []collector.AltMarkResult) error {
+			for _, r := range rs {
+				results <- r
+			}
+			return nil
+		})
+	}()
+	want := func(period uint64, status collector.AltMarkStatus) {
+		t.Helper()
+		select {
+		case r := <-results:
+			if r.Period != period || r.Status != status || r.LossValid && r.Lost != 10 || r.LossValid != (status == collector.AltMarkOK) {
+				t.Errorf("%+v, want period %d %s", r, period, status)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("no result of period %d", period)
+		}
+	}
+	want(10, collector.AltMarkOK)
+	want(11, collector.AltMarkOK)
+	b.grpc.Stop()
+	b = startSwitch(t, b.addr)
+	a.say(periodNote(14, 100), periodNote(15, 100), periodNote(16, 100))
+	b.say(configNote("terminator"), periodNote(14, 90), periodNote(16, 90))
+	want(12, collector.AltMarkOK)
+	for k := uint64(17); k < 21; k++ {
+		a.say(periodNote(k, 100))
+		b.say(periodNote(k, 90))
+	}
+	seen := map[uint64]collector.AltMarkStatus{}
+	for len(seen) < 6 { // 13 to 18; which come first depends on who is faster
+		select {
+		case r := <-results:
+			seen[r.Period] = r.Status
+		case <-time.After(time.Minute):
+			t.Fatalf("only %v", seen)
+		}
+	}
+	for k := uint64(13); k <= 18; k++ {
+		if want := collector.AltMarkOK; k != 15 && seen[k] != want || k == 15 && seen[k] != collector.AltMarkMissing {
+			t.Errorf("period %d: %s", k, seen[k])
+		}
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
