@@ -6,7 +6,7 @@
 // # One table per module
 //
 // The engine knows no feature. What the nodes of a module are in the databases
-// is one value of type [Module] per module: tamModule, interfacesModule,
+// is one value of type [Module] per module: tamModule, altMarkModule, interfacesModule,
 // portsModule, routingModule, qosModule, aclModule, statusModule. Each row of it says: these leaves of
 // this list stand in that row of that table, its key made from the list's keys,
 // each leaf in a field by a [Codec]; counters are found through a counter map. A

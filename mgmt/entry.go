@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -140,31 +141,81 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 		if !row.Entry || pattern[0] != wildcard && !strings.HasPrefix(pattern[0], row.Only) {
 			continue
 		}
-		if row.key.complete(pattern) {
-			found = append(found, slices.Clone(pattern))
-			continue
-		}
-		db := r.redis.DB(row.DB)
-		prefix := row.Table + db.Separator()
-		var keys []string
+		keys := [][]string{slices.Clone(pattern)}
 		var err error
-		if row.Map != "" { // the names are the fields of the hash
-			prefix = ""
-			keys, err = db.Client().HKeys(ctx, row.Map).Result()
-		} else {
-			keys, err = db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
-		}
-		if err != nil {
-			return nil, unavailable(err)
-		}
-		for _, k := range keys {
-			if m, ok := row.key.match(strings.TrimPrefix(k, prefix), len(g.keys)); ok && matches(m, pattern) {
-				found = append(found, m)
+		if !row.key.complete(pattern) {
+			if keys, err = r.rowKeys(ctx, g, row, pattern); err != nil {
+				return nil, err
 			}
 		}
+		if row.each >= 0 && pattern[row.each] == wildcard {
+			if keys, err = r.fieldKeys(ctx, g, row, keys); err != nil {
+				return nil, err
+			}
+		}
+		found = append(found, keys...)
 	}
 	slices.SortFunc(found, compareKeys)
 	return slices.CompactFunc(found, slices.Equal), nil
+}
+
+// rowKeys finds the keys of a row that fit the pattern among those of its table.
+func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []string) ([][]string, error) {
+	db := r.redis.DB(row.DB)
+	prefix := row.Table + db.Separator()
+	var keys []string
+	var err error
+	if row.Map != "" { // the names are the fields of the hash
+		prefix = ""
+		keys, err = db.Client().HKeys(ctx, row.Map).Result()
+	} else {
+		keys, err = db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
+	}
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var found [][]string
+	for _, k := range keys {
+		m, ok := row.key.match(strings.TrimPrefix(k, prefix), len(g.keys))
+		if !ok || !matches(m, pattern) {
+			continue
+		}
+		if row.each >= 0 {
+			m[row.each] = pattern[row.each]
+		}
+		found = append(found, m)
+	}
+	return found, nil
+}
+
+// fieldKeys finds the entries that are the fields of rows. Fields that the
+// key's type does not allow are left out.
+func (r reader) fieldKeys(ctx context.Context, g *group, row *row, keys [][]string) ([][]string, error) {
+	db := r.redis.DB(row.DB)
+	key := g.node.kid[g.keys[row.each]]
+	var found [][]string
+	for c := range slices.Chunk(keys, chunk) {
+		fields := make([]*redis.StringSliceCmd, len(c))
+		_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+			for i, k := range c {
+				fields[i] = p.HKeys(ctx, row.Table+db.Separator()+row.key.expand(k, nil))
+			}
+			return nil
+		})
+		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+			return nil, unavailable(err)
+		}
+		for i, k := range c {
+			for _, f := range fields[i].Val() {
+				if v, err := key.check(f); err == nil && v == f {
+					e := slices.Clone(k)
+					e[row.each] = f
+					found = append(found, e)
+				}
+			}
+		}
+	}
+	return found, nil
 }
 
 // glob is Redis' pattern for the keys that fit.
@@ -208,7 +259,23 @@ type want struct {
 	row  int
 	key  string
 	cmd  *redis.MapStringStringCmd
-	name *redis.StringCmd
+	name *redis.StringCmd // of a Map
+	each *redis.StringCmd // of a row with Each
+}
+
+// hash is what was read; nil: there is nothing.
+func (w *want) hash() map[string]string {
+	if w.each != nil {
+		var fields map[string]string
+		if json.Unmarshal([]byte(w.each.Val()), &fields) != nil {
+			return nil // what is no JSON of fields is left out
+		}
+		return fields
+	}
+	if w.cmd != nil && len(w.cmd.Val()) > 0 {
+		return w.cmd.Val()
+	}
+	return nil
 }
 
 func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which []bool) error {
@@ -255,22 +322,22 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 	}
 	_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, w := range wants {
-			if w.key != "" {
-				w.cmd = p.HGetAll(ctx, g.rows[w.row].Table+db.Separator()+w.key)
+			r := g.rows[w.row]
+			switch key := r.Table + db.Separator() + w.key; {
+			case w.key == "":
+			case r.each >= 0:
+				w.each = p.HGet(ctx, key, w.e.keys[r.each])
+			default:
+				w.cmd = p.HGetAll(ctx, key)
 			}
 		}
 		return nil
 	})
-	if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+	if err != nil && err != redis.Nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
 		return unavailable(err)
 	}
 	for _, w := range wants {
-		if w.cmd == nil {
-			continue
-		}
-		if hash := w.cmd.Val(); len(hash) > 0 {
-			w.e.recs[w.row] = hash
-		}
+		w.e.recs[w.row] = w.hash()
 	}
 	return nil
 }

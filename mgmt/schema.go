@@ -66,6 +66,7 @@ type row struct {
 	Row
 	index int
 	key   template
+	each  int // which of the group's keys Each is; -1: none
 }
 
 // A model is the YANG tree bound to the databases.
@@ -310,8 +311,13 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 			b.fail("module %s: %s: %s: %w", module, path, r.Table, err)
 			return
 		}
+		each := slices.Index(g.keys, r.Each)
+		if r.Each != "" && (!slices.Contains(g.ownKeys(), r.Each) || slices.Contains(t.keys, each) || r.DB == swss.ConfigDB) {
+			b.fail("module %s: %s: %s: {%s} is no key that it may have for each field", module, path, r.Table, r.Each)
+			return
+		}
 		i = len(g.rows)
-		g.rows = append(g.rows, &row{Row: r, index: i, key: t})
+		g.rows = append(g.rows, &row{Row: r, index: i, key: t, each: each})
 	}
 	for _, l := range leaves {
 		n := b.find(path + "/" + l.Path)

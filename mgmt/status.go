@@ -28,6 +28,7 @@ func statusModule() Module {
 		list("/tam/samplers/sampler", schema.StateTAMSampler, "{name}"),
 		list("/tam/flowgroups/flowgroup", schema.StateTAMFlowGroup, "{name}"),
 		list("/tam/tailstamping-sessions/tailstamping-session", schema.StateTAMTailStamp, "{name}"),
+		list("/tam/alt-mark-sessions/alt-mark-session", schema.StateTAMAltMark, "{name}"),
 		interfaces,
 		list("/interfaces/interface/breakout-mode/groups/group", schema.StateBreakout, "{name}"),
 		list("/interfaces/interface/aggregation/members/member", schema.StateLAGMember, "{name}|{interface}"),

@@ -43,6 +43,10 @@ type Row struct {
 	Map string
 	// Only limits the row to entries whose first key starts so.
 	Only string
+	// Each names a list key that the row's key does not have: each field of
+	// the row is an entry of its own, its name the key and its value JSON of
+	// the fields of the entry. Such rows are of lists that are only read.
+	Each string
 	// Entry rows are the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says

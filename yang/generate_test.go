@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"go/format"
 	"maps"
 	"os"
 	"os/exec"
@@ -43,6 +44,9 @@ func TestGenerated(t *testing.T) {
 	}
 	want, err := os.ReadFile(made)
 	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err = format.Source(want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(output)
