@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +32,25 @@ type Result struct {
 // in CONFIG_DB to the last rule in the ASIC; then changes one by one, each from
 // its HSET in CONFIG_DB to its rule in the ASIC.
 func BenchConfig(ctx context.Context, groups, changes int) ([]Result, error) {
-	results, err := benchConfigOn(ctx, "embedded", "embedded", groups, changes)
+	return benchOnBoth(ctx, tailStampLoad(), groups, changes)
+}
+
+// A configLoad is what is configured: the rows beside the flow groups, those of a
+// session, and how many rules of the ASIC a session makes.
+type configLoad struct {
+	feature  string
+	sessions string // table
+	session  swss.FieldValues
+	rules    int
+}
+
+func tailStampLoad() configLoad {
+	return configLoad{schema.FeatureTailStamping, schema.CfgTAMTailStamp, swss.FieldValues{}, 1}
+}
+
+// benchOnBoth measures on an embedded Redis and, where there is one, a real one.
+func benchOnBoth(ctx context.Context, load configLoad, groups, changes int) ([]Result, error) {
+	results, err := benchConfigOn(ctx, load, "embedded", "embedded", groups, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +62,7 @@ func BenchConfig(ctx context.Context, groups, changes int) ([]Result, error) {
 		return nil, err
 	}
 	defer stop()
-	more, err := benchConfigOn(ctx, "redis-server", addr, groups, changes)
+	more, err := benchConfigOn(ctx, load, "redis-server", addr, groups, changes)
 	return append(results, more...), err
 }
 
@@ -125,13 +144,13 @@ func (w *ruleWatch) wait(ctx context.Context, n int) error {
 	return nil
 }
 
-func benchConfigOn(ctx context.Context, name, addr string, groups, changes int) ([]Result, error) {
+func benchConfigOn(ctx context.Context, load configLoad, name, addr string, groups, changes int) ([]Result, error) {
 	r, err := openBench(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	watch := &ruleWatch{entries: make(chan int, groups+changes)}
+	watch := &ruleWatch{entries: make(chan int, load.rules*(groups+changes+1))}
 	common := Common{Backend: func(chip sai.API) sai.API { watch.API = chip; return watch }}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -141,27 +160,27 @@ func benchConfigOn(ctx context.Context, name, addr string, groups, changes int) 
 	g.Go(func() error { return RunSyncd(runCtx, r, profile, nil, common) })
 	g.Go(func() error { return RunManagers(runCtx, r, common) })
 	g.Go(func() error { return RunOrchagent(runCtx, r, common) })
-	results, err := benchConfigRun(runCtx, r, watch, name, groups, changes)
+	results, err := benchConfigRun(runCtx, load, r, watch, name, groups, changes)
 	stop()
 	return results, errors.Join(err, g.Wait())
 }
 
-func benchConfigRun(ctx context.Context, r *swss.Redis, watch *ruleWatch, name string, groups, changes int) ([]Result, error) {
+func benchConfigRun(ctx context.Context, load configLoad, r *swss.Redis, watch *ruleWatch, name string, groups, changes int) ([]Result, error) {
 	base := ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
 		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},
-		schema.CfgTAMFeature:     {schema.FeatureTailStamping: {"status": "ACTIVE"}},
+		schema.CfgTAMFeature:     {load.feature: {"status": "ACTIVE"}},
 	}
-	sessions, rules := benchGroups("F", 0, groups)
-	single, singleRules := benchGroups("S", groups, changes)
+	sessions, rules := load.groups("F", 0, groups)
+	single, singleRules := load.groups("S", groups, changes)
 	// The first rule warms everything up and shows that all daemons run.
-	first, firstRule := benchGroups("W", groups+changes, 1)
+	first, firstRule := load.groups("W", groups+changes, 1)
 	for _, c := range []ConfigDB{base, first, firstRule} {
 		if err := c.Load(ctx, r); err != nil {
 			return nil, err
 		}
 	}
-	if err := watch.wait(ctx, 1); err != nil {
+	if err := watch.wait(ctx, load.rules); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -170,7 +189,7 @@ func benchConfigRun(ctx context.Context, r *swss.Redis, watch *ruleWatch, name s
 			return nil, err
 		}
 	}
-	if err := watch.wait(ctx, groups); err != nil {
+	if err := watch.wait(ctx, load.rules*groups); err != nil {
 		return nil, err
 	}
 	bulk := time.Since(start)
@@ -185,7 +204,7 @@ func benchConfigRun(ctx context.Context, r *swss.Redis, watch *ruleWatch, name s
 		if err := table.Set(ctx, key, singleRules[schema.CfgACLRule][key]); err != nil {
 			return nil, err
 		}
-		if err := watch.wait(ctx, 1); err != nil {
+		if err := watch.wait(ctx, load.rules); err != nil {
 			return nil, err
 		}
 		took = append(took, time.Since(start))
@@ -199,15 +218,17 @@ func benchConfigRun(ctx context.Context, r *swss.Redis, watch *ruleWatch, name s
 	}, nil
 }
 
-// benchGroups makes n flow groups with a session each, and their rules. Their
+// groups makes n flow groups with a session each, and their rules. Their
 // numbers start at from.
-func benchGroups(prefix string, from, n int) (sessions, rules ConfigDB) {
-	sessions = ConfigDB{schema.CfgTAMFlowGroup: {}, schema.CfgTAMTailStamp: {}}
+func (l configLoad) groups(prefix string, from, n int) (sessions, rules ConfigDB) {
+	sessions = ConfigDB{schema.CfgTAMFlowGroup: {}, l.sessions: {}}
 	rules = ConfigDB{schema.CfgACLRule: {}}
 	for i := from; i < from+n; i++ {
 		name := fmt.Sprintf("%s%05d", prefix, i)
 		sessions[schema.CfgTAMFlowGroup][name] = swss.FieldValues{"id": fmt.Sprint(i + 1), "table-name": schema.TAMTable}
-		sessions[schema.CfgTAMTailStamp][name] = swss.FieldValues{"flowgroup": name}
+		session := maps.Clone(l.session)
+		session["flowgroup"] = name
+		sessions[l.sessions][name] = session
 		rules[schema.CfgACLRule][schema.TAMTable+"|"+name] = swss.FieldValues{
 			"PRIORITY": "100", "SRC_IP": fmt.Sprintf("10.%d.%d.0/24", i>>8&0xff, i&0xff),
 			"IP_PROTOCOL": "6", "L4_DST_PORT": fmt.Sprint(1024 + i%60000),

@@ -46,6 +46,7 @@ type asicLoad struct {
 	flows    int // hosts; 0: one a port
 	portDown bool
 	badVLAN  bool // tagged with a VLAN that does not exist
+	marked   bool // each flow has a session of muxed marking
 	samePort bool // to a host at the port where the packet comes from
 }
 
@@ -196,6 +197,9 @@ func newTraffic(ctx context.Context, l asicLoad) (*traffic, error) {
 	}
 	if l.rules > 0 || l.stamp {
 		s.rules(sai.Obj(sai.ObjectTypeSwitch, sw), l)
+	}
+	if l.marked {
+		s.markAll(sai.Obj(sai.ObjectTypeSwitch, sw), len(t.frames))
 	}
 	if l.sketch && s.err == nil {
 		s.err = t.loadSketch()

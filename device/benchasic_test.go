@@ -18,3 +18,21 @@ func TestBenchASIC(t *testing.T) {
 		}
 	}
 }
+
+// Marking forwards all packets too, and allocates nothing.
+func TestBenchAltMark(t *testing.T) {
+	results, err := BenchAltMark(t.Context(), 50, 5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"50 flows: ACL entries": 100, "50 flows: profiles": 1, "all marked, allocations": 0}
+	for _, r := range results {
+		if w, ok := want[r.Name]; ok && r.Value != w || r.Value <= 0 && r.Name != "all marked, allocations" {
+			t.Errorf("%s: %v, want %v", r.Name, r.Value, w)
+		}
+		delete(want, r.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("no results of %v", want)
+	}
+}

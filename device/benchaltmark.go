@@ -1,0 +1,127 @@
+package device
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// BenchAltMark measures alternate marking of many flows at once: the rules that it
+// takes, the time from CONFIG_DB to the ASIC through every daemon, the time to read a
+// period of all flows into COUNTERS_DB, and what marking costs a packet of the
+// simulated chip (as [BenchASIC] measures it, d for each load).
+func BenchAltMark(ctx context.Context, flows, changes int, d time.Duration) ([]Result, error) {
+	load := configLoad{schema.FeatureAltMark, schema.CfgTAMAltMark, swss.FieldValues{
+		"role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0",
+	}, 2}
+	results, err := benchOnBoth(ctx, load, flows, changes)
+	if err != nil {
+		return nil, err
+	}
+	reading, err := benchReading(ctx, load, flows)
+	if err != nil {
+		return nil, err
+	}
+	b := asicBench{ctx: ctx, d: d, results: append(results, reading...)}
+	plain, marked := b.run(asicLoad{flows: flows}), b.run(asicLoad{flows: flows, marked: true})
+	if b.err != nil {
+		return nil, b.err
+	}
+	b.add(fmt.Sprintf("%d flows, not marked", flows), plain.mpps, "Mpps")
+	b.add(fmt.Sprintf("%d flows, all marked", flows), marked.mpps, "Mpps")
+	b.add("all marked, allocations", marked.allocs, "per packet")
+	b.add("marked, of not marked", marked.mpps/plain.mpps, "times")
+	return b.results, b.err
+}
+
+// benchReading counts the rules of the flows and times how they are read.
+func benchReading(ctx context.Context, load configLoad, flows int) ([]Result, error) {
+	sessions, rules := load.groups("F", 0, flows)
+	config := ConfigDB{
+		schema.CfgDeviceMetadata: {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
+		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},
+		schema.CfgTAMFeature:     {load.feature: {"status": "ACTIVE"}},
+	}
+	for _, c := range []ConfigDB{sessions, rules} {
+		for table, rows := range c {
+			config[table] = rows
+		}
+	}
+	s, err := NewSim(ctx, SimConfig{Profile: saisim.DefaultProfile(), Config: config})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if err := s.Settle(ctx); err != nil {
+		return nil, err
+	}
+	db := s.Redis.DB(swss.ASICDB).Client()
+	count := func(t sai.ObjectType) float64 {
+		n := 0
+		keys := db.Scan(ctx, 0, "ASIC_STATE:"+t.String()+":*", 1000).Iterator()
+		for keys.Next(ctx) {
+			n++
+		}
+		err = errors.Join(err, keys.Err())
+		return float64(n)
+	}
+	results := []Result{
+		{fmt.Sprintf("%d flows: ACL entries", flows), count(sai.ObjectTypeACLEntry), ""},
+		{fmt.Sprintf("%d flows: profiles", flows), count(sai.ObjectTypeGenericProgrammable), ""},
+	}
+	const periods = 4
+	var took time.Duration
+	for range periods {
+		if err := s.Advance(ctx, s.Chip.Now()+saisim.Cycle(s.Chip.Profile().ClockHz)*9/10); err != nil {
+			return nil, err
+		}
+		start := time.Now()
+		if err := s.Advance(ctx, s.Chip.Now()+saisim.Cycle(s.Chip.Profile().ClockHz)/10); err != nil {
+			return nil, err
+		}
+		took += time.Since(start)
+	}
+	return append(results, Result{fmt.Sprintf("%d flows: one period read into COUNTERS_DB", flows), took.Seconds() / periods, "s"}), err
+}
+
+// markAll has a session of muxed marking for each host's flow: one profile, two
+// entries a flow.
+func (s *saiCalls) markAll(sw sai.Key, flows int) {
+	yes := sai.Bool(true)
+	s.create(sai.ObjectTypeGenericProgrammable,
+		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(saisim.AltMarkProfile)},
+		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(`{"attributes":[{"profile":{"value":{"lane":0,"role":"initiator",` +
+			`"method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":false,"slot-sync":true,"guard-ns":1000}}}]}`)})
+	table := s.create(sai.ObjectTypeACLTable,
+		sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress},
+		sai.Attr{ID: sai.ACLTableAttrACLBindPointTypeList, Value: sai.Enums{sai.ACLBindPointTypeSwitch}},
+		sai.Attr{ID: sai.ACLTableAttrFieldSrcIP, Value: yes}, sai.Attr{ID: sai.ACLTableAttrFieldACLUserMeta, Value: yes})
+	entries := make([][]sai.Attr, 2*flows)
+	for i := range entries {
+		flow, colour := uint32(i/2), uint32(i%2)
+		counter := s.create(sai.ObjectTypeACLCounter, sai.Attr{ID: sai.ACLCounterAttrTableID, Value: table},
+			sai.Attr{ID: sai.ACLCounterAttrEnablePacketCount, Value: yes}, sai.Attr{ID: sai.ACLCounterAttrEnableByteCount, Value: yes})
+		ip := sai.IP{Addr: netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, 10<<24|flow)))}
+		all := sai.IP{Addr: netip.AddrFrom4([4]byte{255, 255, 255, 255})}
+		entries[i] = []sai.Attr{
+			{ID: sai.ACLEntryAttrTableID, Value: table}, {ID: sai.ACLEntryAttrPriority, Value: sai.Uint(100)},
+			{ID: sai.ACLEntryAttrFieldSrcIP, Value: sai.Match(ip, all)},
+			{ID: sai.ACLEntryAttrFieldACLUserMeta, Value: sai.Match(sai.Uint(8|colour), sai.Uint(9))},
+			{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(counter)},
+			{ID: sai.ACLEntryAttrActionSetACLMetaData, Value: sai.Do(sai.Uint(0xA<<28 | colour<<23 | flow))},
+		}
+	}
+	if s.err == nil {
+		_, errs := s.chip.BulkCreate(s.ctx, sai.ObjectTypeACLEntry, entries)
+		s.err = errors.Join(errs...)
+	}
+	s.set(sw, sai.SwitchAttrIngressACL, table)
+}
