@@ -109,7 +109,7 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 	c.buildKey(&k, pk)
 	if c.marking.used > 0 {
 		t = c.markReading(pk)
-		k[9] |= uint64(c.marking.timeLookup(pk, t.at)) << 32
+		k[9] = uint64(c.marking.timeLookup(pk, t.at)) << 32 // instead of what a program has set
 	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	h.look(tables, nil, &k, &x, pk.length+fcsLen)

@@ -58,18 +58,23 @@ func (pk *packet) hasMark(m altmark.Mark) bool {
 	return pk.h.altMark != 0
 }
 
-// markBit returns the bit as the packet came in.
+// markBit returns the bit as the packet came in: a program may have changed pk.h.
 func (pk *packet) markBit(m altmark.Mark) uint8 {
 	var set bool
+	ip := pk.data[pk.h.l3:]
 	switch m {
 	case altmark.IPv4Reserved:
-		set = pk.h.ipFlags&4 != 0
+		set = ip[6]&0x80 != 0
 	case altmark.IPv6Loss:
 		set = pk.h.altFlags&optionLoss != 0
 	case altmark.IPv6Delay:
 		set = pk.h.altFlags&optionDelay != 0
 	default:
-		set = pk.h.tos>>2&m.DSCPBit() != 0
+		tos := ip[1]
+		if pk.h.flags&flagIPv6 != 0 {
+			tos = uint8(binary.BigEndian.Uint16(ip) >> 4)
+		}
+		set = tos>>2&m.DSCPBit() != 0
 	}
 	if set {
 		return 1

@@ -131,7 +131,12 @@ type marker struct {
 
 func newMarker(t testing.TB) *marker {
 	t.Helper()
-	m := &marker{rig: newRig(t, saisim.SmallProfile())}
+	return newMarkerOf(t, saisim.SmallProfile())
+}
+
+func newMarkerOf(t testing.TB, p saisim.Profile) *marker {
+	t.Helper()
+	m := &marker{rig: newRig(t, p)}
 	m.table = m.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true), sai.ACLTableAttrFieldL4DstPort, sai.Bool(true),
 		sai.ACLTableAttrFieldSrcMAC, sai.Bool(true))
 	m.set(sai.ObjectTypePort, m.oid(0), sai.PortAttrIngressACL, m.table)

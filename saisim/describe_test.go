@@ -2,6 +2,7 @@ package saisim_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"tamtam/saisim"
@@ -53,6 +54,10 @@ egress 3 chip.acl drop -> end
 egress 3 chip.rewrite pass -> end
 `; got != want {
 		t.Errorf("with a program:\n%s\nwant\n%s", got, want)
+	}
+	r.profile(0, muxedStart, 0)
+	if got, want := r.Describe().String(), "ingress 2 chip.acl pass -> chip.altmark\ningress 2 chip.altmark pass -> chip.learning\n"; !strings.Contains(got, want) {
+		t.Errorf("with alternate marking:\n%s\nwant among it\n%s", got, want)
 	}
 	text, err := json.Marshal(g)
 	var again saisim.Graph

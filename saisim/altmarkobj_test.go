@@ -1,0 +1,307 @@
+package saisim_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/altmark"
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// A profile that cannot be is refused with what is wrong, all of it.
+func TestProfileRefusals(t *testing.T) {
+	good := `{"lane":1,"role":"terminator","method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000}`
+	with := func(old, now string) string { return string(settingsJSON(strings.Replace(good, old, now, 1))) }
+	slow := saisim.SmallProfile()
+	slow.ClockHz = 60_000 // a quarter of 2^-10 s has 14.6 cycles
+	for _, tt := range []struct {
+		name  string
+		chip  saisim.Profile
+		entry string
+		want  string // in the reason; "": none
+	}{
+		{"the contract's", saisim.SmallProfile(), string(settingsJSON(good)), ""},
+		{"no JSON", saisim.SmallProfile(), `profile`, "entry: invalid character 'p'"},
+		{"nothing", saisim.SmallProfile(), ``, "entry: "},
+		{"no settings", saisim.SmallProfile(), `{"attributes":[]}`, "profile is missing"},
+		{"no value", saisim.SmallProfile(), `{"attributes":[{"profile":{}}]}`, `role ""`},
+		{"two", saisim.SmallProfile(), `{"attributes":[{"profile":{"value":` + good + `}},{"profile":{"value":` + good + `}}]}`, "profile is given twice, want it once"},
+		{"a field that there is not", saisim.SmallProfile(), with(`"lane":1`, `"lanes":1`), `unknown field "lanes"`},
+		{"a lane in words", saisim.SmallProfile(), with(`"lane":1`, `"lane":"one"`), "profile: lane is a string, want int"},
+		{"no lane", saisim.SmallProfile(), with(`"lane":1,`, ``), "lane is missing, want 0 to 7"},
+		{"a lane beyond", saisim.SmallProfile(), with(`"lane":1`, `"lane":8`), "lane is 8, want 0 to 7"},
+		{"a lane in use", saisim.SmallProfile(), with(`"lane":1`, `"lane":0`), "lane is 0, want one that no other profile has"},
+		{"no interval", saisim.SmallProfile(), with(`"interval":0,`, ``), "interval is missing, want -10 to 8"},
+		{"an interval beyond", saisim.SmallProfile(), with(`"interval":0`, `"interval":256`), "interval is 256, want -10 to 8"},
+		{"a role", saisim.SmallProfile(), with(`terminator`, `end`), `role "end", want initiator, transit, terminator`},
+		{"a method", saisim.SmallProfile(), with(`muxed`, `mux`), `method "mux", want step, pulse, double, muxed`},
+		{"a mark", saisim.SmallProfile(), with(`dscp0`, `ecn`), `mark "ecn", want dscp0`},
+		{"a second mark", saisim.SmallProfile(), with(`"mark2":""`, `"mark2":"dscp0"`), "only double marking has two bits"},
+		{"marks of two families", saisim.SmallProfile(), with(`"muxed","interval":0,"mark":"dscp0","mark2":""`, `"double","interval":0,"mark":"dscp0","mark2":"ipv6-altmark-l"`), "no packet has both"},
+		{"clearing where it does not end", saisim.SmallProfile(), with(`terminator`, `transit`), "only a terminator clears the mark"},
+		{"step without slots", saisim.SmallProfile(), with(`"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true`,
+			`"step","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":false`), "only muxed marking has slots"},
+		{"a guard before now", saisim.SmallProfile(), with(`12500000`, `-1`), "guard-ns is -1, want 0 to 256000000000"},
+		{"a clock too slow", slow, with(`"interval":0`, `"interval":-10`), "interval is -10, want one with a quarter of at least 16 cycles of 60000 Hz"},
+		{"two mistakes", saisim.SmallProfile(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`), "lane is -1, want 0 to 7\nrole \"x\""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, tt.chip)
+			slots := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: 4, Mark: altmark.DSCP0, SlotSync: true}
+			r.profile(0, slots, 0)
+			oid, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
+				sai.Bytes(saisim.AltMarkProfile), sai.GenericProgrammableAttrEntry, sai.Bytes(tt.entry)))
+			if tt.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); string(got) != tt.entry {
+					t.Errorf("reads back as %s, want %s", got, tt.entry)
+				}
+				return
+			}
+			r.wantStatus(err, sai.StatusInvalidParameter)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			// Nor is a profile that there is set to it, which stays as it was.
+			other := r.profile(7, slots, 0)
+			r.wantStatus(r.Set(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, other),
+				sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(tt.entry)}), sai.StatusInvalidParameter)
+			if got := r.get(sai.ObjectTypeGenericProgrammable, other, sai.GenericProgrammableAttrEntry).(sai.Bytes); !bytes.Equal(got, profileJSON(7, slots, 0)) {
+				t.Errorf("reads back as %s", got)
+			}
+		})
+	}
+}
+
+func (r *rig) available(name string) uint64 {
+	r.Helper()
+	n, err := r.Availability(context.Background(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name)))
+	if err != nil {
+		r.Fatal(err)
+	}
+	return n
+}
+
+// There are as many profiles as lanes; one that goes leaves its lane to another, and
+// so does one that is set to another lane.
+func TestLanes(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	var oids []sai.OID
+	for lane := range 8 {
+		if n := r.available(saisim.AltMarkProfile); n != uint64(8-lane) {
+			t.Errorf("%d profiles left, want %d", n, 8-lane)
+		}
+		oids = append(oids, r.profile(lane, muxedStart, 0))
+	}
+	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkProfile),
+		sai.GenericProgrammableAttrEntry, profileJSON(0, muxedStart, 0))
+	if n := r.available(saisim.AltMarkWindow); n != 64 {
+		t.Errorf("windows read %d flows, want 64", n)
+	}
+	r.remove(sai.ObjectTypeGenericProgrammable, oids[3])
+	r.set(sai.ObjectTypeGenericProgrammable, oids[5], sai.GenericProgrammableAttrEntry, profileJSON(3, muxedStart, 0))
+	r.profile(5, muxedStart, 0)
+	if n := r.available(saisim.AltMarkProfile); n != 0 {
+		t.Errorf("%d profiles left, want none", n)
+	}
+}
+
+// Eight lanes at once: each gives its own nibble, of its own interval, role and mark.
+func TestTimeLookup(t *testing.T) {
+	m := newMarker(t)
+	sessions := []altmark.Session{
+		{Role: altmark.Initiator, Method: altmark.Step, Interval: -10, Mark: altmark.DSCP0, SlotSync: true},
+		{Role: altmark.Transit, Method: altmark.Step, Interval: -4, Mark: altmark.DSCP1, SlotSync: true},
+		{Role: altmark.Transit, Method: altmark.Pulse, Interval: -1, Mark: altmark.DSCP2, SlotSync: true},
+		{Role: altmark.Terminator, Method: altmark.Muxed, Interval: 0, Mark: altmark.DSCP3, SlotSync: true},
+		{Role: altmark.Terminator, Method: altmark.Muxed, Interval: 1, Mark: altmark.IPv4Reserved},
+		{Role: altmark.Terminator, Method: altmark.Double, Interval: 2, Mark: altmark.DSCP5, Mark2: altmark.DSCP4, SlotSync: true},
+		{Role: altmark.Initiator, Method: altmark.Muxed, Interval: 4, Mark: altmark.IPv6Loss, SlotSync: true}, // not in IPv4
+	}
+	for lane, s := range sessions {
+		m.profile(lane, s, 0)
+	}
+	f := markedFrame{data: udpFrame(1, 2, 60), l3: 14}
+	f.data[15], f.data[20] = 0b100110<<2, 0x80
+	at := m.CycleAt(123_456_789)
+	bits := func(lane int) string { return timeBits(sessions[lane].Interval, m.timeAt(at)) }
+	colour := []string{bits(0)[:1], "1", bits(2)[:1], "0", "1", "1"}
+	if b := bits(3); b[1:] == "01" || b[1:] == "10" {
+		colour[3] = b[:1]
+	}
+	want := ""
+	for lane := range 6 {
+		want = fmt.Sprintf("1%s%s", bits(lane)[1:], colour[lane]) + want
+	}
+	want = "00000000" + want // no profile; not eligible
+	var value uint32
+	for _, b := range want {
+		value = value<<1 | uint32(b-'0')
+	}
+	c := m.entry(m.table, 1, sai.ACLEntryAttrFieldACLUserMeta, sai.Match(sai.Uint(value), sai.Uint(0xffffffff)))
+	m.sendAt(0, at, saisim.Frame{Data: f.data})
+	if m.packets(c) != 1 {
+		t.Errorf("metadata is not %s", want)
+	}
+}
+
+// What a window cannot read is refused.
+func TestWindowRefusals(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	flows := func(v string) sai.Bytes {
+		return sai.Bytes(`{"attributes":[{"flows":{"value":` + v + `}}]}`)
+	}
+	many := "[0" + strings.Repeat(",0", 512) + "]"
+	for entry, want := range map[string]string{
+		string(flows("[64]")):  "flows: index 64, want 0 to 63",
+		string(flows("[-1]")):  "flows: json: cannot unmarshal number -1",
+		string(flows(`"all"`)): "flows: json: cannot unmarshal string",
+		string(flows(many)):    "flows: 513, want at most 512",
+		"{":                    "entry: unexpected end of JSON input",
+	} {
+		_, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkWindow),
+			sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
+		r.wantStatus(err, sai.StatusInvalidParameter)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	oid := r.extension(saisim.AltMarkWindow, flows("[0]"))
+	r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, flows("[1,2,63,1]"))
+	got := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes)
+	// What a get gave may be given back.
+	r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, got)
+	if again := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); !bytes.Equal(got, again) || !json.Valid(got) {
+		t.Errorf("%s\nthen\n%s", got, again)
+	}
+	if n := len(r.words(1, 2, 63, 1)["counters"]); n != 4*16 {
+		t.Errorf("%d words for 4 flows, want 64", n)
+	}
+}
+
+// Whatever ENTRY is, it makes a profile that can be, or none.
+func FuzzAltmarkProfile(f *testing.F) {
+	f.Add([]byte(profileJSON(0, muxedStart, 1)))
+	f.Add([]byte(profileJSON(7, altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: 8, Mark: altmark.IPv6Loss, Mark2: altmark.IPv6Delay, Clear: true, SlotSync: true}, 99)))
+	f.Add([]byte(`{"attributes":[{"profile":{"value":{"lane":-1,"interval":1e3,"guard-ns":-9223372036854775808}}}]}`))
+	f.Add([]byte(`{"attributes":[{"profile":{"value":null}}, null]}`))
+	f.Add([]byte(`[]`))
+	m := newMarker(f)
+	m.flow(0, 1)
+	frame := withChecksum(udpFrame(1, 2, 60))
+	f.Fuzz(func(t *testing.T, entry []byte) {
+		m.TB = t
+		oid, err := m.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkProfile),
+			sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
+		if err != nil {
+			if s, ok := sai.StatusOf(err); !ok || s != sai.StatusInvalidParameter {
+				t.Fatalf("%v", err)
+			}
+			if n := m.available(saisim.AltMarkProfile); n != 8 {
+				t.Fatalf("%d profiles left after %v", n, err)
+			}
+			return
+		}
+		if n := m.available(saisim.AltMarkProfile); n != 7 {
+			t.Errorf("%d profiles left, want 7", n)
+		}
+		m.send(0, frame)
+		m.remove(sai.ObjectTypeGenericProgrammable, oid)
+	})
+}
+
+// Marks in options are read and written wherever the parser reaches the first AltMark
+// option; elsewhere there is none, and the packet leaves as it came.
+func TestAltMarkOption(t *testing.T) {
+	option := []byte{0x12, 4, 0xff, 0xff, 0xff, 0xff}
+	header := func(next byte, options ...[]byte) []byte {
+		b := append([]byte{next, 0}, bytes.Join(options, nil)...)
+		for len(b)%8 != 0 {
+			b = append(b, 0)
+		}
+		b[1] = byte(len(b)/8 - 1)
+		return b
+	}
+	ipv6 := func(next byte, headers ...[]byte) []byte {
+		return eth(host(2), host(1), ip6(1, 2, next, append(bytes.Join(headers, nil), udp(1, 2, 8)...)))
+	}
+	const ip = 14 + 40
+	for _, tt := range []struct {
+		name  string
+		frame []byte
+		cut   int // what a capture left; 0: all
+		at    int // of L and D; 0: there is none
+	}{
+		{"hop-by-hop", ipv6(0, header(17, option)), 0, ip + 6},
+		{"destination", ipv6(60, header(17, option)), 0, ip + 6},
+		{"behind Pad1", ipv6(0, header(17, []byte{0}, option)), 0, ip + 7},
+		{"behind PadN", ipv6(0, header(17, []byte{1, 2, 0, 0}, option)), 0, ip + 10},
+		{"behind one that is unknown", ipv6(0, header(17, []byte{0x3e, 0}, option)), 0, ip + 8},
+		{"the first of two", ipv6(0, header(17, option, option)), 0, ip + 6},
+		{"behind hop-by-hop without it", ipv6(0, header(60, []byte{1, 4, 0, 0, 0, 0}), header(17, option)), 0, ip + 14},
+		{"behind a routing header", ipv6(43, header(60, []byte{0, 0, 0, 0, 0, 0}), header(17, option)), 0, ip + 14},
+		{"in the first fragment", ipv6(44, []byte{60, 0, 0, 1, 0, 0, 0, 1}, header(17, option)), 0, ip + 14},
+		{"in a later fragment, where it is payload", ipv6(44, []byte{60, 0, 0, 8, 0, 0, 0, 1}, header(17, option)), 0, 0},
+		{"in a routing header", ipv6(43, header(17, option)), 0, 0},
+		{"3 bytes long", ipv6(0, header(17, []byte{0x12, 3, 0xff, 0xff, 0xff})), 0, 0},
+		{"6 bytes long", ipv6(0, header(17, []byte{0x12, 6, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})), 0, 0},
+		{"beyond the header", ipv6(0, header(17, []byte{1, 0}, option[:4])), 0, 0},
+		{"behind one that is longer than the header", ipv6(0, header(17, []byte{0x3e, 200}, option)), 0, 0},
+		{"a whole header, then the capture ends", pad(ipv6(0, header(17, option)), 80), ip + 8, ip + 6},
+		{"the capture ends in the header", pad(ipv6(0, header(17, option)), 80), ip + 7, 0},
+		{"no headers", ipv6(17), 0, 0},
+		{"IPv4", udpFrame(1, 2, 60), 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := newMarker(t)
+			s := altmark.Session{Role: altmark.Terminator, Method: altmark.Double, Interval: 0, Mark: altmark.IPv6Loss, Mark2: altmark.IPv6Delay, SlotSync: true, Clear: true}
+			m.profile(4, s, 0)
+			m.flow(4, 3)
+			f := saisim.Frame{Data: tt.frame}
+			if tt.cut > 0 {
+				f = saisim.Frame{Data: tt.frame[:tt.cut], Len: len(tt.frame)}
+			}
+			want := bytes.Clone(f.Data)
+			packets := uint64(0)
+			if tt.at > 0 {
+				want[tt.at], packets = want[tt.at]&^0x0c, 1
+			}
+			if got := m.sendAt(0, m.Now(), f)[0].data; !bytes.Equal(got, want) {
+				t.Errorf("left as\n%x, want\n%x", got, want)
+			}
+			if c := m.colours(3)[1]; c.packets != packets || c.captures != packets {
+				t.Errorf("%v, want %d packets and captures", c, packets)
+			}
+		})
+	}
+}
+
+// Marks are where they belong when a tag is pushed or stripped.
+func TestMarksBehindTags(t *testing.T) {
+	m := newMarker(t)
+	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Delay, SlotSync: true, Clear: true}, 0)
+	m.flow(0, 1)
+	vlan := m.vlan(7)
+	m.member(vlan, m.bp(0), sai.VLANTaggingModeTagged)
+	m.member(vlan, m.bp(1), sai.VLANTaggingModeUntagged)
+	m.member(vlan, m.bp(3), sai.VLANTaggingModeTagged)
+	packet := ip6(1, 9, 0, append([]byte{17, 0, 0x12, 4, 1, 2, 0xff, 4}, udp(1, 2, 8)...))
+	cleared := bytes.Clone(packet)
+	cleared[2+40+6] &^= 4
+	for _, o := range m.send(0, eth(host(9), host(1), tag(0x8100, 7), packet)) {
+		want := eth(host(9), host(1), cleared)
+		if o.port == 3 {
+			want = eth(host(9), host(1), tag(0x8100, 7), cleared)
+		}
+		if !bytes.Equal(o.data, want) {
+			t.Errorf("%v\nwant %x", o, want)
+		}
+	}
+}
