@@ -42,7 +42,8 @@ type subject struct {
 	*packet
 	in, out       sai.OID // ports; null: the CPU or not known yet
 	inLAG, outLAG sai.OID
-	bytes         int // what counters count, FCS included
+	bytes         int    // what counters count, FCS included
+	meta          uint32 // user metadata
 }
 
 // A hit is an entry that a packet has hit in a table.

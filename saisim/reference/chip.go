@@ -35,11 +35,15 @@ type Chip struct {
 	served      saisim.PortID          // the last port that had its turn
 	sequence    map[sai.OID]uint32     // next of each mirror session
 	rifs        map[sai.OID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
+	flows       map[uint32]*flow       // of alternate marking, by index
+	clockSteps  uint64                 // how often the time of day was set
 
 	// Output takes the frames that leave, in the order of time.
 	Output func(saisim.Out)
-	books  saisim.Books
-	open   []*snapshot
+	// Marking is told what alternate marking does with each packet of a flow.
+	Marking func(Marking)
+	books   saisim.Books
+	open    []*snapshot
 }
 
 // A port has two MACs and a queue in front of the egress.
@@ -101,6 +105,8 @@ func New(prof saisim.Profile, start time.Time) *Chip {
 		rifs:     map[sai.OID]*[8]uint64{},
 		sequence: map[sai.OID]uint32{},
 		Output:   func(saisim.Out) {},
+		Marking:  func(Marking) {},
+		flows:    map[uint32]*flow{},
 		served:   ^saisim.PortID(0), // the lowest number begins
 	}
 }
@@ -115,7 +121,9 @@ func (c *Chip) Now() saisim.Cycle { return c.now }
 // static entries; what the chip has learned stays its own, as far as its VLAN and
 // bridge port are still there. See [Chip.ChangeFDB].
 func (c *Chip) Configure(t saisim.Tables) {
+	before := c.conf
 	c.conf = newConfig(t)
+	c.newFlows(before, c.conf)
 	var ports []*port
 	for _, row := range t.Ports {
 		p := c.portWith(row.OID)

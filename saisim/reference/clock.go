@@ -36,6 +36,9 @@ func speed(hz uint64, ppb int64) *big.Rat {
 // ChangeClock changes the time of day at the current cycle: sets it forward by
 // step, and from now on it goes with drift and rate, in parts per billion.
 func (c *Chip) ChangeClock(step time.Duration, drift, rate int64, synchronised bool) {
+	if step != 0 {
+		c.clockSteps++
+	}
 	last := c.clocks[len(c.clocks)-1]
 	begin := last.at(c.now)
 	begin.Add(begin, big.NewRat(int64(step), 1))

@@ -26,6 +26,7 @@ type config struct {
 	rifOn       map[sai.OID]sai.OID // by port, LAG or VLAN
 	nextHops    map[sai.OID]saisim.NextHopRow
 	hopGroups   map[sai.OID]saisim.HopGroupRow
+	profiles    map[int]profile // of alternate marking, by lane
 }
 
 // index returns rows by name.

@@ -168,6 +168,9 @@ func (o *outgoing) frame() []byte {
 		f = *o.head
 	}
 	f.apply(data, o.h.ip)
+	for _, m := range o.marks {
+		m.inFrame(data, o.h.ip)
+	}
 	macs, rest := data[:12], data[12:]
 	var tag []byte
 	switch {
@@ -215,7 +218,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		points = append(points, conf.vlanByID[o.vid].EgressACL)
 	}
 	hits := c.lookup(conf, points, subject{
-		packet: seen, in: o.inPort, inLAG: o.lag, out: p.OID, outLAG: outLAG, bytes: length + fcs,
+		packet: seen, in: o.inPort, inLAG: o.lag, out: p.OID, outLAG: outLAG, bytes: length + fcs, meta: seen.meta,
 	})
 	if effectsOf(hits).drop {
 		c.drop(p, saisim.DropEgressACL)

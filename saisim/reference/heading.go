@@ -51,6 +51,9 @@ func (f heading) edit(o *outgoing) heading {
 	if o.dscp != nil {
 		f.tos = *o.dscp<<2 | f.tos&3
 	}
+	for _, m := range o.marks {
+		m.inHeading(&f)
+	}
 	if o.ce {
 		f.tos |= 3
 	}
@@ -191,4 +194,5 @@ func (v *program) setHeading(p phv, f heading) {
 	v.set(p, "ip.ttl", uint64(f.ttl))
 	v.set(p, "ip.dscp", uint64(f.tos>>2))
 	v.set(p, "ip.ecn", uint64(f.tos&3))
+	v.set(p, "ip.reserved", map[bool]uint64{true: 1}[f.reserved])
 }

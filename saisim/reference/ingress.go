@@ -13,6 +13,7 @@ type verdict struct {
 	router     sai.OID     // router interface that it came in at; null: bridged only
 	routed     *routed     // how it is rewritten; nil: it is not
 	dscp       *uint8      // that it gets; nil: its own
+	marks      []written   // of alternate marking
 	effects    effects     // of traps and ACLs
 	aclDrop    bool
 	noLearning bool
@@ -114,15 +115,21 @@ func (c *Chip) ingressACL(s *slot) {
 	conf := pk.conf
 	points := []sai.OID{conf.ports[pk.inPort].IngressACL, conf.Switch.IngressACL,
 		conf.lags[pk.lag].IngressACL, conf.vlanByID[pk.vid].IngressACL}
-	hits := c.lookup(conf, points, subject{packet: pk, in: pk.inPort, inLAG: pk.lag, bytes: pk.length + fcs})
+	hits := c.lookup(conf, points, subject{
+		packet: pk, in: pk.inPort, inLAG: pk.lag, bytes: pk.length + fcs, meta: pk.meta | c.timeLookup(pk),
+	})
 	said := effectsOf(hits)
 	pk.aclDrop = said.drop
 	pk.effects = pk.effects.or(said)
 	if v, _ := action(hits, sai.ACLEntryAttrActionRedirect); v != nil {
 		pk.redirect = v.(sai.OID)
 	}
-	if v, _ := action(hits, sai.ACLEntryAttrActionSetACLMetaData); v != nil {
+	plain, flow, marked := c.markings(hits)
+	if v, _ := action(plain, sai.ACLEntryAttrActionSetACLMetaData); v != nil {
 		pk.meta = uint32(v.(sai.Uint))
+	}
+	if marked {
+		c.marking(pk, flow)
 	}
 	if v, _ := action(hits, sai.ACLEntryAttrActionSetDoNotLearn); v != nil {
 		pk.noLearning = true

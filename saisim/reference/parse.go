@@ -36,6 +36,7 @@ type ipHeader struct {
 	first, later   bool   // the first of several; another one
 	record         bool   // a tail-stamp record ends the frame behind the datagram
 	at, head, size int    // of the header in the frame, its length, the datagram's
+	altMark        int    // where the byte with the bits of an AltMark option is; 0: there is none
 }
 
 type l4Header struct {
@@ -123,12 +124,12 @@ func (h *headers) parseIPv6(data []byte, at, length int) {
 		at: at, head: 40, size: size, record: endsWithRecord(data, at+size, length),
 	}
 	h.ip = ip
-	h.parseExtensions(b[40:min(size, len(b))])
+	h.parseExtensions(b[40:min(size, len(b))], at+40)
 }
 
-// parseExtensions walks the extension headers. Where one cannot be read, the
-// protocol is its own.
-func (h *headers) parseExtensions(b []byte) {
+// parseExtensions walks the extension headers, which begin at that byte of the
+// frame. Where one cannot be read, the protocol is its own.
+func (h *headers) parseExtensions(b []byte, from int) {
 	ip := h.ip
 	for {
 		var size int
@@ -163,7 +164,12 @@ func (h *headers) parseExtensions(b []byte) {
 		if len(b) < size {
 			return
 		}
-		ip.protocol, b = b[0], b[size:]
+		if options := ip.protocol == 0 || ip.protocol == 60; options && ip.altMark == 0 {
+			if at := altMarkOption(b[:size]); at > 0 {
+				ip.altMark = from + at
+			}
+		}
+		ip.protocol, b, from = b[0], b[size:], from+size
 	}
 }
 

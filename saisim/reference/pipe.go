@@ -80,7 +80,7 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 	if stage == 0 && s.pk != nil {
 		c.admit(s)
 	}
-	if stage == len(c.ingress.stages)/2 && s.pk != nil && !s.pk.ended {
+	if stage == c.aclStage() && s.pk != nil && !s.pk.ended {
 		c.ingressACL(s)
 	}
 	if stage == last && s.pk != nil && !s.pk.ended {
@@ -96,6 +96,9 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 		b.at(stage, last)
 	}
 }
+
+// aclStage is the ingress stage that looks in the ACLs.
+func (c *Chip) aclStage() int { return len(c.ingress.stages) / 2 }
 
 // end ends a packet in the ingress pipe. One that is mirrored goes on to the end
 // of the pipe and is dropped there.

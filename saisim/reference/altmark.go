@@ -1,0 +1,528 @@
+package reference
+
+import (
+	"fmt"
+	"math/big"
+
+	"tamtam/altmark"
+	"tamtam/sai"
+	"tamtam/saisim/tailstamp"
+)
+
+// Alternate marking as the paper has it: "AM-PM: Efficient Network Telemetry using
+// Alternate Marking", section 3. The rules below are those of its tables 1 to 6, as
+// they are printed there; of those that match, the first counts.
+
+// A rule is a row of a table: for what packets, and what it does.
+type rule struct {
+	match
+	does
+}
+
+// A match is ternary: a * matches 0 and 1, and so does what is left out. TimeBits
+// is the time bit, the lowest of the period's number; where there are three, the
+// last two are the slot, the quarter of the period.
+type match struct{ timeBits, reg, markBit string }
+
+// What a rule does not say stays as it is.
+type does struct {
+	markBit, reg string
+	counter      string
+	timestamp    bool
+}
+
+// Table 1: step marking, the initiating MP.
+var table1 = []rule{
+	{match{timeBits: "0"}, does{markBit: "0", counter: "0"}},
+	{match{timeBits: "1"}, does{markBit: "1", counter: "1"}},
+}
+
+// Table 2: step marking, the terminating MP.
+var table2 = []rule{
+	{match{markBit: "0"}, does{counter: "0"}},
+	{match{markBit: "1"}, does{counter: "1"}},
+}
+
+// Table 3: pulse marking, the initiating MP.
+var table3 = []rule{
+	{match{timeBits: "1", reg: "0"}, does{markBit: "1", reg: "1", timestamp: true}},
+	{match{timeBits: "1", reg: "1"}, does{markBit: "0", reg: "1"}},
+	{match{timeBits: "0", reg: "1"}, does{markBit: "1", reg: "0", timestamp: true}},
+	{match{timeBits: "0", reg: "0"}, does{markBit: "0", reg: "0"}},
+}
+
+// Table 4: pulse marking, the terminating MP.
+var table4 = []rule{
+	{match{markBit: "1"}, does{timestamp: true}},
+}
+
+// Table 5: muxed marking, the initiating MP.
+var table5 = []rule{
+	{match{timeBits: "010", reg: "0"}, does{markBit: "1", reg: "1", counter: "0", timestamp: true}},
+	{match{timeBits: "010", reg: "1"}, does{markBit: "0", reg: "1", counter: "0"}},
+	{match{timeBits: "0**", reg: "*"}, does{markBit: "0", reg: "0", counter: "0"}},
+	{match{timeBits: "110", reg: "1"}, does{markBit: "0", reg: "0", counter: "1", timestamp: true}},
+	{match{timeBits: "110", reg: "0"}, does{markBit: "1", reg: "0", counter: "1"}},
+	{match{timeBits: "1**", reg: "*"}, does{markBit: "1", reg: "1", counter: "1"}},
+}
+
+// Table 6: muxed marking, the terminating MP.
+var table6 = []rule{
+	{match{timeBits: "001", markBit: "1"}, does{counter: "0", timestamp: true}},
+	{match{timeBits: "010", markBit: "1"}, does{counter: "0", timestamp: true}},
+	{match{timeBits: "101", markBit: "0"}, does{counter: "1", timestamp: true}},
+	{match{timeBits: "110", markBit: "0"}, does{counter: "1", timestamp: true}},
+	{match{timeBits: "***", markBit: "0"}, does{counter: "0"}},
+	{match{timeBits: "***", markBit: "1"}, does{counter: "1"}},
+}
+
+// first does what the first rule says that matches.
+func first(table []rule, timeBits, reg, markBit string) does {
+	for _, r := range table {
+		if ternary(r.timeBits, timeBits) && ternary(r.match.reg, reg) && ternary(r.match.markBit, markBit) {
+			return r.does
+		}
+	}
+	return does{}
+}
+
+// ternary compares the bits that the pattern has.
+func ternary(pattern, bits string) bool {
+	for i := range pattern {
+		if pattern[i] != '*' && pattern[i] != bits[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// tables returns the tables for a profile's mark and, where there is one, its
+// second mark. Muxed marking without slots has none at the terminating MP.
+func tables(p altmark.Session) (mark, mark2 []rule) {
+	initiator := p.Role == altmark.Initiator
+	switch p.Method {
+	case altmark.Step:
+		return either(initiator, table1, table2), nil
+	case altmark.Pulse:
+		return either(initiator, table3, table4), nil
+	case altmark.Double: // step in one bit, pulse in the other
+		return either(initiator, table1, table2), either(initiator, table3, table4)
+	case altmark.Muxed:
+		if initiator || p.SlotSync {
+			return either(initiator, table5, table6), nil
+		}
+	}
+	return nil, nil
+}
+
+func either(first bool, a, b []rule) []rule {
+	if first {
+		return a
+	}
+	return b
+}
+
+// A profile is a saisim.AltMarkProfile.
+type profile struct {
+	altmark.Session
+	guard *big.Rat // ns
+}
+
+// nanoseconds is a time in ns since 1970.
+func nanoseconds(t tailstamp.Timestamp) *big.Rat {
+	ns := new(big.Int).Mul(new(big.Int).SetUint64(t.Seconds), big.NewInt(1e9))
+	return new(big.Rat).SetInt(ns.Add(ns, big.NewInt(int64(t.Nanoseconds))))
+}
+
+// length is that of a period: 2^n s, in ns.
+func (p profile) length() *big.Rat {
+	n := big.NewRat(1e9, 1)
+	if p.Interval >= 0 {
+		return n.Mul(n, big.NewRat(1<<p.Interval, 1))
+	}
+	return n.Mul(n, big.NewRat(1, 1<<-p.Interval))
+}
+
+// part is a fraction of the length of a period.
+func (p profile) part(num, den int64) *big.Rat {
+	return new(big.Rat).Mul(p.length(), big.NewRat(num, den))
+}
+
+// position is how many periods have begun before t, and how far t is in its own.
+func (p profile) position(t *big.Rat) (period *big.Int, in *big.Rat) {
+	q := new(big.Rat).Quo(t, p.length())
+	period = new(big.Int).Quo(q.Num(), q.Denom())
+	begin := new(big.Rat).Mul(new(big.Rat).SetInt(period), p.length())
+	return period, new(big.Rat).Sub(t, begin)
+}
+
+// timeBits are those of t: the time bit, and two bits of slot.
+func (p profile) timeBits(t *big.Rat) string {
+	period, in := p.position(t)
+	slot := 0
+	for slot < 3 && in.Cmp(p.part(int64(slot+1), 4)) >= 0 {
+		slot++
+	}
+	return fmt.Sprintf("%d%02b", period.Bit(0), slot)
+}
+
+// within says whether t is out of the guard at both ends of its period.
+func (p profile) within(t *big.Rat) bool {
+	_, in := p.position(t)
+	left := new(big.Rat).Sub(p.length(), in)
+	return in.Cmp(p.guard) >= 0 && left.Cmp(p.guard) > 0
+}
+
+// bitsOf returns the values of a profile's marks in a packet as it came in, false
+// if one is not there.
+func (p profile) bitsOf(pk *packet) (mark, mark2 string, ok bool) {
+	came := parse(pk.data, pk.length) // programs may have changed pk.h
+	mark, ok = came.mark(p.Mark, pk.data)
+	if ok && p.Mark2 != altmark.NoMark {
+		mark2, ok = came.mark(p.Mark2, pk.data)
+	}
+	return mark, mark2, ok
+}
+
+// mark returns the value of a mark, false if the packet has none.
+func (h headers) mark(m altmark.Mark, data []byte) (string, bool) {
+	ip := h.ip
+	if ip == nil {
+		return "", false
+	}
+	bit := func(b uint8, n int) string { return fmt.Sprint(b >> n & 1) }
+	switch m {
+	case altmark.IPv4Reserved:
+		return bit(ip.flags, 2), ip.version == 4
+	case altmark.IPv6Loss, altmark.IPv6Delay:
+		if ip.altMark == 0 {
+			return "", false
+		}
+		return bit(data[ip.altMark], optionBit[m]), true
+	}
+	return bit(ip.tos, dscpBit(m)), true
+}
+
+// dscpBit is which bit of the traffic class a mark in the DSCP is.
+func dscpBit(m altmark.Mark) int { return 2 + int(m-altmark.DSCP0) }
+
+// optionBit is which bit of the third byte of the AltMark option's data a mark is:
+// behind the lowest four of the FlowMonID (RFC 9343, section 3.1).
+var optionBit = map[altmark.Mark]int{altmark.IPv6Loss: 3, altmark.IPv6Delay: 2}
+
+// altMarkOption returns where in a header of hop-by-hop or destination options the
+// byte with L and D is, 0 if there is no AltMark option.
+func altMarkOption(header []byte) int {
+	for at := 2; at < len(header); {
+		if header[at] == 0 { // Pad1: a byte alone
+			at++
+			continue
+		}
+		if at+2 > len(header) || at+2+int(header[at+1]) > len(header) {
+			return 0
+		}
+		if header[at] == 0x12 && header[at+1] == 4 {
+			return at + 2 + 2
+		}
+		at += 2 + int(header[at+1])
+	}
+	return 0
+}
+
+// nibble is what the time lookup of a lane gives for a packet: whether the profile
+// is for it, the slot and the colour.
+func (p profile) nibble(pk *packet, t *big.Rat) uint32 {
+	mark, _, ok := p.bitsOf(pk)
+	if !ok {
+		return 0
+	}
+	bits, colour := p.timeBits(t), mark
+	if table, _ := tables(p.Session); table != nil {
+		colour = counterOf(first(table, bits, "0", mark), bits) // Reg does not decide it
+	}
+	return 8 | digit(bits[1])<<2 | digit(bits[2])<<1 | digit(colour[0])
+}
+
+// counterOf is the counter that a rule names. Those of pulses name none: it is that
+// of the time.
+func counterOf(d does, timeBits string) string {
+	if d.counter == "" {
+		return timeBits[:1]
+	}
+	return d.counter
+}
+
+func digit(b byte) uint32 { return uint32(b - '0') }
+
+// timeLookup returns the ACL metadata that the lanes of all profiles make.
+func (c *Chip) timeLookup(pk *packet) (meta uint32) {
+	t := nanoseconds(c.timeOfDay(pk.rx))
+	for lane, p := range pk.conf.profiles {
+		meta |= p.nibble(pk, t) << (4 * lane)
+	}
+	return meta
+}
+
+// A flow is what the chip remembers of a flow index. It is empty when an entry
+// with the index appears where there was none.
+type flow struct {
+	reg    string // "": 0
+	colour [2]captured
+	steps  steps
+}
+
+// What was captured of the packets of one colour.
+type captured struct {
+	captures       uint64
+	at             tailstamp.Timestamp
+	unsynchronised bool
+	outOfWindow    uint64
+	pulseBytes     uint64
+}
+
+// steps detects the steps of a mark that pulses are muxed into, without slots.
+type steps struct {
+	seen       bool
+	colour     string
+	step, last *big.Rat // when the colour began, and of the packet before
+}
+
+// see takes one more mark. It says whether the packet is a pulse, and whether the
+// flow paused before it, so that a step may have been missed.
+func (s *steps) see(p profile, mark string, t *big.Rat) (pulse, gap bool) {
+	if !s.seen {
+		*s = steps{true, mark, t, t}
+		return false, true
+	}
+	pause := new(big.Rat).Sub(t, s.last)
+	gap = pause.Sign() < 0 || pause.Cmp(p.part(1, 8)) > 0
+	if mark != s.colour {
+		if new(big.Rat).Sub(t, s.step).Cmp(p.part(3, 4)) >= 0 {
+			s.colour, s.step = mark, t
+		} else {
+			pulse = true
+		}
+	}
+	s.last = t
+	return pulse, gap
+}
+
+// A written is a mark with the value that a packet leaves with.
+type written struct {
+	mark altmark.Mark
+	bit  string
+}
+
+// A Marking is what alternate marking has done with a packet; see [Chip.Marking].
+type Marking struct {
+	altmark.Session
+	TimeBits                         string
+	Colour                           string
+	Captured, OutOfWindow, Gap, Both bool
+	Written                          string // values of the marks; "": they stay
+}
+
+// marking is the stateful stage, the mark and the capture, for the flow of an ACL
+// entry.
+func (c *Chip) marking(pk *packet, value uint32) {
+	lane, index := int(value>>24&0xf), value&(1<<23-1)
+	p, ok := pk.conf.profiles[lane]
+	mark, mark2, eligible := "", "", false
+	if ok {
+		mark, mark2, eligible = p.bitsOf(pk)
+	}
+	if !eligible || index >= c.flowIndexes() {
+		return
+	}
+	f := c.flow(index)
+	at := c.timeOfDay(pk.rx)
+	t := nanoseconds(at)
+	bits := p.timeBits(t)
+	table, table2 := tables(p.Session)
+
+	did, did2 := first(table, bits, f.register(), mark), first(table2, bits, f.register(), mark2)
+	for _, d := range []does{did, did2} {
+		if d.reg != "" {
+			f.reg = d.reg
+		}
+	}
+	colour, capture, gap := counterOf(did, bits), did.timestamp || did2.timestamp, false
+	if table == nil {
+		capture, gap = f.steps.see(p, mark, t)
+		colour = f.steps.colour
+	}
+	x := &f.colour[digit(colour[0])]
+	if capture {
+		x.captures++
+		x.at = at
+		x.unsynchronised = x.unsynchronised || !c.clockAt(pk.rx).synchronised
+		if table == nil {
+			x.pulseBytes += uint64(pk.length + fcs)
+		}
+	}
+	if gap {
+		x.outOfWindow++
+	}
+	reader := p.Role != altmark.Initiator
+	outside := reader && p.Method != altmark.Pulse && colour != bits[:1] && p.within(t)
+	if outside {
+		x.outOfWindow++
+	}
+	switch {
+	case !reader:
+		pk.write(p, did.markBit, did2.markBit)
+	case p.Role == altmark.Terminator && p.Clear:
+		pk.write(p, "0", "0")
+	}
+	c.Marking(Marking{
+		Session: p.Session, TimeBits: bits, Colour: colour, Captured: capture, OutOfWindow: outside, Gap: gap, Written: pk.writtenBits(),
+	})
+}
+
+// write has a packet leave with other marks.
+func (pk *packet) write(p profile, mark, mark2 string) {
+	pk.marks = []written{{p.Mark, mark}}
+	if p.Mark2 != altmark.NoMark {
+		pk.marks = append(pk.marks, written{p.Mark2, mark2})
+	}
+}
+
+func (pk *packet) writtenBits() (bits string) {
+	for _, m := range pk.marks {
+		bits += m.bit
+	}
+	return bits
+}
+
+func (f *flow) register() string {
+	if f.reg == "" {
+		return "0"
+	}
+	return f.reg
+}
+
+func (c *Chip) flow(index uint32) *flow {
+	if c.flows[index] == nil {
+		c.flows[index] = &flow{}
+	}
+	return c.flows[index]
+}
+
+// inHeading writes the marks that are fields of the IP header.
+func (m written) inHeading(f *heading) {
+	switch m.mark {
+	case altmark.IPv6Loss, altmark.IPv6Delay:
+	case altmark.IPv4Reserved:
+		f.reserved = m.bit == "1"
+	default:
+		n := dscpBit(m.mark)
+		f.tos = f.tos&^(1<<n) | uint8(digit(m.bit[0]))<<n
+	}
+}
+
+// inFrame writes the marks that are in the AltMark option.
+func (m written) inFrame(frame []byte, ip *ipHeader) {
+	if n, ok := optionBit[m.mark]; ok {
+		frame[ip.altMark] = frame[ip.altMark]&^(1<<n) | uint8(digit(m.bit[0]))<<n
+	}
+}
+
+// markings splits the values that entries give as metadata: those of alternate
+// marking begin with the nibble 0xA. flow is the one that counts, plain are the
+// hits without them.
+func (c *Chip) markings(hits []hit) (plain []hit, flow uint32, found bool) {
+	var marking []hit
+	for _, h := range hits {
+		v, _ := action([]hit{h}, sai.ACLEntryAttrActionSetACLMetaData)
+		if v, ok := v.(sai.Uint); ok && c.flowIndexes() > 0 && uint32(v)>>28 == 0xa {
+			marking = append(marking, h)
+		} else {
+			plain = append(plain, h)
+		}
+	}
+	if v, _ := action(marking, sai.ACLEntryAttrActionSetACLMetaData); v != nil {
+		return plain, uint32(v.(sai.Uint)), true
+	}
+	return plain, 0, false
+}
+
+// flowEntries are the ingress ACL entries that yield flow indexes, by index.
+func (conf *config) flowEntries() map[uint32][]flowEntry {
+	of := map[uint32][]flowEntry{}
+	for _, t := range conf.ACLTables {
+		if t.Stage != sai.ACLStageIngress {
+			continue
+		}
+		for _, e := range t.Entries {
+			x := flowEntry{}
+			for _, a := range e.Actions {
+				switch a.ID {
+				case sai.ACLEntryAttrActionSetACLMetaData:
+					x.value = uint32(a.Value.(sai.Action).Param.(sai.Uint))
+				case sai.ACLEntryAttrActionCounter:
+					x.counter = a.Value.(sai.Action).Param.(sai.OID)
+				}
+			}
+			if x.value>>28 == 0xa {
+				of[x.value&(1<<23-1)] = append(of[x.value&(1<<23-1)], x)
+			}
+		}
+	}
+	return of
+}
+
+type flowEntry struct {
+	value   uint32
+	counter sai.OID // null: none
+}
+
+// newFlows empties the flows of indexes that no entry had before, when what met
+// the configuration before has passed the ACL stage.
+func (c *Chip) newFlows(before, after *config) {
+	old := before.flowEntries()
+	for index := range after.flowEntries() {
+		if _, had := old[index]; had {
+			continue
+		}
+		c.pending = append(c.pending, &bubble{stage: func(stage int) {
+			if stage == c.aclStage() {
+				delete(c.flows, index)
+			}
+		}})
+	}
+}
+
+// FlowWindow is what a [saisim.AltMarkWindow] reads of a flow index: for each colour
+// packets, bytes, captures, seconds and nanoseconds of the last, unsynchronised,
+// out of window, bytes of pulses.
+func (c *Chip) FlowWindow(index uint32) (words [16]uint64) {
+	entries, f := c.conf.flowEntries()[index], c.flow(index)
+	for colour, x := range f.colour {
+		w := words[8*colour:]
+		for _, e := range entries {
+			if int(e.value>>23&1) == colour && e.counter != sai.NullOID {
+				w[0] += c.counter(e.counter).Packets
+				w[1] += c.counter(e.counter).Bytes
+			}
+		}
+		w[2], w[3], w[4] = x.captures, x.at.Seconds, uint64(x.at.Nanoseconds)
+		if x.unsynchronised {
+			w[5] = 1
+		}
+		w[6], w[7] = x.outOfWindow, x.pulseBytes
+	}
+	return words
+}
+
+// ClockWindow is what it reads of the clock: seconds, nanoseconds, synchronised,
+// and how often it was set.
+func (c *Chip) ClockWindow() (words [4]uint64) {
+	t := c.timeOfDay(c.now)
+	words = [4]uint64{t.Seconds, uint64(t.Nanoseconds), 0, c.clockSteps}
+	if c.clockAt(c.now).synchronised {
+		words[2] = 1
+	}
+	return words
+}
+
+func (c *Chip) flowIndexes() uint32 { return 1024 }
