@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
+	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/saisim/tm"
 )
@@ -15,7 +17,7 @@ import (
 // name of their own go by their object id, which is never used twice.
 //
 // The slices are sorted by object id, ports by PortID, VLANs by their number and
-// the FDB by VLAN and address, unless a field says otherwise.
+// the FDB by VLAN and address, profiles of alternate marking by lane, unless a field says otherwise.
 type Tables struct {
 	Switch      SwitchRow
 	Ports       []PortRow // front-panel ports
@@ -38,6 +40,7 @@ type Tables struct {
 	Routes     []RouteRow // IPv4 first; by address, then length
 	Mirrors    []MirrorRow
 	Pools      []uint64 // cells of each pool of the packet memory
+	AltMarks   []AltMarkRow
 }
 
 // A SwitchRow is the switch object; zero before it is created.
@@ -199,6 +202,13 @@ type ACLCounterRow struct {
 	Stamps                   [numStampResults]uint64 // as in a TailstampWindow
 }
 
+// An AltMarkRow is a profile of alternate marking.
+type AltMarkRow struct {
+	Lane  int
+	Guard time.Duration
+	altmark.Session
+}
+
 // Tables returns the chip's configuration, its FDB and its ACL counters at this
 // instant.
 func (c *Chip) Tables() Tables {
@@ -259,6 +269,11 @@ func (c *Chip) Tables() Tables {
 	slices.SortFunc(t.VLANs, func(a, b VLANRow) int { return cmp.Compare(a.ID, b.ID) })
 	t.FDB = c.fdbRows()
 	c.routingTables(&t, objects)
+	for _, p := range c.marking.lanes {
+		if p != nil {
+			t.AltMarks = append(t.AltMarks, AltMarkRow{p.lane, p.guard, p.s})
+		}
+	}
 	for _, p := range c.buffer.Pools {
 		t.Pools = append(t.Pools, p.Size)
 	}

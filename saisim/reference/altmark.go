@@ -6,6 +6,7 @@ import (
 
 	"tamtam/altmark"
 	"tamtam/sai"
+	"tamtam/saisim"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -122,10 +123,14 @@ func either(first bool, a, b []rule) []rule {
 	return b
 }
 
-// A profile is a saisim.AltMarkProfile.
+// A profile says how the packets of a lane are marked.
 type profile struct {
 	altmark.Session
 	guard *big.Rat // ns
+}
+
+func newProfile(r saisim.AltMarkRow) profile {
+	return profile{r.Session, big.NewRat(int64(r.Guard), 1)}
 }
 
 // nanoseconds is a time in ns since 1970.
@@ -254,8 +259,12 @@ func counterOf(d does, timeBits string) string {
 
 func digit(b byte) uint32 { return uint32(b - '0') }
 
-// timeLookup returns the ACL metadata that the lanes of all profiles make.
+// timeLookup returns the metadata that the ingress ACLs match: if there are
+// profiles, their lanes.
 func (c *Chip) timeLookup(pk *packet) (meta uint32) {
+	if len(pk.conf.profiles) == 0 {
+		return pk.meta
+	}
 	t := nanoseconds(c.timeOfDay(pk.rx))
 	for lane, p := range pk.conf.profiles {
 		meta |= p.nibble(pk, t) << (4 * lane)
@@ -287,24 +296,25 @@ type steps struct {
 	step, last *big.Rat // when the colour began, and of the packet before
 }
 
-// see takes one more mark. It says whether the packet is a pulse, and whether the
-// flow paused before it, so that a step may have been missed.
-func (s *steps) see(p profile, mark string, t *big.Rat) (pulse, gap bool) {
+// see takes one more mark. It says whether the packet is a pulse or the first of
+// a new colour, and whether the flow paused before it, so that a step may have been
+// missed.
+func (s *steps) see(p profile, mark string, t *big.Rat) (pulse, step, gap bool) {
 	if !s.seen {
 		*s = steps{true, mark, t, t}
-		return false, true
+		return false, false, true
 	}
 	pause := new(big.Rat).Sub(t, s.last)
 	gap = pause.Sign() < 0 || pause.Cmp(p.part(1, 8)) > 0
 	if mark != s.colour {
-		if new(big.Rat).Sub(t, s.step).Cmp(p.part(3, 4)) >= 0 {
-			s.colour, s.step = mark, t
+		if since := new(big.Rat).Sub(t, s.step); since.Sign() < 0 || since.Cmp(p.part(3, 4)) >= 0 {
+			s.colour, s.step, step = mark, t, true
 		} else {
 			pulse = true
 		}
 	}
 	s.last = t
-	return pulse, gap
+	return pulse, step, gap
 }
 
 // A written is a mark with the value that a packet leaves with.
@@ -316,10 +326,11 @@ type written struct {
 // A Marking is what alternate marking has done with a packet; see [Chip.Marking].
 type Marking struct {
 	altmark.Session
-	TimeBits                         string
-	Colour                           string
-	Captured, OutOfWindow, Gap, Both bool
-	Written                          string // values of the marks; "": they stay
+	TimeBits              string
+	Colour                string
+	Captured, OutOfWindow bool
+	Gap, Step             bool   // without slots
+	Written               string // values of the marks; "": they stay
 }
 
 // marking is the stateful stage, the mark and the capture, for the flow of an ACL
@@ -331,7 +342,7 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	if ok {
 		mark, mark2, eligible = p.bitsOf(pk)
 	}
-	if !eligible || index >= c.flowIndexes() {
+	if !eligible || index >= c.prof.AltMark.Flows {
 		return
 	}
 	f := c.flow(index)
@@ -346,9 +357,9 @@ func (c *Chip) marking(pk *packet, value uint32) {
 			f.reg = d.reg
 		}
 	}
-	colour, capture, gap := counterOf(did, bits), did.timestamp || did2.timestamp, false
+	colour, capture, step, gap := counterOf(did, bits), did.timestamp || did2.timestamp, false, false
 	if table == nil {
-		capture, gap = f.steps.see(p, mark, t)
+		capture, step, gap = f.steps.see(p, mark, t)
 		colour = f.steps.colour
 	}
 	x := &f.colour[digit(colour[0])]
@@ -375,7 +386,8 @@ func (c *Chip) marking(pk *packet, value uint32) {
 		pk.write(p, "0", "0")
 	}
 	c.Marking(Marking{
-		Session: p.Session, TimeBits: bits, Colour: colour, Captured: capture, OutOfWindow: outside, Gap: gap, Written: pk.writtenBits(),
+		Session: p.Session, TimeBits: bits, Colour: colour, Captured: capture, OutOfWindow: outside,
+		Gap: gap, Step: step, Written: pk.writtenBits(),
 	})
 }
 
@@ -434,7 +446,7 @@ func (c *Chip) markings(hits []hit) (plain []hit, flow uint32, found bool) {
 	var marking []hit
 	for _, h := range hits {
 		v, _ := action([]hit{h}, sai.ACLEntryAttrActionSetACLMetaData)
-		if v, ok := v.(sai.Uint); ok && c.flowIndexes() > 0 && uint32(v)>>28 == 0xa {
+		if v, ok := v.(sai.Uint); ok && c.prof.AltMark.Flows > 0 && uint32(v)>>28 == 0xa {
 			marking = append(marking, h)
 		} else {
 			plain = append(plain, h)
@@ -499,8 +511,10 @@ func (c *Chip) FlowWindow(index uint32) (words [16]uint64) {
 	entries, f := c.conf.flowEntries()[index], c.flow(index)
 	for colour, x := range f.colour {
 		w := words[8*colour:]
+		read := map[sai.OID]bool{sai.NullOID: true}
 		for _, e := range entries {
-			if int(e.value>>23&1) == colour && e.counter != sai.NullOID {
+			if int(e.value>>23&1) == colour && !read[e.counter] { // entries may share one
+				read[e.counter] = true
 				w[0] += c.counter(e.counter).Packets
 				w[1] += c.counter(e.counter).Bytes
 			}
@@ -524,5 +538,3 @@ func (c *Chip) ClockWindow() (words [4]uint64) {
 	}
 	return words
 }
-
-func (c *Chip) flowIndexes() uint32 { return 1024 }

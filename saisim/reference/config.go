@@ -56,6 +56,7 @@ func newConfig(t saisim.Tables) *config {
 		nextHops:    index(t.NextHops, func(r saisim.NextHopRow) sai.OID { return r.OID }),
 		hopGroups:   index(t.HopGroups, func(r saisim.HopGroupRow) sai.OID { return r.OID }),
 		rifOn:       map[sai.OID]sai.OID{},
+		profiles:    map[int]profile{},
 		lagOf:       map[saisim.PortID]sai.OID{},
 		bridgePort:  map[sai.OID]sai.OID{},
 	}
@@ -63,6 +64,9 @@ func newConfig(t saisim.Tables) *config {
 		for _, m := range l.Members {
 			conf.lagOf[m.Port] = l.OID
 		}
+	}
+	for _, r := range t.AltMarks {
+		conf.profiles[r.Lane] = newProfile(r)
 	}
 	for _, bp := range t.BridgePorts {
 		conf.bridgePort[bp.On] = bp.OID

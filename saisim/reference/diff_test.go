@@ -67,6 +67,7 @@ func newPairFrom(source rand.Source) (*pair, error) {
 	})
 	p.ref = reference.New(p.prof, start)
 	p.chip.SetOutput(func(o saisim.Out) { p.fastOut = append(p.fastOut, sent{o, bytes.Clone(o.Data)}) })
+	p.ref.Marking = p.noteMarking
 	p.ref.Output = func(o saisim.Out) { p.refOut = append(p.refOut, sent{o, bytes.Clone(o.Data)}) }
 	if err := p.powerUp(); err != nil {
 		return nil, err
@@ -106,6 +107,9 @@ func (g *gen) profile() saisim.Profile {
 	p.Default[0].Mbps = pick[uint32](g, 10_000, 25_000, 25_000)
 	p.Buffer = saisim.BufferProfile{CellBytes: pick[uint32](g, 64, 80, 208), Cells: pick[uint32](g, 60, 300, 1000)}
 	p.FDB = pick[uint32](g, 4, 8, 16)
+	if g.chance(10) {
+		p.AltMark = saisim.AltMarkCapacity{}
+	}
 	p.Stage, p.PHVBits = saisim.DefaultProfile().Stage, 4096
 	if g.slow = g.chance(15); g.slow {
 		p.ClockHz = 1000 + g.Uint64N(20_000)
@@ -160,7 +164,7 @@ func (p *pair) burst(n int, window uint64) error {
 	few := p.chance(20)
 	at := p.chip.Now()
 	for range n {
-		at += saisim.Cycle(p.Uint64N(window/uint64(n) + 2))
+		at += saisim.Cycle(p.Uint64N(window/uint64(n)+2) + p.pause())
 		id := one
 		if !few {
 			id = pick(&p.gen, ids...)
@@ -220,6 +224,11 @@ func (p *pair) run(n int) error {
 					return err
 				}
 			}
+			if p.marking && p.chance(30) {
+				if err := p.stepWithinPeriods(); err != nil {
+					return err
+				}
+			}
 			if p.programmed && p.chance(15) {
 				if err := p.control(window); err != nil {
 					return err
@@ -233,6 +242,12 @@ func (p *pair) run(n int) error {
 		if p.slow && p.chance(10) {
 			p.drain()
 			p.advance(p.chip.Now() + saisim.Cycle(p.Uint64N(4*p.prof.ClockHz)))
+		}
+		if p.marking && p.chance(20) {
+			p.drain()
+			if err := p.markingDiffers(); err != nil {
+				return err
+			}
 		}
 	}
 	p.drain()
@@ -300,6 +315,9 @@ func (p *pair) compare() error {
 		if r := p.ref.InterfaceStats(f.OID); f.Stats != r {
 			return fmt.Errorf("router interface %s: fast %v, reference %v", f.OID, f.Stats, r)
 		}
+	}
+	if err := p.markingDiffers(); err != nil {
+		return err
 	}
 	counters := p.ref.Counters()
 	for _, f := range t.ACLCounters {

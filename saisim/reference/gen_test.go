@@ -24,6 +24,7 @@ type gen struct {
 	slow bool
 	// routes says that there is a router, so that much is sent to it.
 	routes bool
+	marker
 }
 
 // chance is true n times in a hundred.
@@ -154,6 +155,9 @@ func (g *gen) furnish() {
 			g.mirrorOp()
 		}
 	}
+	if g.chance(50) {
+		g.furnishMarking()
+	}
 	if g.chance(70) {
 		for range 60 {
 			g.aclTableOp()
@@ -180,7 +184,7 @@ type op struct {
 // ops are the changes of the configuration, FDB entries excepted.
 var ops = []op{
 	{4, (*gen).portOp}, {3, (*gen).vlanOp}, {4, (*gen).memberOp}, {3, (*gen).lagOp}, {2, (*gen).bridgePortOp},
-	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {8, (*gen).routeOp}, {3, (*gen).mirrorOp}, {5, (*gen).qosOp}, {3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp},
+	{2, (*gen).switchOp}, {1, (*gen).trapOp}, {8, (*gen).routeOp}, {3, (*gen).mirrorOp}, {5, (*gen).qosOp}, {3, (*gen).aclTableOp}, {12, (*gen).aclEntryOp}, {4, (*gen).bindOp}, {6, (*gen).markingOp},
 }
 
 func (g *gen) anyOp() {

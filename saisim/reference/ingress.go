@@ -116,7 +116,7 @@ func (c *Chip) ingressACL(s *slot) {
 	points := []sai.OID{conf.ports[pk.inPort].IngressACL, conf.Switch.IngressACL,
 		conf.lags[pk.lag].IngressACL, conf.vlanByID[pk.vid].IngressACL}
 	hits := c.lookup(conf, points, subject{
-		packet: pk, in: pk.inPort, inLAG: pk.lag, bytes: pk.length + fcs, meta: pk.meta | c.timeLookup(pk),
+		packet: pk, in: pk.inPort, inLAG: pk.lag, bytes: pk.length + fcs, meta: c.timeLookup(pk),
 	})
 	said := effectsOf(hits)
 	pk.aclDrop = said.drop

@@ -90,7 +90,9 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 		c.runIngress(stage, s)
 	}
 	if stage == last && s.pk != nil && !s.pk.ended {
-		s.pk.finishIngress()
+		if s.pk.finishIngress(); s.pk.kind == nowhere && !s.pk.cpu {
+			c.end(s, s.pk.why)
+		}
 	}
 	for _, b := range s.behind {
 		b.at(stage, last)

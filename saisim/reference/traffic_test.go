@@ -130,7 +130,9 @@ func (g *gen) ipv4(b []byte, size int) []byte {
 		options = g.IntN(11)
 	}
 	fragment := uint16(0)
-	if g.chance(10) {
+	if g.marking && g.chance(20) {
+		fragment = 0x8000
+	} else if g.chance(10) {
 		fragment = pick[uint16](g, 0x4000, 0x2000, 0x2001, 1, 0x1fff, 0x8000)
 	}
 	src, dst := g.ip4(), g.ip4()
@@ -140,7 +142,7 @@ func (g *gen) ipv4(b []byte, size int) []byte {
 	if g.chance(1) {
 		src = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1})
 	}
-	b = append(b, 0x08, 0x00, byte(0x45+options), pick[byte](g, 0, 0, 46<<2, 1, 2, 3), 0, 0, 0, byte(g.IntN(2)), byte(fragment>>8), byte(fragment),
+	b = append(b, 0x08, 0x00, byte(0x45+options), g.dscp()<<2|pick[byte](g, 0, 0, 0, 1, 2, 3), 0, 0, 0, byte(g.IntN(2)), byte(fragment>>8), byte(fragment),
 		pick[byte](g, 64, 64, 64, 64, 64, 64, 64, 1, 0, 2), proto, 0, 0)
 	b = append(append(b, src[:]...), dst[:]...)
 	b = g.garbage(b, 4*options)
@@ -177,10 +179,15 @@ func (g *gen) ipv6(b []byte, size int) []byte {
 	if g.chance(1) {
 		src = pick(g, [16]byte{0: 0xff, 1: 2, 15: 1}, [16]byte{15: 1}, [16]byte{})
 	}
-	tc := pick[byte](g, 0, 0, 46<<2, 1, 2, 3)
+	tc := g.dscp()<<2 | pick[byte](g, 0, 0, 0, 1, 2, 3)
 	b = append(b, 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, byte(pick(g, 0, 0, 5)), 0, 0, 0, pick[byte](g, 64, 64, 64, 64, 64, 64, 255, 1, 0))
 	b = append(append(b, src[:]...), dst[:]...)
 	next := at + 6 // where the next header's number belongs
+	if g.marking && g.chance(40) {
+		b[next] = pick[byte](g, 0, 60)
+		next = len(b)
+		b = g.optionsHeader(b)
+	}
 	for g.chance(20) {
 		kind := pick[byte](g, 0, 43, 44, 51, 60, 135)
 		b[next] = kind

@@ -1,0 +1,259 @@
+package reference_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/reference"
+)
+
+// A marker makes profiles of alternate marking and ACL entries for flows.
+type marker struct {
+	marking  bool    // there are profiles, and packets have marks
+	table    sai.OID // of flow entries
+	sessions []altmark.Session
+}
+
+// furnishMarking makes profiles, and two entries for each of some flows.
+func (g *gen) furnishMarking() {
+	g.marking = g.prof.AltMark.Flows > 0
+	for range 1 + g.IntN(8) {
+		g.profileOp()
+	}
+	with := []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress}
+	for _, f := range []sai.AttrID{sai.ACLEntryAttrFieldACLUserMeta, sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldInPorts,
+		sai.ACLEntryAttrFieldDSCP, sai.ACLEntryAttrFieldACLIPType} {
+		with = append(with, tableField(f), sai.Bool(true))
+	}
+	g.table = g.create(sai.ObjectTypeACLTable, with...)
+	for range 2 + g.IntN(8) {
+		g.flowOp()
+	}
+	g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrIngressACL, g.table)
+	for range g.IntN(4) {
+		g.set(sai.ObjectTypePort, sai.PortAttrIngressACL, g.table)
+	}
+}
+
+// markingOp changes profiles and the entries of flows.
+func (g *gen) markingOp() {
+	switch n := g.IntN(10); {
+	case !g.marking:
+	case n < 3:
+		g.profileOp()
+	case n < 4:
+		g.removeAny(sai.ObjectTypeGenericProgrammable)
+	case n < 6: // another index, or none of alternate marking
+		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(pick(g, g.flowValue(g.lane(), g.IntN(2), g.flowIndex()), 3))))
+	default:
+		g.flowOp()
+	}
+}
+
+func (g *gen) lane() int { return pick(g, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8) }
+
+// flowIndexes are those that entries name.
+func (g *gen) flowIndexes() []uint32 { return []uint32{0, 1, 2, 3, 4, g.prof.AltMark.Flows - 1} }
+
+// flowIndex returns an index; now and then one that the chip does not have.
+func (g *gen) flowIndex() uint32 { return pick(g, append(g.flowIndexes(), g.prof.AltMark.Flows)...) }
+
+// flowValue is what the entry of a flow has as metadata.
+func (g *gen) flowValue(lane, colour int, index uint32) uint32 {
+	return 0xa<<28 | uint32(lane)<<24 | uint32(colour)<<23 | index
+}
+
+// flowOp makes the two entries of a flow; the flow is all packets, or some.
+func (g *gen) flowOp() {
+	lane, index := g.lane(), g.flowIndex()
+	with := []any{sai.ACLEntryAttrTableID, g.table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5))}
+	switch g.IntN(4) {
+	case 0:
+		with = append(with, sai.ACLEntryAttrFieldIPProtocol, g.number(8, 6, 17))
+	case 1:
+		with = append(with, sai.ACLEntryAttrFieldInPorts, g.matchOf(sai.ACLEntryAttrFieldInPorts))
+	case 2:
+		with = append(with, sai.ACLEntryAttrFieldACLIPType, sai.Match(pick(g, sai.ACLIPTypeIPv4Any, sai.ACLIPTypeIPv6Any), nil))
+	}
+	if g.chance(10) {
+		with = append(with, sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(g.IntN(64))))
+	}
+	for colour := range 2 {
+		entry := append([]any{sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(g.flowValue(lane, colour, index)))}, with...)
+		if !g.chance(5) { // else for the packets of every colour, and those without marks
+			entry = append(entry, sai.ACLEntryAttrFieldACLUserMeta,
+				sai.Match(sai.Uint(uint64(8|colour)<<(4*lane)&0xffffffff), sai.Uint(uint64(9)<<(4*lane)&0xffffffff)))
+		}
+		if x := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, g.table,
+			sai.ACLCounterAttrEnablePacketCount, sai.Bool(true), sai.ACLCounterAttrEnableByteCount, sai.Bool(true)); x != sai.NullOID {
+			g.counters[g.table] = append(g.counters[g.table], x)
+			entry = append(entry, sai.ACLEntryAttrActionCounter, sai.Do(x))
+		}
+		g.create(sai.ObjectTypeACLEntry, entry...)
+	}
+}
+
+// profileOp makes a profile, or changes one.
+func (g *gen) profileOp() {
+	n := pick(g, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval+1, altmark.MinInterval+2)
+	if g.slow {
+		n = pick(g, -1, 0, 1, altmark.MaxInterval)
+	}
+	word := func(words []string) string { return pick(g, words...) }
+	mark := word(altmark.MarkWords())
+	v := map[string]any{
+		"lane": g.lane(), "role": word(altmark.RoleWords()), "method": word(append(altmark.MethodWords(), "muxed")), "interval": n,
+		"mark": mark, "slot-sync": true, "guard-ns": g.Uint64N(uint64(n.Duration()) / 3),
+	}
+	v["clear"] = v["role"] == "terminator" && g.chance(50)
+	switch v["method"] {
+	case "double":
+		v["mark2"] = word(altmark.MarkWords()) // refused if no packet has both
+	case "muxed":
+		v["slot-sync"] = g.chance(50)
+	}
+	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"profile": map[string]any{"value": v}}}})
+	if err != nil {
+		panic(err) // words and numbers
+	}
+	if g.chance(25) {
+		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, sai.Bytes(text))
+		return
+	}
+	g.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkProfile),
+		sai.GenericProgrammableAttrEntry, sai.Bytes(text))
+}
+
+// dscp returns a DSCP; some where packets have marks.
+func (g *gen) dscp() byte {
+	if g.marking && g.chance(60) {
+		return byte(g.IntN(64))
+	}
+	return pick[byte](g, 0, 0, 0, 0, 46)
+}
+
+// optionsHeader appends a header of hop-by-hop or destination options, in which
+// there is an AltMark option or something near it.
+func (g *gen) optionsHeader(b []byte) []byte {
+	at := len(b)
+	b = append(b, 0, 0)
+	for g.chance(30) {
+		b = pick(g, append(b, 0), append(b, 1, 0), append(b, 0x3e, 1, 7), append(b, 0x12, 3, 1, 2, 3)) // Pad1, PadN, unknown, too short
+	}
+	for range 1 + g.IntN(2) {
+		if b = append(b, 0x12, 4); g.chance(3) {
+			b[len(b)-1] = byte(g.IntN(20)) // damaged
+		}
+		b = g.garbage(b, 4)
+	}
+	for (len(b)-at)%8 != 0 {
+		b = append(b, 0)
+	}
+	b[at+1] = byte((len(b)-at)/8 - 1)
+	return b
+}
+
+// pause returns how many cycles pass between two frames: where there are marks,
+// now and then a good part of a period.
+func (g *gen) pause() uint64 {
+	if !g.marking || !g.chance(2) {
+		return 0
+	}
+	return g.Uint64N(g.prof.ClockHz/pick[uint64](g, 1000, 4000, 16_000) + 1)
+}
+
+// stepWithinPeriods sets the clock to another part of a period.
+func (p *pair) stepWithinPeriods() error {
+	step := time.Duration(p.Int64N(3e6) - 1e6)
+	if p.slow {
+		step *= 1000
+	}
+	p.ref.ChangeClock(step, p.clock.drift, p.clock.rate, p.clock.synchronised)
+	return p.chip.StepClock(step)
+}
+
+// noteMarking counts what alternate marking does.
+func (p *pair) noteMarking(m reference.Marking) {
+	say := func(format string, args ...any) { p.saw["marking: "+fmt.Sprintf(format, args...)]++ }
+	method := m.Method.String()
+	if m.Method == altmark.Muxed && !m.SlotSync {
+		method = "muxed without slots"
+	}
+	say("%s at %s", method, m.Role)
+	say("mark %s", m.Mark)
+	if m.Mark2 != altmark.NoMark {
+		say("mark2 %s", m.Mark2)
+	}
+	say("time bits %s, %s", m.TimeBits, m.Role)
+	if m.Captured {
+		say("captured, %s at %s", method, m.Role)
+		say("captured of colour %s", m.Colour)
+	}
+	if m.OutOfWindow {
+		say("out of window, %s", method)
+	}
+	if m.Gap {
+		say("gap")
+	}
+	if m.Step {
+		say("step without slots")
+	}
+	if m.Written != "" {
+		say("written %s, %s at %s", m.Written, method, m.Role)
+	}
+}
+
+// markingDiffers says where what a window reads differs. Nothing is on its way.
+func (p *pair) markingDiffers() error {
+	if !p.marking {
+		return nil
+	}
+	p.saw["marking: windows compared"]++
+	indexes := p.flowIndexes()
+	var counters []uint64
+	for _, i := range indexes {
+		words := p.ref.FlowWindow(i)
+		counters = append(counters, words[:]...)
+	}
+	clock := p.ref.ClockWindow()
+	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"flows": map[string]any{"value": indexes}}}})
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	window, err := p.chip.Create(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
+		sai.Bytes(saisim.AltMarkWindow), sai.GenericProgrammableAttrEntry, sai.Bytes(text)))
+	if err != nil {
+		return err
+	}
+	key := sai.Obj(sai.ObjectTypeGenericProgrammable, window)
+	got, err := p.chip.Get(ctx, key, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
+	if err != nil {
+		return err
+	}
+	var entry struct {
+		Attributes []map[string]struct {
+			Value []uint64 `json:"value"`
+		} `json:"attributes"`
+	}
+	if err := json.Unmarshal(got[0].Value.(sai.Bytes), &entry); err != nil {
+		return err
+	}
+	read := map[string][]uint64{}
+	for _, a := range entry.Attributes {
+		for name, v := range a {
+			read[name] = v.Value
+		}
+	}
+	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters} {
+		if f := read[name]; fmt.Sprint(f) != fmt.Sprint(r) {
+			return fmt.Errorf("window of flows %v, %s:\n     fast %v\nreference %v", indexes, name, f, r)
+		}
+	}
+	return p.chip.Remove(ctx, key)
+}
