@@ -12,6 +12,7 @@ func (v *Validator) Created(k Key, attrs []Attr) {
 	}
 	if k.Entry != nil {
 		v.entryRefs(k.Entry, 1)
+		r.holds = true
 		return
 	}
 	if key, ok := v.keyOf(ObjectMeta(k.Type), attrs); ok {
@@ -56,9 +57,10 @@ func (v *Validator) Removed(k Key) {
 	for id := range r.refs {
 		v.setRefs(r, Attr{ID: id})
 	}
-	if k.Entry != nil {
+	switch {
+	case r.holds:
 		v.entryRefs(k.Entry, -1)
-	} else {
+	case k.Entry == nil:
 		delete(v.types, k.OID)
 	}
 	if r.key != "" {

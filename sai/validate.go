@@ -22,6 +22,9 @@ type Validator struct {
 type record struct {
 	key  string // key attributes, "" if it has none
 	refs map[AttrID][]OID
+	// holds says that the key of an entry makes references: that of an entry which
+	// was found does not.
+	holds bool
 }
 
 // NewValidator returns a validator that knows no object.

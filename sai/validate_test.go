@@ -108,7 +108,15 @@ func TestReferences(t *testing.T) {
 	if err := v.CheckSet(entry, off); err == nil {
 		t.Error("set of a removed object is accepted")
 	}
-	v.Removed(Obj(ObjectTypeVLAN, 50))
+	vlan := Obj(ObjectTypeVLAN, 50)
+	created, learned := FDBEntry{Switch: 1, MAC: MAC{2}, BV: 50}, FDBEntry{Switch: 1, MAC: MAC{4}, BV: 50}
+	v.Created(EntryKey(created), nil)
+	v.Found(EntryKey(learned))
+	v.Removed(EntryKey(learned))
+	inUse("an address that was learned is gone", vlan, true)
+	v.Removed(EntryKey(created))
+	inUse("one that was created is gone", vlan, false)
+	v.Removed(vlan)
 	if err := v.CheckCreate(ObjectTypeVLAN, list(VLANAttrVLANID, Uint(10))); err != nil {
 		t.Errorf("the key of a removed object is still in use: %v", err)
 	}

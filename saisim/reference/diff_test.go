@@ -224,7 +224,7 @@ func (p *pair) run(n int) error {
 					return err
 				}
 			}
-			if p.marking && p.chance(30) {
+			if p.marking && p.chance(60) {
 				if err := p.stepWithinPeriods(); err != nil {
 					return err
 				}

@@ -105,7 +105,7 @@ func (g *gen) powerUp() error {
 		g.pool[sai.ObjectTypePort] = append(g.pool[sai.ObjectTypePort], p.OID)
 		g.setOf(sai.ObjectTypePort, p.OID, sai.PortAttrMTU, pick[sai.Value](g, sai.Uint(1522), sai.Uint(1522), sai.Uint(9100), sai.Uint(500)))
 		g.setOf(sai.ObjectTypePort, p.OID, sai.PortAttrAdminState, sai.Bool(true))
-		if g.chance(90) {
+		if g.chance(75) { // a port that has none can be removed
 			g.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, p.OID,
 				sai.HostifAttrName, sai.Text("Ethernet"+string(rune('0'+p.ID%10))))
 		}
@@ -155,7 +155,7 @@ func (g *gen) furnish() {
 			g.mirrorOp()
 		}
 	}
-	if g.chance(50) {
+	if g.chance(40) {
 		g.furnishMarking()
 	}
 	if g.chance(70) {
@@ -169,6 +169,7 @@ func (g *gen) furnish() {
 			g.bindOp()
 		}
 	}
+	g.bindFlows()
 }
 
 func (g *gen) bool(percent int) sai.Bool { return sai.Bool(g.chance(percent)) }

@@ -22,8 +22,8 @@ type marker struct {
 // furnishMarking makes profiles, and two entries for each of some flows.
 func (g *gen) furnishMarking() {
 	g.marking = g.prof.AltMark.Flows > 0
-	for range 1 + g.IntN(8) {
-		g.profileOp()
+	for lane := range 1 + g.IntN(4) {
+		g.profileOp(lane)
 	}
 	with := []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress}
 	for _, f := range []sai.AttrID{sai.ACLEntryAttrFieldACLUserMeta, sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldInPorts,
@@ -31,8 +31,15 @@ func (g *gen) furnishMarking() {
 		with = append(with, tableField(f), sai.Bool(true))
 	}
 	g.table = g.create(sai.ObjectTypeACLTable, with...)
-	for range 2 + g.IntN(8) {
+	for range 2 + g.IntN(6) {
 		g.flowOp()
+	}
+}
+
+// bindFlows binds the table of flow entries.
+func (g *gen) bindFlows() {
+	if g.table == sai.NullOID {
+		return
 	}
 	g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrIngressACL, g.table)
 	for range g.IntN(4) {
@@ -45,17 +52,27 @@ func (g *gen) markingOp() {
 	switch n := g.IntN(10); {
 	case !g.marking:
 	case n < 3:
-		g.profileOp()
+		g.profileOp(g.lane())
 	case n < 4:
 		g.removeAny(sai.ObjectTypeGenericProgrammable)
+		g.bindFlows()
 	case n < 6: // another index, or none of alternate marking
-		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(pick(g, g.flowValue(g.lane(), g.IntN(2), g.flowIndex()), 3))))
+		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(pick(g, g.flowValue(g.usedLane(), g.IntN(2), g.flowIndex()), 3))))
 	default:
 		g.flowOp()
 	}
 }
 
+// lane returns a lane; now and then one that there is not.
 func (g *gen) lane() int { return pick(g, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8) }
+
+// usedLane returns the lane of a profile most of the time.
+func (g *gen) usedLane() int {
+	if rows := g.chip.Tables().AltMarks; len(rows) > 0 && g.chance(90) {
+		return pick(g, rows...).Lane
+	}
+	return g.lane()
+}
 
 // flowIndexes are those that entries name.
 func (g *gen) flowIndexes() []uint32 { return []uint32{0, 1, 2, 3, 4, g.prof.AltMark.Flows - 1} }
@@ -70,9 +87,9 @@ func (g *gen) flowValue(lane, colour int, index uint32) uint32 {
 
 // flowOp makes the two entries of a flow; the flow is all packets, or some.
 func (g *gen) flowOp() {
-	lane, index := g.lane(), g.flowIndex()
+	lane, index := g.usedLane(), g.flowIndex()
 	with := []any{sai.ACLEntryAttrTableID, g.table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5))}
-	switch g.IntN(4) {
+	switch g.IntN(6) {
 	case 0:
 		with = append(with, sai.ACLEntryAttrFieldIPProtocol, g.number(8, 6, 17))
 	case 1:
@@ -89,7 +106,8 @@ func (g *gen) flowOp() {
 			entry = append(entry, sai.ACLEntryAttrFieldACLUserMeta,
 				sai.Match(sai.Uint(uint64(8|colour)<<(4*lane)&0xffffffff), sai.Uint(uint64(9)<<(4*lane)&0xffffffff)))
 		}
-		if x := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, g.table,
+		label := sai.Text(fmt.Sprint("am", len(g.counters[g.table]))) // so that no two entries say the same
+		if x := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, g.table, sai.ACLCounterAttrLabel, label,
 			sai.ACLCounterAttrEnablePacketCount, sai.Bool(true), sai.ACLCounterAttrEnableByteCount, sai.Bool(true)); x != sai.NullOID {
 			g.counters[g.table] = append(g.counters[g.table], x)
 			entry = append(entry, sai.ACLEntryAttrActionCounter, sai.Do(x))
@@ -99,21 +117,27 @@ func (g *gen) flowOp() {
 }
 
 // profileOp makes a profile, or changes one.
-func (g *gen) profileOp() {
+func (g *gen) profileOp(lane int) {
 	n := pick(g, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval+1, altmark.MinInterval+2)
 	if g.slow {
 		n = pick(g, -1, 0, 1, altmark.MaxInterval)
 	}
 	word := func(words []string) string { return pick(g, words...) }
-	mark := word(altmark.MarkWords())
+	option := []string{"ipv6-altmark-l", "ipv6-altmark-d"}
+	marks := append(altmark.MarkWords(), option...)
 	v := map[string]any{
-		"lane": g.lane(), "role": word(altmark.RoleWords()), "method": word(append(altmark.MethodWords(), "muxed")), "interval": n,
-		"mark": mark, "slot-sync": true, "guard-ns": g.Uint64N(uint64(n.Duration()) / 3),
+		"lane": lane, "role": word(append(altmark.RoleWords(), "initiator")), "method": word(append(altmark.MethodWords(), "muxed", "double")),
+		"interval": n, "mark": word(marks), "slot-sync": true, "guard-ns": g.Uint64N(uint64(n.Duration()) / 3),
 	}
 	v["clear"] = v["role"] == "terminator" && g.chance(50)
 	switch v["method"] {
 	case "double":
-		v["mark2"] = word(altmark.MarkWords()) // refused if no packet has both
+		i := g.IntN(2)
+		v["mark"], v["mark2"] = option[i], option[1-i]
+		if g.chance(70) {
+			i := g.IntN(7)
+			v["mark"], v["mark2"] = marks[i], marks[(i+1+g.IntN(6))%7] // of DSCP and the reserved flag
+		}
 	case "muxed":
 		v["slot-sync"] = g.chance(50)
 	}
@@ -121,7 +145,7 @@ func (g *gen) profileOp() {
 	if err != nil {
 		panic(err) // words and numbers
 	}
-	if g.chance(25) {
+	if g.chance(15) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, sai.Bytes(text))
 		return
 	}
@@ -161,7 +185,7 @@ func (g *gen) optionsHeader(b []byte) []byte {
 // pause returns how many cycles pass between two frames: where there are marks,
 // now and then a good part of a period.
 func (g *gen) pause() uint64 {
-	if !g.marking || !g.chance(2) {
+	if !g.marking || !g.chance(6) {
 		return 0
 	}
 	return g.Uint64N(g.prof.ClockHz/pick[uint64](g, 1000, 4000, 16_000) + 1)
@@ -232,7 +256,7 @@ func (p *pair) markingDiffers() error {
 		return err
 	}
 	key := sai.Obj(sai.ObjectTypeGenericProgrammable, window)
-	got, err := p.chip.Get(ctx, key, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
+	got, err := p.chip.Get(ctx, key, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<13)})
 	if err != nil {
 		return err
 	}
