@@ -284,7 +284,7 @@ type flow struct {
 type captured struct {
 	captures       uint64
 	at             tailstamp.Timestamp
-	unsynchronised bool
+	unsynchronised bool // the clock was at that time
 	outOfWindow    uint64
 	pulseBytes     uint64
 }
@@ -366,7 +366,7 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	if capture {
 		x.captures++
 		x.at = at
-		x.unsynchronised = x.unsynchronised || !c.clockAt(pk.rx).synchronised
+		x.unsynchronised = !c.clockAt(pk.rx).synchronised
 		if table == nil {
 			x.pulseBytes += uint64(pk.length + fcs)
 		}
@@ -499,14 +499,15 @@ func (c *Chip) newFlows(before, after *config) {
 		c.pending = append(c.pending, &bubble{stage: func(stage int) {
 			if stage == c.aclStage() {
 				delete(c.flows, index)
+				c.generations[index]++
 			}
 		}})
 	}
 }
 
 // FlowWindow is what a [saisim.AltMarkWindow] reads of a flow index: for each colour
-// packets, bytes, captures, seconds and nanoseconds of the last, unsynchronised,
-// out of window, bytes of pulses.
+// packets, bytes, captures, seconds and nanoseconds of the last, unsynchronised
+// then, out of window, bytes of pulses.
 func (c *Chip) FlowWindow(index uint32) (words [16]uint64) {
 	entries, f := c.conf.flowEntries()[index], c.flow(index)
 	for colour, x := range f.colour {
@@ -528,11 +529,14 @@ func (c *Chip) FlowWindow(index uint32) (words [16]uint64) {
 	return words
 }
 
-// ClockWindow is what it reads of the clock: seconds, nanoseconds, synchronised,
-// and how often it was set.
-func (c *Chip) ClockWindow() (words [4]uint64) {
+// FlowGeneration is how often the flow of an index was emptied.
+func (c *Chip) FlowGeneration(index uint32) uint64 { return c.generations[index] }
+
+// ClockWindow is what it reads of the clock: seconds, nanoseconds, synchronised, how
+// often it was set, and what it was when the chip started, in ns since 1970.
+func (c *Chip) ClockWindow() (words [5]uint64) {
 	t := c.timeOfDay(c.now)
-	words = [4]uint64{t.Seconds, uint64(t.Nanoseconds), 0, c.clockSteps}
+	words = [5]uint64{t.Seconds, uint64(t.Nanoseconds), 0, c.clockSteps, uint64(c.start.UnixNano())}
 	if c.clockAt(c.now).synchronised {
 		words[2] = 1
 	}

@@ -36,7 +36,9 @@ type Chip struct {
 	sequence    map[sai.OID]uint32     // next of each mirror session
 	rifs        map[sai.OID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
 	flows       map[uint32]*flow       // of alternate marking, by index
-	clockSteps  uint64                 // how often the time of day was set
+	generations map[uint32]uint64      // how often each was emptied
+	start       time.Time
+	clockSteps  uint64 // how often the time of day was set
 
 	// Output takes the frames that leave, in the order of time.
 	Output func(saisim.Out)
@@ -106,8 +108,9 @@ func New(prof saisim.Profile, start time.Time) *Chip {
 		sequence: map[sai.OID]uint32{},
 		Output:   func(saisim.Out) {},
 		Marking:  func(Marking) {},
-		flows:    map[uint32]*flow{},
-		served:   ^saisim.PortID(0), // the lowest number begins
+		flows:    map[uint32]*flow{}, generations: map[uint32]uint64{},
+		start:  start,
+		served: ^saisim.PortID(0), // the lowest number begins
 	}
 }
 

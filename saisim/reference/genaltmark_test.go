@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"tamtam/altmark"
@@ -14,14 +15,15 @@ import (
 
 // A marker makes profiles of alternate marking and ACL entries for flows.
 type marker struct {
-	marking  bool    // there are profiles, and packets have marks
-	table    sai.OID // of flow entries
-	sessions []altmark.Session
+	marking bool    // there are profiles, and packets have marks
+	table   sai.OID // of flow entries
+	// generations are those of flows, by index, of the fast engine and the reference.
+	generations map[uint32][2]uint64
 }
 
 // furnishMarking makes profiles, and two entries for each of some flows.
 func (g *gen) furnishMarking() {
-	g.marking = g.prof.AltMark.Flows > 0
+	g.marking, g.generations = g.prof.AltMark.Flows > 0, map[uint32][2]uint64{}
 	for lane := range 1 + g.IntN(4) {
 		g.profileOp(lane)
 	}
@@ -232,6 +234,44 @@ func (p *pair) noteMarking(m reference.Marking) {
 	}
 }
 
+// markings is what noteMarking must have counted in the whole test.
+func markings() (all []string) {
+	say := func(format string, args ...any) { all = append(all, "marking: "+fmt.Sprintf(format, args...)) }
+	for _, role := range altmark.RoleWords() {
+		for _, method := range append(altmark.MethodWords(), "muxed without slots") {
+			say("%s at %s", method, role)
+			if method != "step" {
+				say("captured, %s at %s", method, role)
+			}
+			switch {
+			case role == "transit":
+			case method == "double":
+				say("written 00, double at %s", role)
+			default:
+				say("written 0, %s at %s", method, role)
+			}
+			if role == "initiator" && method != "double" {
+				say("written 1, %s at initiator", method)
+			}
+		}
+		for bits := range 8 {
+			say("time bits %03b, %s", bits, role)
+		}
+	}
+	for _, bits := range []string{"01", "10", "11"} {
+		say("written %s, double at initiator", bits)
+	}
+	for _, mark := range altmark.MarkWords() {
+		say("mark %s", mark)
+		say("mark2 %s", mark)
+	}
+	for _, what := range []string{"captured of colour 0", "captured of colour 1", "out of window, step", "out of window, double",
+		"out of window, muxed", "out of window, muxed without slots", "gap", "step without slots"} {
+		say("%s", what)
+	}
+	return all
+}
+
 // markingDiffers says where what a window reads differs. Nothing is on its way.
 func (p *pair) markingDiffers() error {
 	if !p.marking {
@@ -275,9 +315,17 @@ func (p *pair) markingDiffers() error {
 		}
 	}
 	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters} {
-		if f := read[name]; fmt.Sprint(f) != fmt.Sprint(r) {
+		if f := read[name]; !slices.Equal(f, r) {
 			return fmt.Errorf("window of flows %v, %s:\n     fast %v\nreference %v", indexes, name, f, r)
 		}
+	}
+	for i, g := range read["generations"] { // numbers of their own, but they change together
+		was, known := p.generations[indexes[i]]
+		is := [2]uint64{g, p.ref.FlowGeneration(indexes[i])}
+		if known && (was[0] != is[0]) != (was[1] != is[1]) {
+			return fmt.Errorf("generations of flow %d: fast from %d to %d, reference from %d to %d", indexes[i], was[0], is[0], was[1], is[1])
+		}
+		p.generations[indexes[i]] = is
 	}
 	return p.chip.Remove(ctx, key)
 }
