@@ -14,11 +14,12 @@ const (
 )
 
 var (
-	anywhere    = []mode{modeExec, modeConfig, modeTAM, modeTailStamp, modeInterface}
+	anywhere    = []mode{modeExec, modeConfig, modeTAM, modeTailStamp, modeAltMark, modeInterface}
 	inExec      = []mode{modeExec}
 	inConfig    = []mode{modeConfig}
 	inTAM       = []mode{modeTAM}
 	inTailStamp = []mode{modeTailStamp}
+	inAltMark   = []mode{modeAltMark}
 	inInterface = []mode{modeInterface}
 )
 
@@ -30,6 +31,7 @@ var wordHelp = map[string]string{
 	"clear":                 "Reset counters",
 	"tam":                   "Telemetry and monitoring",
 	"tail-stamping":         "Timestamps at the end of frames",
+	"alt-mark":              "Alternate marking: loss and delay of flow groups",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",
 	"breakout":              "Split a cage into several ports",
@@ -61,6 +63,7 @@ func commandTable() []*command {
 		{modes: inExec, form: seq("clear tam tail-stamping counters"), do: clearTailStampCounters},
 	}
 	table = append(table, tamCommands()...)
+	table = append(table, altMarkCommands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
 	table = append(table, showCommands()...)

@@ -15,6 +15,7 @@ const (
 	modeConfig
 	modeTAM
 	modeTailStamp
+	modeAltMark
 	modeInterface
 	modePipe // not a place: the grammar of what follows "|"
 )
@@ -27,7 +28,7 @@ func (m mode) parent() (mode, bool) {
 		return modeExec, true
 	case modeTAM, modeInterface:
 		return modeConfig, true
-	case modeTailStamp:
+	case modeTailStamp, modeAltMark:
 		return modeTAM, true
 	}
 	return m, false
@@ -139,7 +140,7 @@ func compile(table []*command) grammar {
 	}
 	for _, p := range g[modeExec] {
 		p.fixed = append(words("do"), p.fixed...)
-		for _, m := range []mode{modeConfig, modeTAM, modeTailStamp, modeInterface} {
+		for _, m := range []mode{modeConfig, modeTAM, modeTailStamp, modeAltMark, modeInterface} {
 			g[m] = append(g[m], p)
 		}
 	}

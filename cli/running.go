@@ -29,6 +29,7 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		p.runningRouting(routing)
 		p.runningFDB(fdb)
 		p.runningTailStamping(tam)
+		p.runningAltMark(tam)
 		p.line("end")
 	}
 	return &view{data, text}, nil
@@ -48,6 +49,7 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 			p.line("!")
 		}
 		p.runningTailStamping(found[0])
+		p.runningAltMark(found[0])
 		p.line("end")
 	}
 	return &view{one("openconfig-tam", "tam", found[0]), text}, nil

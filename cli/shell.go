@@ -53,6 +53,8 @@ func (s *Shell) Prompt() string {
 		where = "(config-tam)"
 	case modeTailStamp:
 		where = "(config-tam-ts)"
+	case modeAltMark:
+		where = "(config-tam-am)"
 	case modeInterface:
 		where = "(conf-if-" + s.iface + ")"
 	}

@@ -14,6 +14,7 @@ func showCommands() []*command {
 		sampler   = nameKind(liveNames("samplers", "sampler"))
 		group     = nameKind(liveNames("flowgroups", "flowgroup"))
 		session   = nameKind(liveNames("tailstamping-sessions", "tailstamping-session"))
+		altMark   = nameKind(liveNames(altMarkSessions.container, altMarkSessions.list))
 		acl       = &argKind{label: "<table>", parse: parseName}
 		iface     = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
 		feature   = oneOf(choice{"tail-stamping", "Timestamps at the end of frames"}, choice{"alt-mark", "Alternate marking"},
@@ -31,6 +32,11 @@ func showCommands() []*command {
 		{seq("show tam", kw("features", "What is active"), opt(arg("name", feature, "Only this one"))), showFeatures},
 		{seq("show tam tail-stamping"), showTailStamping},
 		{seq("show tam tail-stamping", kw("sessions", "Flow groups that are stamped"), opt(arg("name", session, "Only this one"))), showSessions},
+		{seq("show tam alt-mark"), showAltMark},
+		{seq("show tam alt-mark", kw("sessions", "Flow groups that are marked"), opt(arg("name", altMark, "Only this one"))), showAltMarkSessions},
+		{seq("show tam alt-mark counters", opt(arg("name", altMark, "Only of this session"))), showAltMarkCounters},
+		{seq("show tam alt-mark", kw("periods", "The last periods of a session"), arg("name", altMark, "Name of the session")), showAltMarkPeriods},
+		{seq("show tam alt-mark", kw("results", "What a collector made of the reports"), opt(arg("name", altMarkPathName, "Only of this path"))), showAltMarkResults},
 		{seq("show interface", kw("status", "State of the ports"), opt(arg("name", iface, "Only this one"))), showInterfaceStatus},
 		{seq("show interface counters", opt(arg("name", iface, "Only this one"))), showInterfaceCounters},
 		{seq("show interface breakout"), showBreakout},

@@ -68,7 +68,7 @@ func configDB(t *testing.T, r *swss.Redis) string {
 	t.Helper()
 	var b strings.Builder
 	for _, table := range []string{
-		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp,
+		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp, schema.CfgTAMAltMark,
 		schema.CfgACLRule, schema.CfgPort, schema.CfgPortChannel, schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout,
 		schema.CfgInterface, schema.CfgVLANInterface, schema.CfgLoopbackInterface, schema.CfgStaticRoute, schema.CfgNeigh, schema.CfgFDB, schema.CfgSwitch,
 	} {
@@ -103,6 +103,11 @@ tam
  tail-stamping
   session http_236 flowgroup tcp_port_236
   session v6 flowgroup six
+  enable
+ alt-mark
+  session am6 flowgroup six role terminator method muxed interval -3 mark dscp5 clear slot-sync off delay-min 1000 delay-max 1000000
+  session am1 flowgroup tcp_port_236 role initiator method double interval 0 mark dscp0 mark2 dscp1 clock-error 1000000
+  session am2 flowgroup wide role transit method step interval 8 mark ipv4-reserved
   enable
 interface breakout port Ethernet8 mode 4x25G
 interface PortChannel 1
@@ -216,6 +221,12 @@ func TestSwitchRefusals(t *testing.T) {
 		{modeTAM, "flow-group x id 1", "1"},
 		{modeTAM, "flow-group tcp_port_236 src-ip 2001:db8::1", "IPv6"},
 		{modeTailStamp, "session y flowgroup nowhere", "nowhere"},
+		{modeTAM, "no flow-group wide", "in use by alt-mark-session am2"},
+		{modeAltMark, "session y flowgroup nowhere role transit method step interval 0 mark dscp0", "there is no flowgroup nowhere"},
+		{modeAltMark, "session y flowgroup wide role transit method step interval 0 mark dscp0", "wide is that of alt-mark-session am2 already"},
+		{modeAltMark, "session am2 flowgroup wide role transit method double interval 0 mark dscp0", "mark2 is not given"},
+		{modeAltMark, "session am2 flowgroup wide role transit method step interval 0 mark dscp0 clear", "only a terminator clears the mark"},
+		{modeAltMark, "session am2 flowgroup wide role transit method muxed interval 0 mark dscp0 delay-max 250000000", "want less than L/4 = 250ms"},
 		{modeInterface, "channel-group 9", "PortChannel9"},
 		{modeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},
 		{modeConfig, "no interface PortChannel 9", "PortChannel9 does not exist"},
@@ -271,6 +282,11 @@ tam
   no enable
   no session http_236
   no session v6
+ alt-mark
+  no enable
+  no session am1
+  no session am2
+  no session am6
  exit
  no flow-group tcp_port_236
  no flow-group six
@@ -286,7 +302,7 @@ tam
 end
 `)
 	// What was said of the switch and of the feature stays, saying nothing.
-	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "", "SWITCH|switch map[]\n", "").Replace(configDB(t, r))
+	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "", "SWITCH|switch map[]\n", "").Replace(configDB(t, r))
 	if diff := cmp.Diff(empty, got); diff != "" {
 		t.Errorf("CONFIG_DB after everything was taken back (-want +got):\n%s", diff)
 	}
