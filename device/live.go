@@ -105,7 +105,8 @@ func runOrchagentOnce(ctx context.Context, r *swss.Redis, c Common) error {
 // wall clock, wired to live interfaces.
 func RunSyncd(ctx context.Context, r *swss.Redis, profile saisim.Profile, wires map[string]string, c Common) error {
 	notes := make(chan sai.Notification, 1024)
-	chip, err := saisim.New(saisim.Config{Profile: profile, Start: time.Now().UTC(), Notify: func(n sai.Notification) {
+	start := time.Now()
+	chip, err := saisim.New(saisim.Config{Profile: profile, Start: start.UTC(), Notify: func(n sai.Notification) {
 		select {
 		case notes <- n:
 		default: // a flood of events while Redis is slow: the oldest are enough
@@ -129,7 +130,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, profile saisim.Profile, wires 
 			}
 		}
 	})
-	g.Go(func() error { return runWires(ctx, chip, wires, logOf(c)) })
+	g.Go(func() error { return runWires(ctx, chip, start, wires, logOf(c)) })
 	return ended(g.Wait())
 }
 

@@ -32,6 +32,7 @@ type linkState struct {
 type wires struct {
 	chip   *saisim.Chip
 	log    *slog.Logger
+	start  time.Time           // the chip's cycle 0
 	raw    map[string]*rawPort // by port
 	frames chan wired
 	links  chan linkState
@@ -41,11 +42,12 @@ type wires struct {
 	byID map[saisim.PortID]*rawPort
 }
 
-// runWires runs until ctx ends. An interface that is not there at the start is
-// an error; one that goes later, and may come back, is a link that is down.
-func runWires(ctx context.Context, chip *saisim.Chip, names map[string]string, log *slog.Logger) error {
+// runWires runs until ctx ends; start is the time of the chip's cycle 0. An interface
+// that is not there at the start is an error; one that goes later, and may come back,
+// is a link that is down.
+func runWires(ctx context.Context, chip *saisim.Chip, start time.Time, names map[string]string, log *slog.Logger) error {
 	w := &wires{
-		chip: chip, log: log, raw: map[string]*rawPort{}, frames: make(chan wired, 256), links: make(chan linkState),
+		chip: chip, log: log, start: start, raw: map[string]*rawPort{}, frames: make(chan wired, 256), links: make(chan linkState),
 		up: map[string]bool{}, byID: map[saisim.PortID]*rawPort{},
 	}
 	defer func() {
@@ -115,7 +117,7 @@ func (w *wires) watch(ctx context.Context, port string, p *rawPort, was bool) er
 // a frame comes in, and to the chip's next event when there is one.
 func (w *wires) pump(ctx context.Context) error {
 	w.chip.SetOutput(w.send)
-	start, timer := time.Now(), time.NewTimer(0)
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
@@ -134,14 +136,14 @@ func (w *wires) pump(ctx context.Context) error {
 			if !ok {
 				continue // not configured yet, or no more: nobody listens
 			}
-			now := w.chip.CycleAt(time.Since(start))
+			now := w.chip.CycleAt(time.Since(w.start))
 			w.chip.Advance(now)
 			if err := w.chip.Receive(id, now, saisim.Frame{Data: f.data, Len: len(f.data)}); err != nil {
 				w.log.Debug("frame refused", "port", f.port, "error", err)
 			}
 		}
-		w.chip.Advance(w.chip.CycleAt(time.Since(start)))
-		timer.Reset(untilNext(w.chip, start))
+		w.chip.Advance(w.chip.CycleAt(time.Since(w.start)))
+		timer.Reset(untilNext(w.chip, w.start))
 	}
 }
 

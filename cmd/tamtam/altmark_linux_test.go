@@ -1,0 +1,356 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tamtam/altmark"
+	"tamtam/device"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// Of the live measurement.
+const (
+	liveInterval = altmark.Interval(-1) // half a second
+	liveMaxDelay = 100 * time.Millisecond
+	liveGap      = 2 * time.Millisecond // between packets
+	livePeriods  = 8                    // so many must be complete
+	liveDeadline = 3 * time.Minute      // until then
+)
+
+// Two switches in processes of their own, a relay between them that loses packets and counts
+// what it loses, and a third process that collects by gNMI: in every complete period the
+// measured loss is the relay's count. (A period is not looked at if a packet took longer than
+// the session allows, or was lost elsewhere, as on a busy machine.)
+func TestLiveAltMark(t *testing.T) {
+	if os.Getenv(ownNetwork) == "" {
+		inOwnNetwork(t)
+		return
+	}
+	ip(t, "link set lo up")
+	for _, pair := range [][2]string{{"host1", "left1"}, {"left2", "relay1"}, {"relay2", "right1"}, {"right2", "host2"}} {
+		ip(t, "link add "+pair[0]+" type veth peer name "+pair[1])
+		ip(t, "link set "+pair[0]+" up")
+		ip(t, "link set "+pair[1]+" up")
+	}
+	w := &liveWire{t: t, seen: map[uint64]*livePeriod{}, sent: map[uint64]time.Time{}, periods: map[uint64]uint64{}, rnd: rand.New(rand.NewPCG(7, 7))}
+	out, in := openHost(t, "relay2"), openHost(t, "relay1")
+	a, b := openHost(t, "host1"), openHost(t, "host2")
+	left := startMarker(t, "left", "initiator", "127.0.0.1:8081")
+	right := startMarker(t, "right", "terminator", "127.0.0.1:8082")
+	for _, s := range []*marker{left, right} {
+		s.wait(t, schema.StateTAMAltMark, "web", active)
+	}
+	stop := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() { w.send(a, stop) })
+	all.Go(func() { w.relay(in, out, stop) })
+	all.Go(func() { w.receive(b, stop) })
+	defer all.Wait()
+	defer close(stop)
+
+	results, redis := startCollect(t, left, right)
+	deadline := time.After(liveDeadline)
+	checked := map[uint64]bool{}
+	for len(checked) < livePeriods {
+		select {
+		case <-deadline:
+			t.Fatalf("%d periods were complete and could be checked, want %d", len(checked), livePeriods)
+		case r, ok := <-results:
+			if !ok {
+				t.Fatal("tamtam collect has ended")
+			}
+			if w.check(r) {
+				checked[r.Period] = true
+			}
+		}
+	}
+	row, _, err := swss.NewTable(redis.DB(swss.CountersDB), schema.CountersAltMarkPath).Get(t.Context(), "way:left:right")
+	if res, bad := schema.ParseAltMarkResult("way:left:right", row); err != nil || bad != nil || !checked[res.Period] && res.Status == schema.AltMarkComplete && res.Period < slices.Min(keysOf(checked)) {
+		t.Errorf("the row of results is %v: %v, %v", row, err, bad)
+	}
+}
+
+func keysOf(m map[uint64]bool) (keys []uint64) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// A marker is a switch in a process of its own, with a session on what it gets at its first port.
+type marker struct {
+	*fleet
+	name, gnmi, ca string
+}
+
+func startMarker(t *testing.T, name, role, gnmi string) *marker {
+	server := swsstest.StartServer(t)
+	f := &fleet{redis: server.Open(), addr: server.Addr}
+	config := device.ConfigDB{
+		schema.CfgPort: {
+			"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
+			"Ethernet4": swss.FieldValues{"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up"},
+		},
+		schema.CfgVLAN: {"Vlan10": swss.FieldValues{"vlanid": "10"}},
+		schema.CfgVLANMember: {
+			"Vlan10|Ethernet0": swss.FieldValues{"tagging_mode": "untagged"}, "Vlan10|Ethernet4": swss.FieldValues{"tagging_mode": "untagged"},
+		},
+		schema.CfgTAMFeature:   {"ALTMARK": swss.FieldValues{"status": "ACTIVE"}},
+		schema.CfgTAMFlowGroup: {"web": swss.FieldValues{"id": "1"}},
+		schema.CfgACLRule:      {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253", "IN_PORTS": "Ethernet0"}},
+		schema.CfgTAMAltMark: {"web": swss.FieldValues{"flowgroup": "web", "role": role, "method": "double", "interval": "-1",
+			"mark": "dscp0", "mark2": "dscp1", "delay-max": fmt.Sprint(liveMaxDelay.Nanoseconds())}},
+	}
+	if err := config.Load(t.Context(), f.redis); err != nil {
+		t.Fatal(err)
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	startProcess(t, "up", "--redis", server.Addr, "--profile", "rmt12", "--port", "Ethernet0="+name+"1", "--port", "Ethernet4="+name+"2", "--gnmi", gnmi, "--data", data)
+	return &marker{f, name, gnmi, filepath.Join(data, "ca.pem")}
+}
+
+// liveResult is a line of the collector's.
+type liveResult struct {
+	Period         uint64
+	Status         string
+	Reasons        []string
+	Sent, Received uint64
+	Lost           *int64
+	Delay          *int64 `json:"delay_ns"`
+}
+
+// startCollect runs `tamtam collect` on the path from left to right.
+func startCollect(t *testing.T, left, right *marker) (<-chan liveResult, *swss.Redis) {
+	t.Helper()
+	dir := t.TempDir()
+	var cas []byte
+	for _, s := range []*marker{left, right} {
+		b, err := os.ReadFile(s.ca)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cas = append(cas, b...)
+	}
+	paths := fmt.Sprintf("paths: [{name: way, points: [{switch: left, target: %q, session: web}, {switch: right, target: %q, session: web}]}]", left.gnmi, right.gnmi)
+	for name, text := range map[string]string{"ca.pem": string(cas), "paths.yaml": paths} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := swsstest.StartServer(t)
+	cmd := exec.Command(os.Args[0], "collect", "--paths", filepath.Join(dir, "paths.yaml"), "--tls-ca", filepath.Join(dir, "ca.pem"), "--format", "json",
+		"--redis", server.Addr, "--gnmi", "127.0.0.1:8083", "--gnmi-data", filepath.Join(dir, "data"))
+	cmd.Env = append(os.Environ(), asTamtam+"=1")
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan liveResult, 10000)
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("collect:\n%s", log.String())
+		}
+	})
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(io.Reader(stdout)); s.Scan(); {
+			var r liveResult
+			if err := json.Unmarshal(s.Bytes(), &r); err != nil {
+				t.Errorf("%s: %v", s.Bytes(), err)
+				return
+			}
+			t.Logf("%s", s.Bytes())
+			lines <- r
+		}
+	}()
+	return lines, server.Open()
+}
+
+// A liveWire is what is outside of the switches, and what it knows of every packet.
+type liveWire struct {
+	t   *testing.T
+	rnd *rand.Rand // of the relay alone
+
+	mu      sync.Mutex
+	seen    map[uint64]*livePeriod // at the relay, by period
+	sent    map[uint64]time.Time   // when a packet left its host
+	periods map[uint64]uint64      // packets that the relay handed on, and their periods
+}
+
+// A livePeriod is what came to the relay with the mark of a period.
+type livePeriod struct {
+	seen, dropped uint64
+	arrived       uint64 // at the other host, of those handed on
+	first, last   uint64 // numbers of packets
+	gaps          bool   // packets were lost in front of the relay
+	late          bool   // a packet took longer than the session allows
+}
+
+// send sends numbered packets, one each liveGap.
+func (w *liveWire) send(h *host, stop <-chan struct{}) {
+	tick := time.NewTicker(liveGap)
+	defer tick.Stop()
+	for seq := uint64(1); ; seq++ {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		b := frame("\x02\x00\x00\x00\xaa\x02\x02\x00\x00\x00\xaa\x01\x08\x00" +
+			"\x45\x00\x00\x32\x00\x00\x00\x00\x40\xfd\x00\x00\x0a\x00\x00\x01\x0a\x00\x00\x02")
+		binary.BigEndian.PutUint16(b[24:], checksum(b[14:34]))
+		binary.BigEndian.PutUint64(b[34:], seq)
+		w.mu.Lock()
+		w.sent[seq] = time.Now()
+		w.mu.Unlock()
+		if _, err := unix.Write(h.fd, b); err != nil {
+			w.t.Errorf("host1: %v", err)
+			return
+		}
+	}
+}
+
+func checksum(header []byte) uint16 {
+	var sum uint32
+	for i := 0; i < len(header); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(header[i:]))
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return ^uint16(sum)
+}
+
+// next reads a packet of the test; false when it is time to stop.
+func next(h *host, buf []byte, stop <-chan struct{}) ([]byte, bool) {
+	for {
+		select {
+		case <-stop:
+			return nil, false
+		default:
+		}
+		n, err := unix.Read(h.fd, buf)
+		if err == nil && n >= 42 && bytes.Equal(buf[6:12], []byte{2, 0, 0, 0, 0xaa, 1}) && buf[23] == 253 {
+			return buf[:n], true
+		}
+	}
+}
+
+// relay hands packets on, but for some that it counts. Packets do not overtake, and none comes
+// before it was marked: the period of one is the latest with its mark.
+func (w *liveWire) relay(in, out *host, stop <-chan struct{}) {
+	const early = 20 * time.Millisecond // that the switch's clock may be ahead of ours
+	setTimeout(w.t, in)
+	buf := make([]byte, 2048)
+	var before uint64
+	for {
+		b, ok := next(in, buf, stop)
+		if !ok {
+			return
+		}
+		seq, mark := binary.BigEndian.Uint64(b[34:]), uint64(b[15]>>2&1)
+		k := liveInterval.Period(altmark.At(time.Now().Add(early)))
+		if k&1 != mark {
+			k--
+		}
+		drop := w.rnd.IntN(10) == 0
+		w.mu.Lock()
+		p := w.seen[k]
+		if p == nil {
+			p = &livePeriod{first: seq}
+			w.seen[k] = p
+		}
+		p.seen++
+		p.last = seq
+		p.gaps = p.gaps || seq != before+1
+		if drop {
+			p.dropped++
+		} else {
+			w.periods[seq] = k
+		}
+		before = seq
+		w.mu.Unlock()
+		if drop {
+			continue
+		}
+		if _, err := unix.Write(out.fd, b); err != nil {
+			w.t.Errorf("relay: %v", err)
+			return
+		}
+	}
+}
+
+// receive notes what came, and when.
+func (w *liveWire) receive(h *host, stop <-chan struct{}) {
+	setTimeout(w.t, h)
+	buf := make([]byte, 2048)
+	for {
+		b, ok := next(h, buf, stop)
+		if !ok {
+			return
+		}
+		seq := binary.BigEndian.Uint64(b[34:])
+		w.mu.Lock()
+		if k, ok := w.periods[seq]; ok {
+			p := w.seen[k]
+			p.arrived++
+			p.late = p.late || time.Since(w.sent[seq]) > liveMaxDelay
+			delete(w.sent, seq)
+			delete(w.periods, seq)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// check compares a complete result with what the relay knows, if that is beyond doubt. Reports
+// come a quarter of a second and more after the last packet of their period.
+func (w *liveWire) check(r liveResult) bool {
+	if r.Status != "ok" {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for k := r.Period - 2; k <= r.Period+1; k++ { // what is late in one is in another
+		p := w.seen[k]
+		if p == nil || p.gaps || p.late || k <= r.Period && p.arrived != p.seen-p.dropped {
+			w.t.Logf("period %d cannot be checked: %d is %+v", r.Period, k, p)
+			return false
+		}
+	}
+	p := w.seen[r.Period]
+	if r.Lost == nil || r.Sent != p.seen || r.Received != p.seen-p.dropped || *r.Lost != int64(p.dropped) {
+		w.t.Errorf("period %d: %+v, but the relay saw %d packets and dropped %d", r.Period, r, p.seen, p.dropped)
+	}
+	return true
+}
+
+// setTimeout lets a reader look now and then whether it is time to stop.
+func setTimeout(t *testing.T, h *host) {
+	if err := unix.SetsockoptTimeval(h.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
+		t.Error(err)
+	}
+}
