@@ -233,8 +233,27 @@ func (t *transition) removeAll(ctx context.Context, last bool) {
 
 // createAll creates what is missing, users last; objects of one type and depth
 // in one call. Attributes that name what does not exist yet are set later. What
-// fails the first time is tried again after everything surplus has gone.
+// fails the first time is tried again after everything surplus has gone, and then
+// for as long as others come: objects that name each other have no order, and one
+// may have waited for room that the other needs.
 func (t *transition) createAll(ctx context.Context, last bool) {
+	for {
+		before := len(t.missing)
+		errs := t.createOnce(ctx)
+		if last && len(t.missing) > 0 && len(t.missing) < before {
+			continue
+		}
+		for i, n := range t.missing {
+			if last {
+				t.fail(fmt.Errorf("create %s: %w", n.key, errs[i]))
+			}
+		}
+		return
+	}
+}
+
+// createOnce leaves in missing what it could not create, and returns why.
+func (t *transition) createOnce(ctx context.Context) (why []error) {
 	var left []*node
 	for from := 0; from < len(t.missing); {
 		to := from + 1
@@ -244,17 +263,14 @@ func (t *transition) createAll(ctx context.Context, last bool) {
 		}
 		errs := t.createLevel(ctx, t.missing[from:to])
 		for i, err := range errs {
-			switch n := t.missing[from+i]; {
-			case err == nil:
-			case last:
-				t.fail(fmt.Errorf("create %s: %w", n.key, err))
-			default:
-				left = append(left, n)
+			if err != nil {
+				left, why = append(left, t.missing[from+i]), append(why, err)
 			}
 		}
 		from = to
 	}
 	t.missing = left
+	return why
 }
 
 func (t *transition) createLevel(ctx context.Context, nodes []*node) []error {
