@@ -62,6 +62,7 @@ type Orch struct {
 	engine      string // schema.AltMarkByChip, schema.AltMarkByOrchestrator, or "" if unsupported
 	unsupported string
 	lanes       []*profile // by lane; nil: free
+	windows     []sai.OID  // that are there: one while flows are read, or such as stay
 	indices     indices
 
 	active   bool

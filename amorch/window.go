@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tamtam/altmark"
+	"tamtam/orch"
 	"tamtam/sai"
 )
 
@@ -55,6 +57,9 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (t clock, r []read
 	if err != nil {
 		return t, nil, err
 	}
+	if err := o.dropWindows(ctx); err != nil {
+		return t, nil, err
+	}
 	oid, err := o.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
 		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(Window)},
 		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(request)},
@@ -63,11 +68,8 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (t clock, r []read
 		return t, nil, fmt.Errorf("create the window: %w", err)
 	}
 	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
-	defer func() {
-		if rerr := o.api.Remove(ctx, k); rerr != nil {
-			err = errors.Join(err, fmt.Errorf("remove the window: %w", rerr))
-		}
-	}()
+	o.windows = append(o.windows, oid)
+	defer func() { err = errors.Join(err, o.dropWindows(ctx)) }()
 	room := len(request) + 512 + 128*len(flows) // as a first guess
 	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
 	for tries := 0; errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 && tries < 3; tries++ {
@@ -82,6 +84,20 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (t clock, r []read
 	}
 	text, _ := got[0].Value.(sai.Bytes)
 	return parseWindow(text, len(flows))
+}
+
+// dropWindows removes windows, also those that could not be removed before.
+func (o *Orch) dropWindows(ctx context.Context) error {
+	var errs []error
+	o.windows = slices.DeleteFunc(o.windows, func(oid sai.OID) bool {
+		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid))
+		if err != nil && orch.Classify(err) != orch.Benign {
+			errs = append(errs, fmt.Errorf("remove the window: %w", err))
+			return false
+		}
+		return true
+	})
+	return errors.Join(errs...)
 }
 
 // parseWindow takes the numbers out of what a window returned.
