@@ -30,7 +30,7 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	lag := r.pick("PortChannel1", "PortChannel2", "PortChannel", "PortChannel1")
 	vlan := r.pick("Vlan10", "Vlan20", "Vlan5000")
 	group := r.pick("F1", "F2", "F3", "F|4")
-	switch r.IntN(24) {
+	switch r.IntN(27) {
 	case 0:
 		n := r.IntN(4)
 		return fmt.Sprintf("PORT|Ethernet%d", n), swss.FieldValues{
@@ -72,6 +72,18 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"), swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
 	case 12, 13, 14, 15:
 		return r.routing(port, lag, vlan)
+	case 24, 25, 26:
+		f := swss.FieldValues{
+			"flowgroup": group, "role": r.pick("initiator", "transit", "terminator"), "method": r.pick("step", "step", "pulse", "double", "muxed"),
+			"interval": r.pick("0", "0", "-3", "9"), "mark": r.pick("dscp0", "dscp0", "dscp1", "ipv4-reserved", "ecn"),
+		}
+		if f["method"] == "double" || r.IntN(8) == 0 {
+			f["mark2"] = r.pick("dscp2", "dscp0")
+		}
+		if f["role"] == "terminator" {
+			f["clear"] = r.pick("true", "false")
+		}
+		return "TAM_ALTMARK_TABLE|" + r.pick("A1", "A2", "A3"), f
 	case 17, 18, 19, 20, 21, 22, 23:
 		return r.qos(r.pick("Ethernet0", "Ethernet1", "Ethernet2", "Ethernet0,Ethernet3"))
 	default:
@@ -166,7 +178,11 @@ func settle(t *testing.T, s *Sim) {
 
 func view(t *testing.T, s *Sim) string {
 	t.Helper()
-	v, err := sairedis.CanonicalView(t.Context(), s.Redis)
+	m := &marksAlike{lanes: map[int]string{}}
+	if _, err := sairedis.CanonicalView(t.Context(), s.Redis, m.see); err != nil {
+		t.Fatal(err)
+	}
+	v, err := sairedis.CanonicalView(t.Context(), s.Redis, m.replace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,4 +274,34 @@ func disturb(ctx context.Context, rnd randomConfig, s *Sim) error {
 		return s.Settle(ctx)
 	}
 	return nil
+}
+
+// A mirror session that sends to the port which it mirrors survives a restart of
+// syncd, wherever the port's lanes were: the two name each other, and which is
+// tried first is by chance, so this is tried several times.
+func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
+	for range 8 {
+		s := testSim(t, SimConfig{Config: ConfigDB{
+			"DEVICE_METADATA": testMetadata,
+			"PORT":            {"Ethernet3": {"admin_status": "up", "lanes": "0,1", "speed": "10000"}},
+			"PORTCHANNEL":     {"PortChannel1": {"admin_status": "up"}}, "PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet3": {"NULL": "NULL"}},
+			"MIRROR_SESSION": {"M1": {"type": "SPAN", "dst_port": "Ethernet3", "src_port": "PortChannel1", "direction": "BOTH"}},
+		}})
+		settle(t, s)
+		before := view(t, s)
+		if err := s.RestartSyncd(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, s)
+		if after := view(t, s); after != before {
+			t.Fatalf("before (-) and after (+) the restart:\n%s", cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))
+		}
+		if err := s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "PORT|Ethernet3").Err(); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, s)
+		if strings.Contains(view(t, s), "PORT lane 0\n") {
+			t.Fatal("the port stays")
+		}
+	}
 }

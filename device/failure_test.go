@@ -11,15 +11,36 @@ import (
 	"tamtam/swss"
 )
 
-// tamRows are what the failing step belongs to; the rest is configured before.
-var tamRows = []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp}
+// A tamCase is a session of a TAM feature, and what it needs: what the failing
+// step belongs to. The rest is configured before.
+type tamCase struct {
+	feature, table, state string // of its sessions
+	session               swss.FieldValues
+}
+
+var tamCases = []tamCase{
+	{schema.FeatureTailStamping, schema.CfgTAMTailStamp, schema.StateTAMTailStamp, swss.FieldValues{"flowgroup": "all"}},
+	{schema.FeatureAltMark, schema.CfgTAMAltMark, schema.StateTAMAltMark, swss.FieldValues{
+		"flowgroup": "all", "role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0",
+	}},
+}
+
+// rows are the session s and what it needs.
+func (c tamCase) rows() ConfigDB {
+	all := twoPorts()
+	return ConfigDB{
+		schema.CfgTAMFeature:   {c.feature: {"status": "ACTIVE"}},
+		schema.CfgTAMFlowGroup: all[schema.CfgTAMFlowGroup], schema.CfgACLRule: all[schema.CfgACLRule],
+		c.table: {"s": c.session},
+	}
+}
 
 // recorded is a settled switch of two ports without its TAM rows, with a
 // recorder between syncd and the chip.
 func recorded(t *testing.T) (*Sim, *saitest.Recorder) {
 	var rec *saitest.Recorder
 	config := twoPorts()
-	for _, table := range tamRows {
+	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp} {
 		delete(config, table)
 	}
 	s := testSim(t, SimConfig{Config: config, Common: Common{Backend: func(chip sai.API) sai.API {
@@ -30,26 +51,35 @@ func recorded(t *testing.T) (*Sim, *saitest.Recorder) {
 	return s, rec
 }
 
-// loadTAM writes the TAM rows and lets the daemons work.
-func loadTAM(t *testing.T, s *Sim) {
+// load writes the rows and lets the daemons work.
+func (c tamCase) load(t *testing.T, s *Sim) {
 	t.Helper()
-	config := ConfigDB{}
-	for _, table := range tamRows {
-		config[table] = twoPorts()[table]
-	}
-	if err := config.Load(t.Context(), s.Redis); err != nil {
+	if err := c.tryLoad(t, s); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, s)
+}
+
+func (c tamCase) tryLoad(t *testing.T, s *Sim) error {
+	t.Helper()
+	if err := c.rows().Load(t.Context(), s.Redis); err != nil {
+		t.Fatal(err)
+	}
+	return s.Settle(t.Context())
 }
 
 // A SAI call of a session fails, whichever: everything before it is undone, the
 // session says why, and once the cause is gone the session can be made.
 func TestEverySAIFailureRollsBack(t *testing.T) {
+	for _, c := range tamCases {
+		t.Run(c.feature, c.failing)
+	}
+}
+
+func (c tamCase) failing(t *testing.T) {
 	s, rec := recorded(t)
 	base := len(rec.Live())
 	rec.FailAt(0, 0)
-	loadTAM(t, s)
+	c.load(t, s)
 	steps := rec.Changes()
 	good := view(t, s)
 	if steps < 6 {
@@ -60,8 +90,13 @@ func TestEverySAIFailureRollsBack(t *testing.T) {
 			t.Run(fmt.Sprintf("step %d of %d, %s", n, steps, status), func(t *testing.T) {
 				s, rec := recorded(t)
 				rec.FailAt(n, status)
-				loadTAM(t, s)
-				state, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(), "s")
+				if err := c.tryLoad(t, s); err != nil { // counters could not be read
+					if err := s.Orchagent.PollCounters(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					settle(t, s)
+				}
+				state, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), c.state).Get(t.Context(), "s")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,9 +115,9 @@ func TestEverySAIFailureRollsBack(t *testing.T) {
 				}
 				// The session is written anew.
 				db := s.Redis.DB(swss.ConfigDB).Client()
-				db.Del(t.Context(), schema.CfgTAMTailStamp+"|s")
+				db.Del(t.Context(), c.table+"|s")
 				settle(t, s)
-				loadTAM(t, s)
+				c.load(t, s)
 				if got := view(t, s); got != good {
 					t.Errorf("written anew, the session gives another ASIC:\n%s", got)
 				}

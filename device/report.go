@@ -206,6 +206,7 @@ var stateTables = []struct{ state, config, field, good string }{
 	{schema.StateTAMSampler, schema.CfgTAMSampler, "status", schema.StatusActive},
 	{schema.StateTAMFlowGroup, schema.CfgTAMFlowGroup, "status", schema.StatusActive},
 	{schema.StateTAMTailStamp, schema.CfgTAMTailStamp, "status", schema.StatusActive},
+	{schema.StateTAMAltMark, schema.CfgTAMAltMark, "status", schema.StatusActive},
 }
 
 // Problems lists the configured objects that STATE_DB says are not active.

@@ -17,8 +17,9 @@ import (
 // named by its content and its neighbourhood instead of its id, and values
 // equal to SAI's defaults are left out: equal configurations have equal texts,
 // whatever way led to them. Learned FDB entries and callback pointers are not
-// configuration.
-func CanonicalView(ctx context.Context, r *swss.Redis) (string, error) {
+// configuration. If alike is given, it replaces the value of each attribute: what
+// was given out in turn, such as indices, tells nothing of the configuration.
+func CanonicalView(ctx context.Context, r *swss.Redis, alike ...func(sai.Attr) sai.Value) (string, error) {
 	db := r.DB(swss.ASICDB)
 	cold, err := db.Client().HGetAll(ctx, coldVIDs).Result()
 	if err != nil {
@@ -38,6 +39,12 @@ func CanonicalView(ctx context.Context, r *swss.Redis) (string, error) {
 		maps.DeleteFunc(n.attrs, func(id sai.AttrID, _ sai.Value) bool {
 			return sai.Meta(id).Kind == sai.KindPointer || id == sai.PortAttrHWLaneList
 		})
+		for id, v := range n.attrs {
+			for _, f := range alike {
+				v = f(sai.Attr{ID: id, Value: v})
+			}
+			n.attrs[id] = v
+		}
 	}
 	g.link()
 	g.paint(func(n *node) string { return names[n.key.OID] })

@@ -1,0 +1,79 @@
+package device
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tamtam/sai"
+)
+
+// A marksAlike makes the ASICs of two switches comparable that gave lanes and
+// indices of alternate marking out in another order: lanes are named by their
+// profiles, indices are left out. It has to see a whole ASIC once before.
+type marksAlike struct {
+	lanes map[int]string // contents of the profiles but for the lane
+}
+
+// profileOf reads an extension object that is a profile of alternate marking.
+func profileOf(v sai.Value) (lane int, rest string, ok bool) {
+	text, _ := v.(sai.Bytes)
+	var entry struct {
+		Attributes []struct {
+			Profile *struct {
+				Value map[string]any `json:"value"`
+			} `json:"profile"`
+		} `json:"attributes"`
+	}
+	if json.Unmarshal(text, &entry) != nil || len(entry.Attributes) != 1 || entry.Attributes[0].Profile == nil {
+		return 0, "", false
+	}
+	value := entry.Attributes[0].Profile.Value
+	number, _ := value["lane"].(float64)
+	delete(value, "lane")
+	return int(number), fmt.Sprint(value), true // Sprint sorts the keys of maps
+}
+
+func (m *marksAlike) see(a sai.Attr) sai.Value {
+	if a.ID == sai.GenericProgrammableAttrEntry {
+		if lane, rest, ok := profileOf(a.Value); ok {
+			m.lanes[lane] = rest
+		}
+	}
+	return a.Value
+}
+
+// rank is the place of a lane's profile among all.
+func (m *marksAlike) rank(lane int) int {
+	var all []string
+	for _, rest := range m.lanes {
+		all = append(all, rest)
+	}
+	slices.Sort(all)
+	return slices.Index(all, m.lanes[lane])
+}
+
+func (m *marksAlike) replace(a sai.Attr) sai.Value {
+	switch a.ID {
+	case sai.GenericProgrammableAttrEntry:
+		if lane, rest, ok := profileOf(a.Value); ok {
+			return sai.Bytes(fmt.Sprintf("profile %d %s", m.rank(lane), rest))
+		}
+	case sai.ACLEntryAttrFieldACLUserMeta:
+		f, _ := a.Value.(sai.Field)
+		data, _ := f.Data.(sai.Uint)
+		mask, _ := f.Mask.(sai.Uint)
+		for lane := range 8 {
+			if mask == 9<<(4*lane) {
+				to := 4 * m.rank(lane)
+				return sai.Match(data>>(4*lane)<<to, sai.Uint(9<<to))
+			}
+		}
+	case sai.ACLEntryAttrActionSetACLMetaData:
+		act, _ := a.Value.(sai.Action)
+		if v, _ := act.Param.(sai.Uint); v>>28 == 0xa {
+			return sai.Do(0xa<<28 | sai.Uint(m.rank(int(v>>24&7)))<<24 | v>>23&1<<23)
+		}
+	}
+	return a.Value
+}
