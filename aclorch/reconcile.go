@@ -104,12 +104,12 @@ func (o *Orch) pass(ctx context.Context) {
 
 // plan finds out what has to be done about a rule's entries.
 func (o *Orch) plan(w *work, r *rule) {
-	before, had := r.standing(), len(r.uses) > 0
+	before, had, old := r.standing(), len(r.uses) > 0, r.spec
 	o.examine(r)
 	if r.spec == nil || !r.table.tam() {
 		clear(r.uses) // whoever used the rule waits for it now
 	}
-	if before != r.standing() || had && len(r.uses) == 0 {
+	if before != r.standing() || had && len(r.uses) == 0 || r.anyVaried() && !old.same(r.spec) {
 		o.news[r.key] = true
 	}
 	wanted := r.wanted()

@@ -124,6 +124,26 @@ func (r *rule) varied(feature string) bool {
 	return u != nil && (len(u.variants) != 1 || u.variants[0].Name != "")
 }
 
+// anyVaried says whether a feature uses the rule with variants, which may have
+// been made for what the rule matches.
+func (r *rule) anyVaried() bool {
+	for f := range r.uses {
+		if r.varied(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// same says whether two rules in SAI's terms are equal; nil is only equal to nil.
+func (s *spec) same(t *spec) bool {
+	if s == nil || t == nil {
+		return s == t
+	}
+	sets, ok := s.diff(t)
+	return ok && len(sets) == 0
+}
+
 // SetVariantActive has the entry of a variant match packets, or not: one call of
 // SAI, none if it does already. It is remembered until the flow group is unbound,
 // also for an entry that is made anew. If SAI fails, all is as before.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tamtam/altmark"
@@ -64,9 +65,11 @@ func (x *indices) take() (uint32, bool) {
 func (x *indices) give(i uint32) { x.free = append(x.free, i) }
 
 // pass unbinds the sessions that must not be bound as they are, and binds those
-// that must, each in one call.
+// that must, each in one call. If that leaves room, those that had none are looked
+// at again in the next.
 func (o *Orch) pass(ctx context.Context, sessions []*session) {
 	var unbind, bind []*session
+	before := o.bound
 	for _, s := range sessions {
 		if s.on != nil {
 			if _, _, ok := o.rules.VariantCounter(s.on.row.Rule, feature, colours[0]); !ok {
@@ -74,7 +77,7 @@ func (o *Orch) pass(ctx context.Context, sessions []*session) {
 			}
 		}
 		s.err = o.wanted(s)
-		as := s.on != nil && s.on.row == s.row
+		as := s.on != nil && s.on.row == s.row && (s.on.flip == nil || s.err != nil || s.on.flip.base == o.base(s.row.Rule))
 		if s.on != nil && (s.err != nil || !as) {
 			unbind = append(unbind, s)
 		}
@@ -84,6 +87,9 @@ func (o *Orch) pass(ctx context.Context, sessions []*session) {
 	}
 	o.unbind(ctx, unbind)
 	o.dropProfiles(ctx)
+	if o.bound < before {
+		maps.Copy(o.dirty, o.again)
+	}
 	o.bind(ctx, slices.DeleteFunc(bind, func(s *session) bool { return s.err != nil }))
 	o.dropProfiles(ctx)
 	for _, s := range sessions {
@@ -99,6 +105,7 @@ func (o *Orch) leave(s *session) {
 	}
 	o.forget(s)
 	s.on = nil
+	o.bound--
 }
 
 // unbind ends the bindings of sessions. One that cannot be ended stays bound.
@@ -153,9 +160,9 @@ func (o *Orch) bind(ctx context.Context, list []*session) {
 func (o *Orch) seat(ctx context.Context, s *session) error {
 	b := &binding{row: s.row}
 	if o.engine == schema.AltMarkByOrchestrator {
-		base, _ := o.dscp(s.row.Rule)
-		b.flip = &flip{base: base}
+		b.flip = &flip{base: o.base(s.row.Rule)}
 		s.on = b
+		o.bound++
 		return nil
 	}
 	p, err := o.profile(ctx, settingsOf(s.row.Session))
@@ -169,6 +176,7 @@ func (o *Orch) seat(ctx context.Context, s *session) error {
 	p.sessions++
 	b.profile, b.index = p, index
 	s.on = b
+	o.bound++
 	return nil
 }
 

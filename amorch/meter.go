@@ -1,6 +1,8 @@
 package amorch
 
 import (
+	"time"
+
 	"tamtam/altmark"
 )
 
@@ -33,12 +35,15 @@ type base struct {
 // take returns the period that a reading completes, false if it completes none.
 func (m *meter) take(s altmark.Session, t clock, r reading) (p altmark.Period, ok bool) {
 	now := s.Interval.Period(t.at)
-	quiet := s.Interval.Within(t.at, s.Guard())
+	quiet := s.Interval.Within(t.at, readingGuard(s))
 	reset := m.begun && (m.generation != r.generation || m.started != t.started || m.fewer(r))
 	stepped := m.begun && !reset && m.steps != t.steps
 	switch {
 	case !m.begun:
 		m.begin(now, t, r, altmark.First)
+		if !quiet {
+			m.unclean++
+		}
 		return p, false
 	case reset:
 		m.begin(now, t, r, altmark.CounterReset)
@@ -66,6 +71,16 @@ func (m *meter) take(s altmark.Session, t clock, r reading) (p altmark.Period, o
 		m.told, m.any = p.Number, true
 	}
 	return p, ok
+}
+
+// readingGuard is how far from both ends of a period it must be read. A point of
+// pulse marking counts by its own clock, so that no packet is of another period:
+// its guard, which may be longer than a period, is one of pulses.
+func readingGuard(s altmark.Session) time.Duration {
+	if s.Method == altmark.Pulse {
+		return 0
+	}
+	return s.Guard()
 }
 
 // begin takes a reading as the first in period now. The colour of now may have

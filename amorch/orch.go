@@ -64,6 +64,7 @@ type Orch struct {
 	lanes       []*profile // by lane; nil: free
 	windows     []sai.OID  // that are there: one while flows are read, or such as stay
 	indices     indices
+	bound       int // sessions with a binding
 
 	active   bool
 	sessions map[string]*session

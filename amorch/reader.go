@@ -80,9 +80,7 @@ func (o *Orch) nextTimer() (next time.Time) {
 // timers does what is due.
 func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	var errs []error
-	if err := o.flipDue(ctx, now); err != nil {
-		errs = append(errs, err)
-	}
+	o.flipDue(ctx, now)
 	for _, n := range slices.Sorted(maps.Keys(o.classes)) {
 		c := o.classes[n]
 		sessions := c.fresh
@@ -108,11 +106,13 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 		return o.readScheduled(ctx, c, sessions)
 	}
 	var last clock
+	var asked time.Time
 	for chunk := range slices.Chunk(sessions, windowFlows) {
 		flows := make([]uint32, len(chunk))
 		for i, s := range chunk {
 			flows[i] = s.on.index
 		}
+		asked = o.daemon.Clock()
 		t, readings, err := o.readFlows(ctx, flows)
 		if err != nil {
 			return err
@@ -122,7 +122,7 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 		}
 		last = t
 	}
-	o.skew = last.at.Std().Sub(now)
+	o.skew = last.at.Std().Sub(asked)
 	c.due = o.aim(c.interval, last.at)
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 type flip struct {
 	base  uint8     // the DSCP of the flow, without the mark
 	due   time.Time // of the next switch-over; zero: none yet
+	next  uint64    // the period that begins with it
 	late  [4]time.Duration
 	lates [4]uint64 // the periods that began so late
 	worst time.Duration
@@ -40,17 +41,27 @@ func (f *flip) timing(role altmark.Role) string {
 	return fmt.Sprintf("switched by orchestrator, at most %v late so far", f.worst)
 }
 
-// note takes note of how late period k began.
-func (f *flip) note(k uint64, late time.Duration) {
-	f.late[f.n%len(f.late)], f.lates[f.n%len(f.lates)] = late, k
-	f.n++
-	f.worst = max(f.worst, late)
+// note takes note that the colour is that of period k since now: of the
+// periods that should have begun with a switch-over until then, k is the last.
+func (f *flip) note(n altmark.Interval, k uint64, now time.Time) {
+	first := f.next
+	if ring := uint64(len(f.late)); k >= ring {
+		first = max(first, k-ring+1)
+	}
+	for p := first; p <= k; p++ {
+		late := now.Sub(n.Start(p).Std())
+		f.late[f.n%len(f.late)], f.lates[f.n%len(f.lates)] = late, p
+		f.n++
+		f.worst = max(f.worst, late)
+	}
 }
 
-// flags of period k: its beginning or its end came too late for the guard.
+// flags of period k: its beginning or its end came too late for the guard, or the
+// beginning of the period before: packets of that have its colour, and those that
+// came after the reading of the colour count as its own.
 func (f *flip) flags(s altmark.Session, k uint64) (flags altmark.Flags) {
 	for i, at := range f.lates[:min(f.n, len(f.lates))] {
-		if (at == k || at == k+1) && f.late[i] > s.Guard() {
+		if (at+1 == k || at == k || at == k+1) && f.late[i] > s.Guard() {
 			flags |= altmark.OutOfWindow
 		}
 	}
@@ -87,6 +98,12 @@ func (o *Orch) dscp(rule schema.ACLRuleKey) (uint8, bool) {
 	data, isData := f.Data.(sai.Uint)
 	mask, isMask := f.Mask.(sai.Uint)
 	return uint8(data), ok && isData && isMask && mask&0x3f == 0x3f
+}
+
+// base is the DSCP of a flow whose colours orchagent can switch.
+func (o *Orch) base(rule schema.ACLRuleKey) uint8 {
+	dscp, _ := o.dscp(rule)
+	return dscp
 }
 
 // scheduled are the entries of a session whose flow has the DSCP base.
@@ -145,29 +162,25 @@ func (o *Orch) nextFlip() (next time.Time) {
 }
 
 // flipDue gives sessions whose period has begun the colour of the period.
-func (o *Orch) flipDue(ctx context.Context, now time.Time) error {
-	var errs []error
+func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 	for _, s := range o.flipping() {
 		f, n := s.on.flip, s.on.row.Interval
 		if now.Before(f.due) {
 			continue
 		}
-		k := n.Period(altmark.At(now))
-		if err := o.rules.SetVariantActive(ctx, s.on.row.Rule, feature, colours[1], k&1 == 1); err != nil {
-			errs = append(errs, fmt.Errorf("switch the colour of session %s: %w", s.name, err))
-			f.note(k, n.Duration()) // the period has the colour of another
-			f.due = n.QuarterStart(k, 3).Std()
-			if !now.Before(f.due) {
-				f.due = n.Start(k + 1).Std()
-			}
-			continue
+		k := n.Period(altmark.At(o.daemon.Clock()))
+		err := o.rules.SetVariantActive(ctx, s.on.row.Rule, feature, colours[1], k&1 == 1)
+		done := o.daemon.Clock()
+		if err != nil {
+			o.log.Error("a colour was not switched", "session", s.name, "period", k, "err", err)
+			done = n.Start(k + 1).Std() // the period has the colour of the last
 		}
 		if !f.due.IsZero() {
-			f.note(k, o.daemon.Clock().Sub(n.Start(k).Std()))
+			f.note(n, k, done)
 		}
+		f.next = k + 1
 		f.due = n.Start(k + 1).Std()
 	}
-	return errors.Join(errs...)
 }
 
 // readScheduled reads the ACL counters of sessions, of which those of the last
