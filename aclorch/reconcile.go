@@ -109,7 +109,7 @@ func (o *Orch) plan(w *work, r *rule) {
 	if r.spec == nil || !r.table.tam() {
 		clear(r.uses) // whoever used the rule waits for it now
 	}
-	if before != r.standing() || had && len(r.uses) == 0 || r.anyVaried() && !old.same(r.spec) {
+	if before != r.standing() || had && len(r.uses) == 0 || r.table.tam() && !old.same(r.spec) {
 		o.news[r.key] = true
 	}
 	wanted := r.wanted()

@@ -121,8 +121,8 @@ func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label 
 	return o.VariantCounter(k, feature, "")
 }
 
-// Watch tells, with sorted keys, that flow groups came or went, that bindings of
-// them were lost, or that there may be room for one that was refused. Users bind
+// Watch tells, with sorted keys, that flow groups came or went, that they match
+// something else, that bindings of them were lost, or that there may be room for one that was refused. Users bind
 // again what they want and have not.
 func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
 

@@ -124,17 +124,6 @@ func (r *rule) varied(feature string) bool {
 	return u != nil && (len(u.variants) != 1 || u.variants[0].Name != "")
 }
 
-// anyVaried says whether a feature uses the rule with variants, which may have
-// been made for what the rule matches.
-func (r *rule) anyVaried() bool {
-	for f := range r.uses {
-		if r.varied(f) {
-			return true
-		}
-	}
-	return false
-}
-
 // same says whether two rules in SAI's terms are equal; nil is only equal to nil.
 func (s *spec) same(t *spec) bool {
 	if s == nil || t == nil {

@@ -35,7 +35,7 @@ type Rules interface {
 	SetVariantActive(ctx context.Context, rule schema.ACLRuleKey, feature, variant string, on bool) error
 	// MatchOf returns what a rule matches in a field of an entry; false: all.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
-	// Watch names rules that came or went, whose entries were lost, or for which
+	// Watch names rules that came or went or match something else, whose entries were lost, or for which
 	// there may be room now.
 	Watch() *orch.Topic[[]schema.ACLRuleKey]
 }

@@ -1,0 +1,330 @@
+package amorch
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+var web = []string{"SRC_IP", "10.0.0.1", "L4_DST_PORT", "80"}
+
+// A session is a profile, and two entries that tell its lane's colours apart.
+func TestCalls(t *testing.T) {
+	b := newBench(t, 8, 100)
+	b.am.running = false // readings are another matter
+	b.rule("web", web...)
+	b.session("s1", "web", initiator())
+	b.step()
+	b.wantSession("s1", "active")
+	got := b.calls()
+	want := []string{
+		`c|GENERIC_PROGRAMMABLE:generic_programmable#0|OBJECT_NAME=`,
+		`C|ACL_COUNTER`, `C|ACL_COUNTER`,
+		`FIELD_ACL_USER_META=8&mask:0x9|ACTION_SET_ACL_META_DATA=2684354560`,
+		`FIELD_ACL_USER_META=9&mask:0x9|ACTION_SET_ACL_META_DATA=2692743168`,
+	}
+	if len(got) != len(want) {
+		t.Fatalf("calls:\n%s", strings.Join(got, "\n"))
+	}
+	for i := range want {
+		if !strings.Contains(got[i], want[i]) {
+			t.Errorf("call %d: %s, want %s", i, got[i], want[i])
+		}
+	}
+	b.del(schema.AppTAMAltMark, "s1")
+	b.step()
+	b.wantSession("s1", "")
+	got = b.calls()
+	if len(got) != 5 || !strings.Contains(got[4], "r|GENERIC_PROGRAMMABLE") {
+		t.Errorf("the profile goes after the entries:\n%s", strings.Join(got, "\n"))
+	}
+	if left := b.left(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// What a session lacks is in its status; when it comes, the session is active.
+func TestWithdrawnAndBack(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		del, set func(b *bench)
+		status   string
+	}{
+		{"rule", func(b *bench) { b.del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }, "pending: no ACL rule TAM|web"},
+		{"table", func(b *bench) { b.del(schema.AppACLTable, "TAM") },
+			func(b *bench) { b.set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "") }, "pending: ACL rule TAM|web: no ACL table TAM"},
+		{"feature", func(b *bench) { b.del(schema.AppTAMFeature, feature) }, func(b *bench) { b.set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
+			"pending: feature ALTMARK is not active"},
+		{"session", func(b *bench) { b.del(schema.AppTAMAltMark, "s1") }, func(b *bench) { b.session("s1", "web", initiator()) }, ""},
+		{"row", func(b *bench) { b.set(schema.AppTAMAltMark, "s1", "acl-table-name", "TAM", "acl-rule-name", "web") },
+			func(b *bench) { b.session("s1", "web", initiator()) }, "failed: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, 8, 100)
+			b.rule("web", web...)
+			b.session("s1", "web", initiator())
+			b.step()
+			objects := len(b.left())
+			tt.del(b)
+			b.step()
+			b.wantSession("s1", tt.status)
+			if left := b.left(); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			for _, table := range []string{schema.CountersAltMark, schema.CountersAltMarkPast} {
+				if row := b.row(swss.CountersDB, table, "s1"); len(row) > 0 {
+					t.Errorf("%s:s1 is still there: %v", table, row)
+				}
+			}
+			tt.set(b)
+			b.step()
+			b.wantSession("s1", "active")
+			if n := len(b.left()); n != objects {
+				t.Errorf("%d objects, want %d: %v", n, objects, b.left())
+			}
+		})
+	}
+}
+
+// variation returns a session like no other of n.
+func variation(n int) altmark.Session {
+	s := initiator()
+	s.ClockError += time.Duration(n)
+	return s
+}
+
+// Sessions with equal settings have one profile. The ninth kind of settings waits
+// for a lane, says so, and takes the first that is free.
+func TestLanes(t *testing.T) {
+	b := newBench(t, 8, 100)
+	for i := range 9 {
+		for _, twin := range []string{"a", "b"} {
+			name := fmt.Sprintf("s%d%s", i, twin)
+			b.rule(name, "L4_DST_PORT", fmt.Sprint(10*i+len(name)), "SRC_IP", map[string]string{"a": "10.0.0.1", "b": "10.0.0.2"}[twin])
+			b.session(name, name, variation(i))
+		}
+	}
+	b.step()
+	if n := len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 8 {
+		t.Errorf("%d profiles", n)
+	}
+	b.wantSession("s7b", "active")
+	b.wantSession("s8a", "the switch has 8 profiles of alternate marking (role, method, interval, mark, guard), and all are in use")
+	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 2 of 18 sessions do not fit into the switch, the first is s8a: ")
+	b.del(schema.AppTAMAltMark, "s3a")
+	b.step()
+	b.wantSession("s8a", "pending: ")
+	b.del(schema.AppTAMAltMark, "s3b")
+	b.step()
+	b.wantSession("s8a", "active")
+	b.wantSession("s8b", "active")
+	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	if lane := b.am.sessions["s8a"].on.profile.lane; lane != 3 {
+		t.Errorf("lane %d, want 3, the one that was free", lane)
+	}
+}
+
+// A switch of two flows marks two; the third has the index of one that goes.
+func TestIndices(t *testing.T) {
+	b := newBench(t, 8, 2)
+	for i := range 3 {
+		b.rule(fmt.Sprint("r", i), "L4_DST_PORT", fmt.Sprint(i+1))
+		b.session(fmt.Sprint("s", i), fmt.Sprint("r", i), initiator())
+	}
+	b.step()
+	b.wantSession("s2", "pending: the switch marks 2 flows at most")
+	b.del(schema.AppTAMAltMark, "s1")
+	b.step()
+	b.wantSession("s2", "active")
+	if x := b.am.sessions["s2"].on.index; x != 1 {
+		t.Errorf("index %d, want 1", x)
+	}
+}
+
+// Other settings are another profile; the session begins anew.
+func TestSettingsChange(t *testing.T) {
+	b := newBench(t, 8, 100)
+	b.rule("web", web...)
+	b.session("s1", "web", initiator())
+	b.step()
+	b.pass(3 * time.Second)
+	b.wantLast("s1", "1700000002: 0")
+	s := initiator()
+	s.Method, s.Mark2 = altmark.Double, altmark.DSCP1
+	b.session("s1", "web", s)
+	b.step()
+	b.wantSession("s1", "active")
+	b.wantLast("s1", "chip")
+	if p := b.rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(p) != 1 {
+		t.Errorf("profiles: %v", p)
+	}
+}
+
+// Whatever call fails, all before it are undone, the reason is shown, and the
+// next attempt succeeds.
+func TestEveryFailureIsUndone(t *testing.T) {
+	for _, engine := range []struct{ lanes, flows uint64 }{{8, 100}, {0, 0}} {
+		for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
+			for n := 1; ; n++ {
+				b := newBench(t, engine.lanes, engine.flows)
+				b.am.running = false // readings are another matter
+				b.rule("web", append(web, "DSCP", "8")...)
+				b.step()
+				b.rec.FailAt(n, status)
+				b.session("s1", "web", initiator())
+				b.step()
+				if b.status(schema.StateTAMAltMark, "s1") == "active" {
+					if n < 7 {
+						t.Errorf("only %d calls", n-1)
+					}
+					break
+				}
+				if left := b.left(); len(left) > 0 {
+					t.Errorf("%s at call %d: left %v", status, n, left)
+				}
+				b.wantSession("s1", map[bool]string{true: "pending: ", false: "failed: "}[status == sai.StatusTableFull])
+				b.wantSession("s1", status.String())
+				b.rec.FailAt(0, 0)
+				b.session("s1", "web", initiator())
+				b.step()
+				b.wantSession("s1", "active")
+				b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+			}
+		}
+	}
+}
+
+// Whatever call of a change or a removal fails: nothing is lost from the books,
+// and once the switch obliges, everything goes.
+func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(t, 8, 100)
+		b.am.running = false
+		b.rule("web", web...)
+		b.session("s1", "web", initiator())
+		b.step()
+		b.rec.FailAt(n, sai.StatusFailure)
+		b.session("s1", "web", variation(1))
+		b.step()
+		b.del(schema.AppTAMAltMark, "s1")
+		b.step()
+		done := b.rec.Changes() < n
+		b.rec.FailAt(0, 0)
+		b.session("s1", "web", initiator())
+		b.step()
+		b.wantSession("s1", "active")
+		b.del(schema.AppTAMAltMark, "s1")
+		b.step()
+		b.del(schema.AppACLRule, "TAM:web")
+		b.step()
+		if left := b.left(); len(left) > 0 {
+			t.Errorf("call %d failed, and these stay: %v", n, left)
+		}
+		if done {
+			break
+		}
+	}
+}
+
+// Random rows, with some SAI calls that fail: profiles are those of the sessions
+// that are bound, indices are their own, and at the end nothing is left.
+func TestRandomSessions(t *testing.T) {
+	for seed := range 8 {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(seed), 4))
+			b := newBench(t, 3, 5)
+			for range 150 {
+				name, rule := fmt.Sprint("s", r.IntN(8)), fmt.Sprint("r", r.IntN(7))
+				switch r.IntN(12) {
+				case 0:
+					b.set(schema.AppTAMFeature, feature, "status", []string{"ACTIVE", "ACTIVE", "INACTIVE"}[r.IntN(3)])
+				case 1:
+					b.del(schema.AppACLRule, "TAM:"+rule)
+				case 2, 3, 4:
+					b.rule(rule, "L4_DST_PORT", fmt.Sprint(1+r.IntN(70000)))
+				case 5, 6:
+					b.del(schema.AppTAMAltMark, name)
+				case 7:
+					b.pass(time.Duration(r.IntN(3_000_000_000)))
+				case 8:
+					b.am.running = false // a failure while it reads is an error of the step
+					b.rec.FailAt(1+r.IntN(8), []sai.Status{sai.StatusFailure, sai.StatusTableFull}[r.IntN(2)])
+				default:
+					b.session(name, rule, variation(r.IntN(5)))
+				}
+				b.step()
+				b.rec.FailAt(0, 0)
+				b.am.running = true
+				b.consistent()
+			}
+			b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+			for i := range 8 {
+				b.del(schema.AppTAMAltMark, fmt.Sprint("s", i))
+				b.del(schema.AppACLRule, fmt.Sprint("TAM:r", i))
+			}
+			b.step()
+			b.rule("r0", "L4_DST_PORT", "9") // whatever failed is tried again
+			b.session("s0", "r0", variation(9))
+			b.step()
+			b.wantSession("s0", "active")
+			b.del(schema.AppTAMAltMark, "s0")
+			b.step()
+			if left := b.left(); len(left) > 0 {
+				t.Errorf("left: %v", left)
+			}
+			if len(b.am.sessions)+len(b.am.byRule)+len(b.am.again)+len(b.am.classes)+len(b.am.books.rows)+b.am.bound > 0 {
+				t.Error("the books are not empty")
+			}
+			for _, table := range []string{schema.CountersAltMark, schema.CountersAltMarkPast} {
+				if keys, err := swss.NewTable(b.redis.DB(swss.CountersDB), table).Keys(b.ctx); err != nil || len(keys) > 0 {
+					t.Errorf("%s: %v, %v", table, keys, err)
+				}
+			}
+		})
+	}
+}
+
+// consistent checks the books against themselves and the ASIC.
+func (b *bench) consistent() {
+	b.t.Helper()
+	bound, users, used := 0, map[*profile]int{}, map[uint32]string{}
+	for name, s := range b.am.sessions {
+		if s.on == nil {
+			continue
+		}
+		bound++
+		users[s.on.profile]++
+		if other := used[s.on.index]; other != "" {
+			b.t.Errorf("%s and %s have index %d", name, other, s.on.index)
+		}
+		used[s.on.index] = name
+		if slices.Contains(b.am.indices.free, s.on.index) {
+			b.t.Errorf("the index of %s is free", name)
+		}
+		want := settingsOf(s.on.row.Session)
+		want.Lane = s.on.profile.lane
+		if s.on.profile.settings != want || b.am.lanes[want.Lane] != s.on.profile {
+			b.t.Errorf("%s has another's profile", name)
+		}
+	}
+	if bound != b.am.bound {
+		b.t.Errorf("%d sessions are bound, the books have %d", bound, b.am.bound)
+	}
+	for _, p := range b.am.lanes {
+		if p != nil && p.sessions != users[p] {
+			b.t.Errorf("the profile in lane %d has %d sessions, the books have %d", p.lane, users[p], p.sessions)
+		}
+	}
+	if len(b.am.again) == 0 && len(maps.Collect(maps.All(users))) != len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)) {
+		b.t.Errorf("%d profiles are in use, the ASIC has %v", len(users), b.rec.LiveOf(sai.ObjectTypeGenericProgrammable))
+	}
+}

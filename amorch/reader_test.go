@@ -1,0 +1,211 @@
+package amorch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// withSession has the session s1 on the flow group web.
+func withSession(t testing.TB, s altmark.Session, changes ...func(*bench)) *bench {
+	t.Helper()
+	b := newBench(t, 8, 1000, changes...)
+	b.rule("web", web...)
+	b.session("s1", "web", s)
+	b.step()
+	b.wantSession("s1", "active")
+	return b
+}
+
+// Each period is read in the middle of the next, by the chip's clock, and has
+// what was counted in it. Packets of one period that come early in the next are
+// its own.
+func TestPeriods(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 300 * time.Millisecond, -37 * time.Second, 1000 * time.Hour} {
+		t.Run(fmt.Sprint("chip ahead by ", ahead), func(t *testing.T) {
+			b := withSession(t, initiator(), func(b *bench) { b.ahead = ahead })
+			s := initiator()
+			if got := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); got["ENGINE"] != "chip" || got["GUARD"] != "140625000" || got["TIMING"] == "" {
+				t.Errorf("before the first period: %v", got)
+			}
+			first := s.Interval.Period(altmark.At(b.chip.now()))
+			for k := first + 1; k < first+21; k++ {
+				b.pass(s.Interval.Start(k).Std().Add(50 * time.Millisecond).Sub(b.chip.now()))
+				b.count("s1", int(k&1), 10+k%7)
+				b.count("s1", int(k&1^1), 1) // a late one of the last period
+			}
+			b.pass(time.Second)
+			row, err := schema.ParseAltMarkCounters("s1", b.row(swss.CountersDB, schema.CountersAltMark, "s1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := first + 19
+			want := altmark.Period{Number: k, Colour: uint8(k & 1), Packets: 10 + k%7 + 1, Bytes: 100 * (10 + k%7 + 1), ReadAt: s.Interval.Middle(k + 1)}
+			if row.Period != want {
+				t.Errorf("the last period is\n%+v, want\n%+v", row.Period, want)
+			}
+			past := b.row(swss.CountersDB, schema.CountersAltMarkPast, "s1")
+			if len(past) != schema.AltMarkHistory {
+				t.Errorf("%d periods in the history", len(past))
+			}
+			for field, value := range past {
+				p, err := schema.ParseAltMarkPeriod("s1", field, value)
+				if err != nil || p.Number+schema.AltMarkHistory <= k || p.Packets != 10+p.Number%7+1 || p.Flags != 0 || p.ReadAt != s.Interval.Middle(p.Number+1) {
+					t.Errorf("%+v, %v", p, err)
+				}
+			}
+		})
+	}
+}
+
+// The period in which a session begins is not whole; nor is the next, if it
+// begins in the guard.
+func TestFirstPeriods(t *testing.T) {
+	b := withSession(t, initiator())
+	b.pass(time.Second)
+	b.wantLast("s1", "1700000000: 0 first")
+	b.pass(time.Second)
+	b.wantLast("s1", "1700000001: 0")
+	b = withSession(t, initiator(), func(b *bench) { b.now = b.now.Add(450 * time.Millisecond) })
+	b.pass(2 * time.Second)
+	b.wantLast("s1", "1700000001: 0 first")
+	b.pass(time.Second)
+	b.wantLast("s1", "1700000002: 0")
+}
+
+// A new orchagent begins anew; what the last one knew of periods is gone.
+func TestRestart(t *testing.T) {
+	b := withSession(t, initiator())
+	b.pass(3 * time.Second)
+	b.count("s1", 1, 5)
+	b.pass(100 * time.Millisecond)
+	if err := b.daemon.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.run()
+	b.wantSession("s1", "active")
+	b.wantLast("s1", "chip")
+	b.count("s1", 1, 7)
+	b.pass(time.Second)
+	b.wantLast("s1", "1700000003: 7 first")
+	b.pass(time.Second)
+	b.wantLast("s1", "1700000004: 0")
+}
+
+// A chip that began anew, and an entry that was made anew, are told.
+func TestCounterReset(t *testing.T) {
+	for name, reset := range map[string]func(b *bench){
+		"chip":  func(b *bench) { b.chip.started = 12345; clear(b.chip.flows) },
+		"entry": func(b *bench) { b.chip.born[0]++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := withSession(t, initiator())
+			b.count("s1", 0, 100)
+			b.pass(4 * time.Second)
+			reset(b)
+			b.pass(time.Second)
+			b.wantLast("s1", "1700000003: 0")
+			b.pass(time.Second)
+			b.wantLast("s1", "1700000005: 0 counter-reset")
+			b.pass(2 * time.Second)
+			b.wantLast("s1", "1700000007: 0")
+		})
+	}
+}
+
+// The chip's clock is set to another time: the periods around it are flagged, and
+// the next are read in the middle by the new clock.
+func TestClockStep(t *testing.T) {
+	b := withSession(t, initiator())
+	b.pass(3 * time.Second)
+	b.ahead, b.chip.steps = 400*time.Millisecond, 1
+	b.pass(4 * time.Second)
+	var got []string
+	past := b.row(swss.CountersDB, schema.CountersAltMarkPast, "s1")
+	for _, field := range slices.Sorted(maps.Keys(past)) {
+		p, err := schema.ParseAltMarkPeriod("s1", field, past[field])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s", strings.TrimLeft(p.ReadAt.String(), "17"), p.Flags)))
+	}
+	want := []string{"00000001.500000000 first", "00000002.500000000", "00000003.500000000", "00000005.500000000 clock-step", "00000006.500000000 clock-step", "00000007.500000000"}
+	if !slices.Equal(got, want) {
+		t.Errorf("periods read at\n%q, want\n%q", got, want)
+	}
+}
+
+// Windows have at most 512 flows; all sessions of an interval are read at once,
+// those of another at their own time.
+func TestManySessions(t *testing.T) {
+	b := newBench(t, 8, 2000, func(b *bench) { b.opts.ACLEntries = 4000 })
+	for i := range 1100 {
+		name := fmt.Sprint("f", i)
+		b.rule(name, "L4_DST_PORT", fmt.Sprint(i+1))
+		s := initiator()
+		if i%11 == 0 {
+			s.Interval = 2
+		}
+		b.session(name, name, s)
+	}
+	b.step()
+	b.pass(2 * time.Second)
+	b.count("f1", 1, 3)
+	b.chip.reads = 0
+	b.pass(time.Second)
+	if b.chip.most != windowFlows || b.chip.reads != 2 {
+		t.Errorf("%d reads of up to %d flows", b.chip.reads, b.chip.most)
+	}
+	b.wantLast("f1", "1700000002: 0")
+	b.wantLast("f11", "chip")
+	b.wantLast("f1098", "1700000002: 0")
+	b.pass(3 * time.Second)
+	b.wantLast("f11", "425000000: 0 first")
+	if live := b.rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) != 2 { // the profiles
+		t.Errorf("windows stay: %v", live)
+	}
+}
+
+// Pulses may be on their way for longer than a period; they are told all the same.
+func TestPulses(t *testing.T) {
+	s := initiator()
+	s.Role, s.Method, s.MaxDelay = altmark.Transit, altmark.Pulse, 900*time.Millisecond
+	b := withSession(t, s)
+	b.pass(1 * time.Second)
+	f := &b.chip.flow(0)[1]
+	f.captures, f.captured = 1, altmark.At(b.now)
+	b.pass(time.Second)
+	b.wantLast("s1", "1700000001: 0")
+	if row := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "1" || row["TIMESTAMP"] != "1700000001.500000000" {
+		t.Errorf("%v", row)
+	}
+	b.pass(time.Second)
+	if row := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "0" || row["TIMESTAMP"] != "" {
+		t.Errorf("%v", row)
+	}
+}
+
+// A reading that fails leaves no window; the next is soon, and says that it is
+// late only if it is.
+func TestReadingFails(t *testing.T) {
+	b := withSession(t, initiator())
+	b.pass(999 * time.Millisecond)
+	b.rec.FailAt(1, sai.StatusFailure)
+	b.now = start.Add(time.Second)
+	if _, err := b.daemon.Step(b.ctx, b.now); err == nil {
+		t.Error("the failure is not told")
+	}
+	b.rec.FailAt(0, 0)
+	b.pass(300 * time.Millisecond)
+	b.wantLast("s1", "1700000000: 0 first")
+	b.pass(time.Second)
+	b.wantLast("s1", "1700000001: 0")
+}

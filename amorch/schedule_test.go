@@ -1,0 +1,180 @@
+package amorch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// without makes a switch that cannot match time, with the flow group dscp8.
+func without(t *testing.T, s altmark.Session) *bench {
+	t.Helper()
+	b := newBench(t, 0, 0)
+	b.rule("dscp8", "DSCP", "8", "SRC_IP", "10.0.0.1")
+	b.session("s1", "dscp8", s)
+	b.step()
+	return b
+}
+
+// counters has the two ACL counters of the session's entries say so.
+func (b *bench) counters(c0, c1 uint64) {
+	b.t.Helper()
+	for colour, n := range []uint64{c0, c1} {
+		oid, _, ok := b.acl.VariantCounter(b.am.sessions["s1"].on.row.Rule, feature, colours[colour])
+		if !ok {
+			b.t.Fatal("no counter")
+		}
+		k := sai.Obj(sai.ObjectTypeACLCounter, oid)
+		b.fake.Poke(k, sai.Attr{ID: sai.ACLCounterAttrPackets, Value: sai.Uint(n)})
+		b.fake.Poke(k, sai.Attr{ID: sai.ACLCounterAttrBytes, Value: sai.Uint(100 * n)})
+	}
+}
+
+// Step marking with standard SAI: two entries, and one call for each period.
+func TestScheduledCalls(t *testing.T) {
+	b := without(t, initiator())
+	b.wantSession("s1", "active")
+	got := b.calls()
+	want := []string{
+		"C|ACL_ENTRY:acl_entry#0|TABLE_ID=acl_table#0|PRIORITY=101|ADMIN_STATE=false|ACTION_COUNTER=acl_counter#0|" +
+			"FIELD_SRC_IP=10.0.0.1&mask:255.255.255.255|FIELD_DSCP=8&mask:0x3f|ACTION_SET_DSCP=9",
+		"C|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=100|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#1|" +
+			"FIELD_SRC_IP=10.0.0.1&mask:255.255.255.255|FIELD_DSCP=8&mask:0x3f|ACTION_SET_DSCP=8",
+	}
+	if got := slices.DeleteFunc(slices.Clone(got), func(l string) bool { return !strings.Contains(l, "ACL_ENTRY:") }); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	b.pass(3 * time.Second)
+	want = []string{"s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=true", "s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=false", "s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=true"}
+	if got := b.calls(); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	b.rule("dscp8", "DSCP", "16", "SRC_IP", "10.0.0.1") // the flow has another DSCP
+	b.step()
+	b.wantSession("s1", "active")
+	calls := strings.Join(b.calls(), "\n")
+	if !strings.Contains(calls, "ACTION_SET_DSCP=17") || !strings.Contains(calls, "ACTION_SET_DSCP=16") {
+		t.Errorf("calls:\n%s", calls)
+	}
+	b.del(schema.AppTAMAltMark, "s1")
+	b.step()
+	if left := b.left(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// Periods are the differences of the ACL counters. A switch-over that is later
+// than the guard spoils the periods on both its sides, and the one after.
+func TestScheduledPeriods(t *testing.T) {
+	b := without(t, initiator())
+	for _, tt := range []struct {
+		after    time.Duration
+		c0, c1   uint64
+		want     string
+		switched string // lateness in TIMING
+	}{
+		{time.Second, 10, 0, "1700000000: 10 first", "0s"},
+		{time.Second, 10, 7, "1700000001: 7", "0s"},
+		{time.Second, 15, 7, "1700000002: 5", "0s"},
+		{0, 0, 0, "", ""}, // see below
+		{time.Second, 15, 9, "1700000003: 2 out-of-window", "300ms"},
+		{time.Second, 21, 9, "1700000004: 6 out-of-window", "300ms"},
+		{time.Second, 21, 10, "1700000005: 1 out-of-window", "300ms"},
+		{time.Second, 22, 10, "1700000006: 1", "300ms"},
+	} {
+		if tt.after == 0 { // the daemon is busy while period 4 begins
+			b.now = b.now.Add(800 * time.Millisecond)
+			b.step()
+			b.now = b.now.Add(-800 * time.Millisecond)
+			continue
+		}
+		b.counters(tt.c0, tt.c1)
+		b.pass(tt.after)
+		b.wantLast("s1", tt.want)
+		if row := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); row["ENGINE"] != "orchestrator" || !strings.Contains(row["TIMING"], "at most "+tt.switched+" late") {
+			t.Errorf("%v", row)
+		}
+	}
+}
+
+// Periods that passed without a switch-over have no colour of their own.
+func TestMissedSwitchOvers(t *testing.T) {
+	f := &flip{due: start, next: 11}
+	f.note(0, 11, time.Unix(11, 0))
+	f.next = 12
+	f.note(0, 14, time.Unix(14, 1000))
+	for k, want := range map[uint64]altmark.Flags{10: 0, 11: altmark.OutOfWindow, 12: altmark.OutOfWindow, 13: altmark.OutOfWindow, 14: altmark.OutOfWindow} {
+		if got := f.flags(initiator(), k); got != want {
+			t.Errorf("period %d: %v, want %v", k, got, want)
+		}
+	}
+	if f.worst != 2*time.Second+1000 {
+		t.Errorf("the worst is %v", f.worst)
+	}
+}
+
+// A terminator tells the colours by the DSCP and puts it right.
+func TestScheduledTerminator(t *testing.T) {
+	s := initiator()
+	s.Role, s.Clear = altmark.Terminator, true
+	b := without(t, s)
+	b.wantSession("s1", "active")
+	got := strings.Join(b.calls(), "\n")
+	for _, want := range []string{"FIELD_DSCP=8&mask:0x3f|ACTION_SET_DSCP=8", "FIELD_DSCP=9&mask:0x3f|ACTION_SET_DSCP=8"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("want %s in\n%s", want, got)
+		}
+	}
+	b.pass(5 * time.Second)
+	if got := b.calls(); len(got) > 0 {
+		t.Errorf("there is nothing to switch: %v", got)
+	}
+	b.wantLast("s1", "1700000004: 0")
+}
+
+// What orchagent cannot do, and why.
+func TestScheduledRefusals(t *testing.T) {
+	with := func(f func(s *altmark.Session)) altmark.Session { s := initiator(); f(&s); return s }
+	for _, tt := range []struct {
+		s    altmark.Session
+		rule []string
+		want string
+	}{
+		{with(func(s *altmark.Session) { s.Method = altmark.Pulse }), []string{"DSCP", "8"}, "orchestrator switches colours: method is pulse, want step"},
+		{with(func(s *altmark.Session) { s.Mark = altmark.IPv4Reserved }), []string{"DSCP", "8"}, "mark is ipv4-reserved, want dscp0 to dscp5"},
+		{initiator(), web, "flow group f does not say which: want a rule that matches one DSCP exactly"},
+		{initiator(), []string{"DSCP", "9"}, "flow group f has DSCP 9, want one without dscp0"},
+	} {
+		b := newBench(t, 0, 0)
+		b.rule("f", tt.rule...)
+		b.session("s1", "f", tt.s)
+		b.step()
+		b.wantSession("s1", tt.want)
+		b.rule("f", "DSCP", "8")
+		b.step()
+		if tt.s == initiator() {
+			b.wantSession("s1", "active")
+		}
+	}
+}
+
+// A switch that can do neither says so.
+func TestUnsupported(t *testing.T) {
+	b := newBench(t, 0, 0, func(b *bench) { b.chip.dumb = true })
+	const reason = "the switch has no profiles of alternate marking, and its ingress ACLs do not have both actions SET_DSCP and COUNTER"
+	b.wantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: "+reason)
+	row := b.row(swss.ApplDB, schema.AppSwitch, "switch")
+	if row[schema.CapabilityField(feature)] != "false" || row[schema.CapabilityReasonField(feature)] != reason {
+		t.Errorf("%v", row)
+	}
+	b.rule("f", "DSCP", "8")
+	b.session("s1", "f", initiator())
+	b.step()
+	b.wantSession("s1", "failed: "+reason)
+}
