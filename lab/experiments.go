@@ -53,6 +53,16 @@ func Open(nameOrFile string, set []string) (*Topology, error) {
 	return Parse(nameOrFile+".yaml", text, set)
 }
 
+// OpenShort is Open for the short form of an experiment, which tests run: with what
+// stands in its Short. One without is as it is.
+func OpenShort(name string) (*Topology, error) {
+	t, err := Open(name, nil)
+	if err != nil || len(t.Short) == 0 {
+		return t, err
+	}
+	return Open(name, t.Short)
+}
+
 func names() []string {
 	entries, _ := experiments.ReadDir("experiments")
 	var list []string

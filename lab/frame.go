@@ -22,6 +22,8 @@ const (
 	protoTCP    = 6
 	protoUDP    = 17
 	protoICMPv6 = 58
+
+	protoOptions = 60 // destination options
 )
 
 // wireBytes is what a frame of n bytes without FCS takes of the wire.
@@ -36,6 +38,7 @@ type header struct {
 	proto            uint8
 	srcPort, dstPort uint16
 	tos, ttl         uint8
+	altMark          bool // IPv6 with an AltMark option
 }
 
 // length is the least that a frame may have, without FCS.
@@ -46,6 +49,9 @@ func (h *header) length() int {
 	}
 	if h.src.Is6() {
 		n += 20
+		if h.altMark {
+			n += len(altMarkOption)
+		}
 	}
 	if h.proto == protoTCP {
 		n += 12
@@ -119,11 +125,25 @@ func (h *header) ipv4(b []byte, src netip.Addr, size int) []byte {
 func (h *header) ipv6(b []byte, src netip.Addr, size int) []byte {
 	b = append(b, 0x60|h.tos>>4, h.tos<<4, 0, 0)
 	b = binary.BigEndian.AppendUint16(b, uint16(size-len(b)-36)) // 4 of the 40 bytes are there
-	b = append(b, h.proto, h.ttl)
+	next := h.proto
+	if h.altMark {
+		next = protoOptions
+	}
+	b = append(b, next, h.ttl)
 	s, d := src.As16(), h.dst.As16()
 	b = append(b, s[:]...)
-	return append(b, d[:]...)
+	b = append(b, d[:]...)
+	if h.altMark {
+		at := len(b)
+		b = append(b, altMarkOption[:]...)
+		b[at] = h.proto
+	}
+	return b
 }
+
+// altMarkOption is a destination options header (RFC 8200 section 4.6) that an
+// AltMark option fills: type 0x12, 4 bytes, of them 20 bits FlowMonID, L and D.
+var altMarkOption = [8]byte{0, 0, 0x12, 4, 0, 0, 0x10, 0}
 
 // pseudo is the sum of the pseudo header (RFC 9293 section 3.1, RFC 8200
 // section 8.1): an IPv4 address has the same sum in 4 bytes and in 16.

@@ -149,6 +149,9 @@ type Traffic struct {
 	VLAN     uint16     `yaml:"vlan"` // 0: untagged
 	PCP      uint8      `yaml:"pcp"`
 	TTL      uint8      `yaml:"ttl"` // 0: 64
+	// AltMark puts an AltMark option (RFC 9343) of FlowMonID 1 into a destination
+	// options header: in IPv6 only.
+	AltMark bool `yaml:"altmark_option"`
 
 	File string `yaml:"file"` // for pcap: sent as captured, at the times of the capture
 	Loop uint32 `yaml:"loop"` // how many times; 0: once

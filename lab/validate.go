@@ -243,7 +243,8 @@ func (v *validator) generated(p string, f *Traffic) {
 	v.want(src.IsValid() && dst.IsValid() && src.Is4() == dst.Is4() && !src.Is4In6() && !dst.Is4In6(), p+".dst", dst,
 		"addresses of one family: give %s and %s ips of one family, or src and dst here", f.From, f.To)
 	if src.IsValid() {
-		h := header{src: src, vlan: f.VLAN}
+		h := header{src: src, vlan: f.VLAN, altMark: f.AltMark}
+		v.want(!f.AltMark || src.Is6(), p+".altmark_option", f.AltMark, "true for IPv6 only")
 		if f.Protocol == "tcp" {
 			h.proto = protoTCP
 		}

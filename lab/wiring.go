@@ -159,7 +159,7 @@ func (l *Lab) header(t *Traffic) header {
 	from, to := l.hosts[t.From], l.hosts[t.To]
 	h := header{
 		srcMAC: from.mac, dstMAC: to.mac, vlan: t.VLAN, pcp: t.PCP, proto: protoUDP,
-		srcPort: t.SrcPort, dstPort: t.DstPort, tos: t.DSCP<<2 | t.ECN, ttl: t.TTL,
+		srcPort: t.SrcPort, dstPort: t.DstPort, tos: t.DSCP<<2 | t.ECN, ttl: t.TTL, altMark: t.AltMark,
 	}
 	h.src, h.dst = t.addresses(from.host, to.host)
 	if t.Protocol == "tcp" {
