@@ -105,7 +105,7 @@ func (r *Result) sum(text, unit string) (metric, error) {
 		return total, fmt.Errorf("%q: want values and metrics joined by + and -", text)
 	}
 	for i := 0; i < len(words); i += 2 {
-		m, err := r.term(words[i], unit)
+		m, err := r.term(words[i], total.unit)
 		if err != nil {
 			return total, err
 		}
