@@ -9,6 +9,7 @@ import (
 
 	"tamtam/altmark"
 	"tamtam/schema"
+	"tamtam/swss"
 )
 
 // A class is the sessions with one interval: they are read together.
@@ -91,8 +92,11 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 			continue
 		}
 		c.fresh = nil
-		if err := o.read(ctx, now, c, sessions); err != nil {
-			errs = append(errs, err)
+		switch err := o.read(ctx, now, c, sessions); {
+		case errors.Is(err, swss.ErrUnavailable):
+			return err
+		case err != nil: // of the switch: the periods that are missed are flagged
+			o.log.Error("alternate marking is not read", "interval", c.interval.String(), "err", err)
 			c.due = now.Add(c.interval.Duration() / 4)
 		}
 	}

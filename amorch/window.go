@@ -14,7 +14,7 @@ import (
 
 // Sizes of a window of flows.
 const (
-	windowFlows = 512 // at most
+	windowFlows = 128 // at most: more may be longer than a list of SAI on the wire, 65536 bytes
 	windowWords = 8   // of each colour of a flow
 	timeWords   = 5
 )
@@ -70,7 +70,7 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (t clock, r []read
 	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
 	o.windows = append(o.windows, oid)
 	defer func() { err = errors.Join(err, o.dropWindows(ctx)) }()
-	room := len(request) + 512 + 128*len(flows) // as a first guess
+	room := len(request) + 512 + 160*len(flows) // as a first guess
 	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
 	for tries := 0; errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 && tries < 3; tries++ {
 		n, ok := sai.ListLen(got[0].Value)

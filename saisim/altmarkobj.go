@@ -32,7 +32,7 @@ const AltMarkWindow = "tamtam.altmark.flows"
 
 // Bounds of a window of flows, and what it gives of each.
 const (
-	maxWindowFlows = 512
+	maxWindowFlows = 128
 	markWords      = 8
 )
 

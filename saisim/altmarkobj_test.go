@@ -158,12 +158,12 @@ func TestWindowRefusals(t *testing.T) {
 	flows := func(v string) sai.Bytes {
 		return sai.Bytes(`{"attributes":[{"flows":{"value":` + v + `}}]}`)
 	}
-	many := "[0" + strings.Repeat(",0", 512) + "]"
+	many := "[0" + strings.Repeat(",0", 128) + "]"
 	for entry, want := range map[string]string{
 		string(flows("[64]")):  "flows: index 64, want 0 to 63",
 		string(flows("[-1]")):  "flows: json: cannot unmarshal number -1",
 		string(flows(`"all"`)): "flows: json: cannot unmarshal string",
-		string(flows(many)):    "flows: 513, want at most 512",
+		string(flows(many)):    "flows: 129, want at most 128",
 		"{":                    "entry: unexpected end of JSON input",
 	} {
 		_, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkWindow),
