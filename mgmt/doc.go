@@ -40,6 +40,9 @@
 //
 // # Subscribing
 //
+// Periods and results of alternate marking are no counters: one comes in a period,
+// and is sent on change, with a delete of the period that it takes the place of.
+//
 // Tables are watched once for all subscribers. What waits for a client is the
 // set of its entries that changed, not their values: they are read when the
 // client takes the next message, so that a slow client gets the newest values,
