@@ -22,12 +22,15 @@ const AltMarkProfile = "tamtam.altmark.profile"
 //
 //	{"attributes":[{"flows":{"sai_metadata":{...},"value":[index,...]}}]}
 //
-// and a get adds three attributes, all of one instant: "time", five numbers: the time of
-// day in seconds and nanoseconds, 1 if the clock is synchronised, how often it was set, and
-// when the chip started, in nanoseconds since 1970; "generations", one number for each flow,
-// another whenever its state was zeroed; and "counters", 8 numbers for colour 0 and then colour 1 of each flow in order: packets, bytes,
-// captures, seconds and nanoseconds of the last, 1 if the clock was not
-// synchronised at it, packets out of window, bytes of pulses.
+// and a get adds three attributes, all of one instant:
+//
+//   - "time", five numbers: the time of day in seconds and nanoseconds, 1 if the clock
+//     is synchronised, how often it was set, and when the chip started, in nanoseconds
+//     since 1970
+//   - "generations", a number for each flow, another one whenever its state was zeroed
+//   - "counters", 8 numbers for colour 0 and then 8 for colour 1 of each flow: packets,
+//     bytes, captures, seconds and nanoseconds of the last, 1 if the clock was not
+//     synchronised at it, packets out of window, bytes of pulses
 const AltMarkWindow = "tamtam.altmark.flows"
 
 // Bounds of a window of flows, and what it gives of each.
