@@ -29,6 +29,13 @@
 // frame a cycle enters it, and each word of memory is in one stage, so that is what
 // the stages do one after another.
 //
+// # Alternate marking
+//
+// Where the fast engine has the scalable form of section 3.5 of the paper on AM-PM,
+// its tables 1 to 6 stand here as they are printed (altmark.go), rules for TimeBits,
+// Reg and MarkBit of which the first that matches counts. Periods are reckoned in
+// rational numbers.
+//
 // # Tests
 //
 // TestEnginesAgree feeds both engines alike: random configurations by SAI calls,

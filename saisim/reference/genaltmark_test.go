@@ -17,6 +17,7 @@ import (
 type marker struct {
 	marking bool    // there are profiles, and packets have marks
 	table   sai.OID // of flow entries
+	freed   uint32  // the index that entries were last removed of
 	// generations are those of flows, by index, of the fast engine and the reference.
 	generations map[uint32][2]uint64
 }
@@ -58,6 +59,8 @@ func (g *gen) markingOp() {
 	case n < 4:
 		g.removeAny(sai.ObjectTypeGenericProgrammable)
 		g.bindFlows()
+	case n < 5:
+		g.forgetFlow()
 	case n < 6: // another index, or none of alternate marking
 		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(pick(g, g.flowValue(g.usedLane(), g.IntN(2), g.flowIndex()), 3))))
 	default:
@@ -79,8 +82,26 @@ func (g *gen) usedLane() int {
 // flowIndexes are those that entries name.
 func (g *gen) flowIndexes() []uint32 { return []uint32{0, 1, 2, 3, 4, g.prof.AltMark.Flows - 1} }
 
+// forgetFlow removes all entries of an index, which a flow to come may have.
+func (g *gen) forgetFlow() {
+	g.freed = pick(g, g.flowIndexes()...)
+	for _, t := range g.chip.Tables().ACLTables {
+		for _, e := range t.Entries {
+			v, _ := sai.Find(e.Actions, sai.ACLEntryAttrActionSetACLMetaData)
+			if a, ok := v.(sai.Action); ok && uint32(a.Param.(sai.Uint))&(0xf<<28|1<<23-1) == 0xa<<28|g.freed {
+				_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeACLEntry, e.OID))
+			}
+		}
+	}
+}
+
 // flowIndex returns an index; now and then one that the chip does not have.
-func (g *gen) flowIndex() uint32 { return pick(g, append(g.flowIndexes(), g.prof.AltMark.Flows)...) }
+func (g *gen) flowIndex() uint32 {
+	if g.chance(30) {
+		return g.freed
+	}
+	return pick(g, append(g.flowIndexes(), g.prof.AltMark.Flows)...)
+}
 
 // flowValue is what the entry of a flow has as metadata.
 func (g *gen) flowValue(lane, colour int, index uint32) uint32 {
@@ -266,7 +287,7 @@ func markings() (all []string) {
 		say("mark2 %s", mark)
 	}
 	for _, what := range []string{"captured of colour 0", "captured of colour 1", "out of window, step", "out of window, double",
-		"out of window, muxed", "out of window, muxed without slots", "gap", "step without slots"} {
+		"out of window, muxed", "out of window, muxed without slots", "gap", "step without slots", "flow anew"} {
 		say("%s", what)
 	}
 	return all
@@ -324,6 +345,9 @@ func (p *pair) markingDiffers() error {
 		is := [2]uint64{g, p.ref.FlowGeneration(indexes[i])}
 		if known && (was[0] != is[0]) != (was[1] != is[1]) {
 			return fmt.Errorf("generations of flow %d: fast from %d to %d, reference from %d to %d", indexes[i], was[0], is[0], was[1], is[1])
+		}
+		if known && was != is {
+			p.saw["marking: flow anew"]++
 		}
 		p.generations[indexes[i]] = is
 	}

@@ -46,6 +46,16 @@ var mutants = []mutant{
 	{"random numbers repeat", "tm/buffer.go", "*x ^= *x << 25", "*x ^= *x << 24"},
 	{"a step of the clock forgets the fraction", "tod.go", "s.rest += uint64(part) * t.hz", "s.rest = uint64(part) * t.hz"},
 	{"an index beyond the register is its last word", "pipe/alu.go", "if i >= k.depth {", "if i > k.depth {"},
+	{"muxed marking has pulses in the last slot", "altmark.go", "if may = q&3 == 2; may {", "if may = q&3 == 3; may {"},
+	{"pulses are looked for in the wrong slots", "altmark.go", "pulse = (slot == 1 || slot == 2) && m != timeBit", "pulse = (slot == 2 || slot == 3) && m != timeBit"},
+	{"time that goes back is no gap", "altmark.go", "gap = since < 0 || since > p.gap", "gap = since > p.gap"},
+	{"steps come in half an interval", "marking.go", "return time.Duration(x >> sh), time.Duration((x + 1<<sh - 1) >> sh)", "return time.Duration(x >> sh), time.Duration((x + 1<<sh - 1) >> sh * 2 / 3)"},
+	{"the guard is not kept", "altmark.go", "p.s.Interval.Within(t.at, p.guard)", "p.s.Interval.Within(t.at, 0)"},
+	{"a terminator clears the first mark only", "altmark.go", "pk.edit.write(p.s.Mark2, 0)", ""},
+	{"a pulse has no FCS", "altmark.go", "pulseBytes += uint64(pk.length + fcsLen)", "pulseBytes += uint64(pk.length)"},
+	{"a new flow begins where an old one ended", "marking.go", "*f = markFlow{generation: m.generations}", "f.generation = m.generations"},
+	{"L is where D is", "altmark.go", "optionLoss    = 1 << 3", "optionLoss    = 1 << 2"},
+	{"entries do not see the time of a packet's arrival", "altmark.go", "c.tod.Load().read(pk.rx)", "c.tod.Load().read(c.now)"},
 }
 
 // mutantCases is how many cases the differential test has to catch a mutant.
