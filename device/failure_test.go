@@ -54,17 +54,10 @@ func recorded(t *testing.T) (*Sim, *saitest.Recorder) {
 // load writes the rows and lets the daemons work.
 func (c tamCase) load(t *testing.T, s *Sim) {
 	t.Helper()
-	if err := c.tryLoad(t, s); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (c tamCase) tryLoad(t *testing.T, s *Sim) error {
-	t.Helper()
 	if err := c.rows().Load(t.Context(), s.Redis); err != nil {
 		t.Fatal(err)
 	}
-	return s.Settle(t.Context())
+	settle(t, s)
 }
 
 // A SAI call of a session fails, whichever: everything before it is undone, the
@@ -90,12 +83,12 @@ func (c tamCase) failing(t *testing.T) {
 			t.Run(fmt.Sprintf("step %d of %d, %s", n, steps, status), func(t *testing.T) {
 				s, rec := recorded(t)
 				rec.FailAt(n, status)
-				if err := c.tryLoad(t, s); err != nil { // counters could not be read
-					if err := s.Orchagent.PollCounters(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					settle(t, s)
+				c.load(t, s)
+				// What could not be read is read again.
+				if err := s.Orchagent.PollCounters(t.Context()); err != nil {
+					t.Fatal(err)
 				}
+				settle(t, s)
 				state, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), c.state).Get(t.Context(), "s")
 				if err != nil {
 					t.Fatal(err)
