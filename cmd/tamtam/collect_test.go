@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/collector"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// What is wrong on the command line of the collector, or in its file, is named.
+func TestCollectRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "paths.yaml")
+	if err := os.WriteFile(file, []byte("paths: [{name: p, points: [{switch: a, target: nowhere, session: s}]}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{nil, exitUsage, "--paths is missing"},
+		{[]string{"--paths", file, "--format", "xml"}, exitUsage, `--format "xml": want text, json or csv`},
+		{[]string{"--paths", file + "x"}, exitFailed, "paths.yamlx: no such file"},
+		{[]string{"--paths", file}, exitFailed, `path 1 (p): point 1: target is "nowhere", want HOST:PORT or unix:/PATH`},
+		{[]string{"--paths", file}, exitFailed, "path p: 1 points, want two or more"},
+	} {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), append([]string{"collect"}, tt.args...), strings.NewReader(""), &out, &errOut)
+		if code != tt.code || !strings.Contains(errOut.String(), tt.want) {
+			t.Errorf("%q: exit %d, %s; want %d, %s", tt.args, code, errOut.String(), tt.code, tt.want)
+		}
+	}
+}
+
+// A row has the last period alone, and nothing of those before; a result of an earlier period
+// that is revised leaves it.
+func TestResultRows(t *testing.T) {
+	r := swsstest.Start(t)
+	w := &resultRows{redis: r, last: map[string]uint64{}}
+	result := collector.AltMarkResult{Path: "p", From: "a", To: "b", Period: 10, Start: altmark.Time{Seconds: 10}, Status: collector.AltMarkOK,
+		Counted: true, Sent: 5, Received: 6, Lost: -1, LossValid: true, Delay: time.Millisecond, DelayValid: true}
+	missing := collector.AltMarkResult{Path: "p", From: "a", To: "b", Period: 11, Start: altmark.Time{Seconds: 11}, Status: collector.AltMarkMissing, Reasons: []string{"a: no report", "b: no report"}}
+	revised := result
+	revised.Revised = true
+	for _, rs := range [][]collector.AltMarkResult{{result}, {missing}, {revised}} {
+		if err := w.write(t.Context(), rs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fields, _, err := swss.NewTable(r.DB(swss.CountersDB), schema.CountersAltMarkPath).Get(t.Context(), "p:a:b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := schema.ParseAltMarkResult("p:a:b", fields)
+	if err != nil || row.Period != 11 || row.Status != schema.AltMarkMissing || row.Reasons != "a: no report; b: no report" || row.Lost != nil || row.Sent != nil || row.Delay != nil {
+		t.Errorf("%v: %+v, %v", fields, row, err)
+	}
+	if got, want := resultText(result), "00:00:10.000 p a>b period 10 ok sent 5 received 6 lost -1 delay 1ms"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

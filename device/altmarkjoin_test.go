@@ -1,0 +1,146 @@
+package device
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"time"
+
+	"tamtam/altmark"
+	"tamtam/collector"
+	"tamtam/saisim"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A clock that steps while it measures, away and back again, and roles that do not fit: such
+// periods are flagged or missing, and the numbers of all others are right. One frame in five is
+// lost between the switches. A report is not believed if another of its number differs, as after
+// a step back.
+func TestAltMarkJoined(t *testing.T) {
+	away := markInterval.Duration() * 21 / 2
+	all := []uint64{1003, 1005, 1007, 1009, 1011, 1013, 1015}
+	for _, tt := range []struct {
+		name  string
+		role  string                   // of the second switch
+		steps map[uint64]time.Duration // of its clock, in the middle of a period
+		good  []uint64                 // periods that must be complete
+		bad   []uint64                 // and that must not
+	}{
+		{"as it should be", "terminator", nil, all, nil},
+		{"the clock steps", "terminator", map[uint64]time.Duration{1006: away, 1009: -away}, []uint64{1003, 1023, 1024}, []uint64{1006, 1007, 1008, 1009, 1016, 1017}},
+		{"the clock steps back", "terminator", map[uint64]time.Duration{1009: -away}, nil, []uint64{1003, 1005, 1009, 1011, 1013}}, // numbers come again
+		{"a wrong role", "initiator", nil, nil, all},
+	} {
+		for _, fields := range [][]string{{"method", "step", "mark", "dscp0"}, {"method", "double", "mark", "dscp0", "mark2", "dscp1"}, {"method", "muxed", "mark", "dscp1"}} {
+			t.Run(tt.name+", "+fields[1], func(t *testing.T) {
+				first := newMarked(t, saisim.SmallProfile(), append(slices.Clone(fields), "role", "initiator")...)
+				second := newMarked(t, saisim.SmallProfile(), append(slices.Clone(fields), "role", tt.role)...)
+				const last = markPeriod + 28
+				a := first.reports(markPeriod+1, last, func(k uint64) {
+					for _, part := range markParts {
+						if err := first.Chip.Receive(0, first.into(k, part), saisim.Frame{Data: markFrame(t, 8<<2)}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				})
+				lost := first.handOn(second)
+				b := second.reports(markPeriod+1, last, func(k uint64) {
+					if d := tt.steps[k]; d != 0 {
+						second.advance(second.into(k, 0.5))
+						if err := second.Chip.StepClock(d); err != nil {
+							t.Fatal(err)
+						}
+					}
+				})
+				results := joinMarked(t, first, second, a, b)
+				for k, r := range results {
+					if r.LossValid && (r.Lost != lost[k] || r.Sent != uint64(len(markParts))) {
+						t.Errorf("period %d: %+v, and %d were lost", k, r, lost[k])
+					}
+				}
+				for _, k := range tt.good {
+					if r := results[k]; r.Status != collector.AltMarkOK || !r.LossValid {
+						t.Errorf("period %d is %s: %q", k, r.Status, r.Reasons)
+					}
+				}
+				for _, k := range tt.bad {
+					if r := results[k]; r.LossValid || r.DelayValid || r.Status == collector.AltMarkOK {
+						t.Errorf("period %d is %s: %+v", k, r.Status, r)
+					}
+				}
+			})
+		}
+	}
+}
+
+// reports runs through periods and returns what m says of its own, in the order it says it.
+func (m *marked) reports(from, to uint64, in func(k uint64)) (told []altmark.Period) {
+	m.Helper()
+	known := map[uint64]altmark.Period{}
+	for k := from; k <= to; k++ {
+		in(k)
+		m.advance(m.into(k, 0.95))
+		news := m.history()
+		for _, number := range slices.Sorted(func(yield func(uint64) bool) {
+			for n, p := range news {
+				if known[n] != p && !yield(n) {
+					return
+				}
+			}
+		}) {
+			known[number] = news[number]
+			told = append(told, news[number])
+		}
+	}
+	return told
+}
+
+// handOn gives what left m to the next switch, but for every fifth frame, and counts those by
+// the period of m's true time.
+func (m *marked) handOn(next *marked) map[uint64]int64 {
+	m.Helper()
+	lost := map[uint64]int64{}
+	for i, o := range m.outs {
+		if i%5 == 4 {
+			lost[markInterval.Period(altmark.At(m.Chip.TrueTime(o.At)))]++
+			continue
+		}
+		if err := next.Chip.Receive(0, o.At+1000, saisim.Frame{Data: bytes.Clone(o.Data)}); err != nil {
+			m.Fatal(err)
+		}
+	}
+	return lost
+}
+
+// joinMarked joins what two switches told and returns the last result of each period.
+func joinMarked(t *testing.T, first, second *marked, a, b []altmark.Period) map[uint64]collector.AltMarkResult {
+	t.Helper()
+	point := func(m *marked, name string) collector.AltMarkPoint {
+		s, err := schema.ParseAltMarkSession("m", m.row(swss.ConfigDB, schema.CfgTAMAltMark, "m"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return collector.AltMarkPoint{Switch: name, Session: "m", Settings: s.Session}
+	}
+	join, err := collector.NewAltMark(collector.AltMarkPath{Name: "p", Points: []collector.AltMarkPoint{point(first, "first"), point(second, "second")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := map[uint64]collector.AltMarkResult{}
+	take := func(rs []collector.AltMarkResult) {
+		for _, r := range rs {
+			results[r.Period] = r
+		}
+	}
+	for i := range max(len(a), len(b)) {
+		if i < len(a) {
+			take(join.Add(0, a[i]))
+		}
+		if i < len(b) {
+			take(join.Add(1, b[i]))
+		}
+	}
+	take(join.Flush())
+	return results
+}
