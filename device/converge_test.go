@@ -30,7 +30,7 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	lag := r.pick("PortChannel1", "PortChannel2", "PortChannel", "PortChannel1")
 	vlan := r.pick("Vlan10", "Vlan20", "Vlan5000")
 	group := r.pick("F1", "F2", "F3", "F|4")
-	switch r.IntN(27) {
+	switch r.IntN(36) {
 	case 0:
 		n := r.IntN(4)
 		return fmt.Sprintf("PORT|Ethernet%d", n), swss.FieldValues{
@@ -72,23 +72,38 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"), swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
 	case 12, 13, 14, 15:
 		return r.routing(port, lag, vlan)
-	case 24, 25, 26:
-		f := swss.FieldValues{
-			"flowgroup": group, "role": r.pick("initiator", "transit", "terminator"), "method": r.pick("step", "step", "pulse", "double", "muxed"),
-			"interval": r.pick("0", "0", "-3", "9"), "mark": r.pick("dscp0", "dscp0", "dscp1", "ipv4-reserved", "ecn"),
-		}
-		if f["method"] == "double" || r.IntN(8) == 0 {
-			f["mark2"] = r.pick("dscp2", "dscp0")
-		}
-		if f["role"] == "terminator" {
-			f["clear"] = r.pick("true", "false")
-		}
-		return "TAM_ALTMARK_TABLE|" + r.pick("A1", "A2", "A3"), f
-	case 17, 18, 19, 20, 21, 22, 23:
-		return r.qos(r.pick("Ethernet0", "Ethernet1", "Ethernet2", "Ethernet0,Ethernet3"))
+	case 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35:
+		return r.marking(r.pick("1", "2", "3"))
 	default:
 		return "TAM_COLLECTORS_TABLE|" + r.pick("C1", "C2"), swss.FieldValues{"ipaddress": r.pick("192.0.2.9", "2001:db8::9", "nowhere"), "port": r.pick("4739", "0")}
 	}
+}
+
+// marking returns a random row that sessions of alternate marking need, or one of
+// those; mostly right ones, since it takes all of them to mark.
+func (r randomConfig) marking(n string) (string, swss.FieldValues) {
+	switch r.IntN(6) {
+	case 0:
+		return "TAM_FEATURES_TABLE|ALTMARK", swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "ACTIVE", "INACTIVE")}
+	case 1:
+		return "TAM_FLOWGROUP_TABLE|F" + n, swss.FieldValues{"id": n}
+	case 2:
+		return "ACL_RULE|TAM|F" + n, swss.FieldValues{"SRC_IP": "10." + n + ".0.0/16", "PRIORITY": r.pick("100", "200")}
+	}
+	f := swss.FieldValues{
+		"flowgroup": "F" + n, "role": r.pick("initiator", "transit", "terminator"), "method": r.pick("step", "step", "pulse", "double", "muxed"),
+		"interval": r.pick("0", "0", "-3"), "mark": r.pick("dscp0", "dscp1", "ipv4-reserved"),
+	}
+	if f["method"] == "double" {
+		f["mark2"] = r.pick("dscp2", "dscp2", "dscp0")
+	}
+	if r.IntN(8) == 0 {
+		f[r.pick("interval", "mark", "mark2")] = r.pick("9", "ecn", "dscp3")
+	}
+	if f["role"] == "terminator" {
+		f["clear"] = r.pick("true", "false")
+	}
+	return "TAM_ALTMARK_TABLE|" + r.pick("A1", "A2", "A3"), f
 }
 
 // routing returns a random row of a table of routing or of the FDB.

@@ -52,28 +52,34 @@ type markSettings struct {
 	GuardNS  int64  `json:"guard-ns"`
 }
 
+// apply makes the profile that of its lane. One that is changed takes a lane from
+// the profile that has it: where syncd brings the chip from one view to another, two
+// may exchange theirs, one after the other.
 func (p *markProfile) apply(c *Chip, text []byte) error {
 	next, err := c.parseMarkProfile(text)
 	if err != nil {
 		return err
 	}
 	m := &c.marking
-	if next.lane != p.lane && m.lanes[next.lane] != nil {
+	if created := p.lane < 0; created && m.lanes[next.lane] != nil {
 		return fmt.Errorf("lane is %d, want one that no other profile has", next.lane)
 	}
 	p.leave(c)
 	*p = next
+	if m.lanes[p.lane] == nil {
+		m.used++
+	}
 	m.lanes[p.lane] = p
-	m.used++
 	return nil
 }
 
+// leave frees the lane, unless another profile has taken it.
 func (p *markProfile) leave(c *Chip) {
-	if p.lane >= 0 {
+	if p.lane >= 0 && c.marking.lanes[p.lane] == p {
 		c.marking.lanes[p.lane] = nil
 		c.marking.used--
-		p.lane = -1
 	}
+	p.lane = -1
 }
 
 func (p *markProfile) read(*Chip) sai.Value { return nil }

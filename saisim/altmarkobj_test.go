@@ -35,7 +35,6 @@ func TestProfileRefusals(t *testing.T) {
 		{"a lane in words", saisim.SmallProfile(), with(`"lane":1`, `"lane":"one"`), "profile: lane is a string, want int"},
 		{"no lane", saisim.SmallProfile(), with(`"lane":1,`, ``), "lane is missing, want 0 to 7"},
 		{"a lane beyond", saisim.SmallProfile(), with(`"lane":1`, `"lane":8`), "lane is 8, want 0 to 7"},
-		{"a lane in use", saisim.SmallProfile(), with(`"lane":1`, `"lane":0`), "lane is 0, want one that no other profile has"},
 		{"no interval", saisim.SmallProfile(), with(`"interval":0,`, ``), "interval is missing, want -10 to 8"},
 		{"an interval beyond", saisim.SmallProfile(), with(`"interval":0`, `"interval":256`), "interval is 256, want -10 to 8"},
 		{"a role", saisim.SmallProfile(), with(`terminator`, `end`), `role "end", want initiator, transit, terminator`},
@@ -95,8 +94,8 @@ func TestLanes(t *testing.T) {
 	r := newRig(t, saisim.SmallProfile())
 	var oids []sai.OID
 	for lane := range 8 {
-		if n := r.available(saisim.AltMarkProfile); n != uint64(8-lane) {
-			t.Errorf("%d profiles left, want %d", n, 8-lane)
+		if n := r.available(saisim.AltMarkProfile); n != 8 {
+			t.Errorf("%d lanes, want 8, whatever is in use", n)
 		}
 		oids = append(oids, r.profile(lane, muxedStart, 0))
 	}
@@ -108,8 +107,30 @@ func TestLanes(t *testing.T) {
 	r.remove(sai.ObjectTypeGenericProgrammable, oids[3])
 	r.set(sai.ObjectTypeGenericProgrammable, oids[5], sai.GenericProgrammableAttrEntry, profileJSON(3, muxedStart, 0))
 	r.profile(5, muxedStart, 0)
-	if n := r.available(saisim.AltMarkProfile); n != 0 {
-		t.Errorf("%d profiles left, want none", n)
+	if n := len(r.Tables().AltMarks); n != 8 {
+		t.Errorf("%d profiles, want 8", n)
+	}
+}
+
+// Two profiles exchange their lanes, one after the other, as syncd has them do when
+// it brings the chip from one view to another.
+func TestLanesExchanged(t *testing.T) {
+	r := newRig(t, saisim.SmallProfile())
+	step := muxedStart
+	step.Method = altmark.Step
+	a, b := r.profile(0, muxedStart, 0), r.profile(1, step, 0)
+	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkProfile),
+		sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0)) // a new one takes none
+	r.set(sai.ObjectTypeGenericProgrammable, a, sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0))
+	r.set(sai.ObjectTypeGenericProgrammable, b, sai.GenericProgrammableAttrEntry, profileJSON(0, step, 0))
+	got := r.Tables().AltMarks
+	if len(got) != 2 || got[0].Session.Method != altmark.Step || got[1].Session.Method != altmark.Muxed {
+		t.Errorf("lanes have %+v", got)
+	}
+	r.remove(sai.ObjectTypeGenericProgrammable, a)
+	r.remove(sai.ObjectTypeGenericProgrammable, b)
+	if n := len(r.Tables().AltMarks); n != 0 {
+		t.Errorf("%d profiles stay", n)
 	}
 }
 
@@ -204,13 +225,13 @@ func FuzzAltmarkProfile(f *testing.F) {
 			if s, ok := sai.StatusOf(err); !ok || s != sai.StatusInvalidParameter {
 				t.Fatalf("%v", err)
 			}
-			if n := m.available(saisim.AltMarkProfile); n != 8 {
-				t.Fatalf("%d profiles left after %v", n, err)
+			if n := len(m.Tables().AltMarks); n != 0 {
+				t.Fatalf("%d profiles after %v", n, err)
 			}
 			return
 		}
-		if n := m.available(saisim.AltMarkProfile); n != 7 {
-			t.Errorf("%d profiles left, want 7", n)
+		if n := len(m.Tables().AltMarks); n != 1 {
+			t.Errorf("%d profiles, want 1", n)
 		}
 		m.send(0, frame)
 		m.remove(sai.ObjectTypeGenericProgrammable, oid)

@@ -61,8 +61,11 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 	case sai.ObjectTypeGenericProgrammable:
 		v, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
 		name, _ := v.(sai.Bytes)
-		if string(name) == AltMarkWindow {
-			return uint64(c.prof.AltMark.Flows), nil // what it reads
+		switch string(name) { // what there is, whatever is in use: an orch that begins anew asks too
+		case AltMarkWindow:
+			return uint64(c.prof.AltMark.Flows), nil
+		case AltMarkProfile:
+			return uint64(c.prof.AltMark.Profiles), nil
 		}
 		return c.extensionsLeft(string(name)), nil
 	case sai.ObjectTypeACLEntry:
