@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/collector"
 	"tamtam/device"
+	"tamtam/lab"
 	"tamtam/saisim"
 	"tamtam/schema"
 )
@@ -93,7 +95,44 @@ func demo(cmd *cobra.Command, out string) error {
 		return err
 	}
 	fmt.Fprintf(w, "\nThe stamped frames are in %s; look at them with\n  go run ./cmd/tamtam decode tailstamp --packets %s\n", last, last)
+	return demoAltMark(cmd)
+}
+
+// demoAltMark measures a link by alternate marking, in the lab.
+func demoAltMark(cmd *cobra.Command) error {
+	const name = "ampm-link"
+	w := cmd.OutOrStdout()
+	t, err := lab.Open(name, nil)
+	if err != nil {
+		return err
+	}
+	r, err := lab.Run(cmd.Context(), t, lab.Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n== Loss and delay of the link between two switches, from one bit of each packet (muxed alternate marking)\n\n")
+	tw := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
+	fmt.Fprintln(tw, "Period\tSent\tReceived\tLost\tTruly lost\tDelay\tStatus")
+	for _, p := range r.AltMark["web"].Segments[0].Periods {
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s %s\n", p.Period, known(p.Sent), known(p.Received), known(p.Lost), p.TrueLost, known(p.Delay),
+			p.Status, strings.Join(p.Reasons, "; "))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\nIt is an experiment of the lab: go run ./cmd/tamtam lab run %s\n", name)
+	if !r.Passed() {
+		return fmt.Errorf("lab %s: not all checks passed", name)
+	}
 	return nil
+}
+
+// known shows a number that may not have been measured.
+func known[T any](v *T) string {
+	if v == nil {
+		return "-"
+	}
+	return fmt.Sprint(*v)
 }
 
 // writeConfig shows the part of the configuration that the demo is about, as
