@@ -92,7 +92,7 @@ gofmt_clean() {
 # Fuzzing adds to what the tests do with the stored inputs: a few seconds of new ones. Each
 # target costs a build too, so the whole is bounded.
 fuzz_targets() {
-	local start=$SECONDS limit=180 dir target status=0 left=0
+	local start=$SECONDS limit=75 dir target status=0 left=0
 	while IFS=: read -r dir target; do
 		if [ $((SECONDS - start)) -ge $limit ]; then
 			left=$((left + 1))
