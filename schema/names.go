@@ -49,6 +49,9 @@ const (
 	CfgTAMFlowGroup = "TAM_FLOWGROUP_TABLE"
 	CfgTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
 	CfgTAMAltMark   = "TAM_ALTMARK_TABLE"
+
+	CfgTAMFlyMonTask  = "TAM_FLYMON_TASK_TABLE"
+	CfgTAMFlyMonQuery = "TAM_FLYMON_QUERY_TABLE"
 )
 
 // APPL_DB tables. Managers write them, orchs read them.
@@ -72,6 +75,9 @@ const (
 	AppTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
 	AppTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
 	AppTAMAltMark   = "TAM_ALTMARK_TABLE"
+
+	AppTAMFlyMonTask  = "TAM_FLYMON_TASK_TABLE"
+	AppTAMFlyMonQuery = "TAM_FLYMON_QUERY_TABLE"
 )
 
 // QoS, buffer, mirror and trap tables, of the same names in APPL_DB and
@@ -119,6 +125,9 @@ const (
 	StateTAMFlowGroup = "TAM_STATE_FLOWGROUP_TABLE"
 	StateTAMTailStamp = "TAM_STATE_TAILSTAMPING_TABLE"
 	StateTAMAltMark   = "TAM_STATE_ALTMARK_TABLE"
+
+	StateTAMFlyMonTask  = "TAM_STATE_FLYMON_TASK_TABLE"
+	StateTAMFlyMonQuery = "TAM_STATE_FLYMON_QUERY_TABLE"
 )
 
 // COUNTERS_DB names.
@@ -135,6 +144,12 @@ const (
 	CountersAltMark       = "TAM_ALTMARK_COUNTERS"      // :session -> see AltMarkCounters
 	CountersAltMarkPast   = "TAM_ALTMARK_HISTORY"       // :session -> period number -> see FormatAltMarkPeriod
 	CountersAltMarkPath   = "TAM_ALTMARK_RESULTS"       // :path:from:to -> see AltMarkResult; a collector's
+	CountersFlyMonPlace   = "TAM_FLYMON_PLACEMENT"      // :task -> see FlyMonPlacement
+	CountersFlyMonGroup   = "TAM_FLYMON_GROUPS"         // :group -> see FlyMonGroup
+	CountersFlyMonResult  = "TAM_FLYMON_RESULTS"        // :task -> see FlyMonResult
+	CountersFlyMonFlows   = "TAM_FLYMON_FLOWS"          // :task -> flow -> see FormatFlyMonEstimate
+	CountersFlyMonSizes   = "TAM_FLYMON_DISTRIBUTION"   // :task -> least size -> see FormatFlyMonEstimate
+	CountersFlyMonAnswer  = "TAM_FLYMON_ANSWERS"        // :query -> see FormatFlyMonEstimate
 	CountersCRM           = "CRM"
 )
 

@@ -35,18 +35,18 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema"}},
+		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "flymon"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark", "flymon", "sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch", "amorch",
-			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "swss", "schema", "altmark"}},
-	{name: "mgmt", below: []string{"yang", "swss", "schema", "altmark"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "swss", "schema", "altmark", "flymon", "sketch", "flymonorch", "flymonorch/plan", "flymonorch/answer"}},
+	{name: "mgmt", below: []string{"yang", "swss", "schema", "altmark", "flymon"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                               // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector", below: []string{"capture", "saisim/tailstamp", "altmark"}, modules: []string{gopacket}},
 
-	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss", "altmark"}},
+	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss", "altmark", "flymon"}},
 	{name: "qosmgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "portmgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "routemgr", below: []string{"forward", "orch", "schema", "swss"}},
@@ -60,15 +60,21 @@ var rules = []room{
 	{name: "aclorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "altmark"}},
+	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "flymon"}},
+	{name: "flymonorch/answer", below: []string{"sketch", "flymon"}}, // what a task's registers say
+	{name: "flymonorch/plan", below: []string{"flymon"}},             // from a task to its layout on a chip
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "sai", "altmark"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "altmark", "flymon"}}, // knows SAI and packets, nothing of Redis
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
 	{name: "sai"},
-	{name: "schema", below: []string{"altmark"}},
+	{name: "schema", below: []string{"altmark", "flymon"}},
 	{name: "altmark"},
+	{name: "sketch", below: []string{"flymon"}},     // estimators
+	{name: "saisim/cmu", below: []string{"flymon"}}, // CMU groups, and nothing else of a chip
+	{name: "flymon"},
 	{name: "saisim/tailstamp"},
 	{name: "saisim/pipe"},
 	{name: "capture", modules: []string{gopacket}},

@@ -1,0 +1,79 @@
+package flymon
+
+// polynomials of hash units: IEEE 802.3, Castagnoli, Koopman, aviation (Q),
+// AUTOSAR, D.
+var polynomials = [...]uint32{0x04c11db7, 0x1edc6f41, 0x741b8cd7, 0x814141ab, 0xf4acfb13, 0xa833982b}
+
+// Poly is the polynomial of a hash unit: units of a group, and the same unit of
+// groups next to each other and of groups four apart, have different ones.
+func Poly(group, unit int) uint32 {
+	return polynomials[(3*(group&1)+unit+group>>2)%len(polynomials)]
+}
+
+// Compress is the CRC-32 of a vector that is masked: slow, and the definition.
+func Compress(poly uint32, v Vector) uint32 {
+	r := ^uint32(0)
+	for _, w := range v {
+		for b := 63; b >= 0; b-- {
+			top := r >> 31
+			r <<= 1
+			if uint64(top) != w>>b&1 {
+				r ^= poly
+			}
+		}
+	}
+	return r
+}
+
+// A Compressor computes [Compress] of vectors under one mask. It may be used by
+// many goroutines.
+type Compressor struct {
+	mask   Key
+	start  uint32                     // of a vector of zeros
+	tables [2 * Words]*[4][256]uint32 // of halves of words with a mask: what each byte adds, the last first
+}
+
+// NewCompressor makes the tables of a polynomial for a mask.
+func NewCompressor(poly uint32, mask Key) *Compressor {
+	c := &Compressor{mask: mask, start: Compress(poly, Vector{})}
+	for half := range c.tables {
+		sh := 32 * (1 - half%2)
+		if uint32(mask[half/2]>>sh) == 0 {
+			continue
+		}
+		t := new([4][256]uint32)
+		for b := range 4 {
+			// The CRC is linear: the table of a byte is the sum of those of its bits.
+			for bit := range 8 {
+				var v Vector
+				v[half/2] = 1 << (sh + 8*b + bit)
+				t[b][1<<bit] = Compress(poly, v) ^ c.start
+			}
+			for x := range 256 {
+				t[b][x] = t[b][x&(x-1)] ^ t[b][x&-x]
+			}
+		}
+		c.tables[half] = t
+	}
+	return c
+}
+
+// Sum is Compress of the masked vector.
+func (c *Compressor) Sum(v *Vector) uint32 {
+	r := c.start
+	for i := range v {
+		w := v[i] & c.mask[i]
+		if w == 0 {
+			continue
+		}
+		if x := uint32(w >> 32); x != 0 {
+			t := c.tables[2*i]
+			r ^= t[0][uint8(x)] ^ t[1][uint8(x>>8)] ^ t[2][uint8(x>>16)] ^ t[3][x>>24]
+		}
+		if x := uint32(w); x != 0 {
+			t := c.tables[2*i+1]
+			r ^= t[0][uint8(x)] ^ t[1][uint8(x>>8)] ^ t[2][uint8(x>>16)] ^ t[3][x>>24]
+		}
+	}
+	return r
+}

@@ -1,0 +1,370 @@
+package flymon
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Geometry is what a chip has of CMU groups.
+type Geometry struct {
+	Groups  int `json:"groups"`  // cross-stacked, group g in egress stages g to g+3
+	Spliced int `json:"spliced"` // behind them: of Appendix E, through the recirculation port
+	Units   int `json:"units"`   // hash units of a group that compress, 3
+	CMUs    int `json:"cmus"`    // of a group, 3
+	Width   int `json:"width"`   // bits of a bucket, 8 to 32
+	Depth   int `json:"depth"`   // buckets of a CMU, a power of two, 32 to 2^20
+	// Partitions of a CMU: the smallest has Depth/Partitions buckets. 32 in the paper.
+	Partitions int `json:"partitions"`
+	// MapEntries is the TCAM of a CMU for mapping parameters.
+	MapEntries int `json:"map-entries"`
+	// Digests is how many keys the chip keeps for a task and bank to be fetched.
+	Digests int `json:"digests"`
+}
+
+// Bounds of a chip.
+const (
+	MaxGroups = 15 // with spliced ones
+	MaxUnits  = 3
+	MaxCMUs   = 4
+	MaxTasks  = 96 // of a group
+	// Apart is how many groups lie between a unit and one that takes its result: only then has
+	// it been written.
+	Apart = 4
+)
+
+// All is the number of groups of both kinds.
+func (g *Geometry) All() int { return g.Groups + g.Spliced }
+
+// MinSize is the smallest partition.
+func (g *Geometry) MinSize() int { return g.Depth / g.Partitions }
+
+// Mask is the largest bucket.
+func (g *Geometry) Mask() uint32 { return uint32(1<<g.Width - 1) }
+
+// A Layout is a task as a chip has it: all its entries of all stages.
+type Layout struct {
+	Task   string `json:"task"`
+	Filter Filter `json:"filter"`
+	// Masks of the hash units that the task uses. Tasks that use one unit have one mask.
+	Masks []MaskRule `json:"masks"`
+	Units []Unit     `json:"units"`
+	// Epoch in nanoseconds: bank T/Epoch mod 2 counts, by the time of day T of the copy's
+	// entry into the egress pipe. 0: one bank, always.
+	Epoch uint64 `json:"epoch,omitempty"`
+	// Digest has the chip keep keys for the controller to fetch; nil: none.
+	Digest *Digest `json:"digest,omitempty"`
+	// Frozen partitions are the task's, and can be read as units behind Units, but count
+	// nothing: where it was before it was moved.
+	Frozen []Unit `json:"frozen,omitempty"`
+	// Flow and Measures are the task's key and attribute: a chip with an oracle counts
+	// them exactly.
+	Flow     Key    `json:"flow"`
+	Measures string `json:"measures"`
+}
+
+// A MaskRule gives a hash unit its mask.
+type MaskRule struct {
+	Group int `json:"group"`
+	Unit  int `json:"unit"`
+	Key   Key `json:"key"`
+}
+
+// A Digest is made when the result of a unit reaches Threshold: the word before was
+// below it. It is the packet's vector under Key.
+type Digest struct {
+	Unit      int    `json:"unit"` // index in Layout.Units
+	Threshold uint32 `json:"threshold"`
+	Key       Key    `json:"key"`
+}
+
+// A Unit is what a task has of one CMU.
+type Unit struct {
+	Group int `json:"group"`
+	CMU   int `json:"cmu"`
+	Key   Ref `json:"key"`
+	// Base is where the task's buckets begin, Size how many a bank has: a power of two, and
+	// Base a multiple of it. With an epoch there are two banks, one behind the other, and
+	// Base is a multiple of twice the size.
+	Base uint32 `json:"base"`
+	Size uint32 `json:"size"`
+	// Shifted: the address is translated by shift, not by TCAM.
+	Shifted bool  `json:"shifted,omitempty"`
+	Op      Op    `json:"op"`
+	P1      Param `json:"p1"`
+	P2      Param `json:"p2"`
+	// Map is a TCAM over P1: the first rule that matches gives it. Without rules P1
+	// stays as it is; if none matches it is 0.
+	Map []MapRule `json:"map,omitempty"`
+	// Coin has the unit run for packets whose coin, 0 to 255, is From or more and less than
+	// To; both 0: for all. The coin is the same for all units of a packet. A unit that
+	// does not run has the result 0.
+	From uint16 `json:"from,omitempty"`
+	To   uint16 `json:"to,omitempty"`
+}
+
+// A Ref is a compressed key: hash unit A of the group, XOR unit B if there is
+// one, rotated right by Shift.
+type Ref struct {
+	A     int   `json:"a"`
+	B     int   `json:"b,omitempty"` // the unit's number plus 1; 0: none
+	Shift uint8 `json:"shift,omitempty"`
+}
+
+// A MapRule gives Out for parameters that have Value under Mask.
+type MapRule struct {
+	Value uint32 `json:"value"`
+	Mask  uint32 `json:"mask"`
+	Out   uint32 `json:"out"`
+}
+
+// Op is an operation; the package comment says what each does.
+type Op string
+
+// Operations.
+const (
+	CondAdd Op = "cond-add"
+	Max     Op = "max"
+	AndOr   Op = "and-or"
+	XorSwap Op = "xor-swap"
+)
+
+// A Param is where a parameter comes from.
+type Param struct {
+	From Source `json:"from"`
+	// Const: its value.
+	Value uint32 `json:"value,omitempty"`
+	// Compressed: the key, and how many low bits of it (0: 32).
+	Key  Ref   `json:"key,omitzero"`
+	Bits uint8 `json:"bits,omitempty"`
+	// Timestamp, Since, QueueDelay: the value is divided by 2^Scale.
+	Scale uint8 `json:"scale,omitempty"`
+	// Result, Least, Since: units of the task, by their index, in groups at least Apart before.
+	Of []int `json:"of,omitempty"`
+}
+
+// Source is a kind of parameter.
+type Source string
+
+// Sources of parameters.
+const (
+	Const       Source = "const"
+	Size        Source = "size"         // bytes of the frame as it leaves, with FCS, without what is stamped on it
+	Timestamp   Source = "timestamp"    // ns of the time of day as the copy enters the egress pipe, >> Scale
+	QueueLength Source = "queue-length" // bytes in the queue as the copy came to it, without it
+	QueueDelay  Source = "queue-delay"  // ns in the queue, >> Scale
+	Compressed  Source = "key"
+	Result      Source = "result" // of unit Of[0]
+	Least       Source = "least"  // the smallest of the results of Of that are not 0; if all are: all ones
+	// Since is the timestamp less the result of Of[0], mod 2^Width; 0 if the result of Of[1] is not 0.
+	Since Source = "since"
+)
+
+// bounds says what of a partition is wrong.
+func (g *Geometry) bounds(u *Unit, banks uint32) error {
+	switch {
+	case u.Group < 0 || u.Group >= g.All():
+		return fmt.Errorf("group is %d, want 0 to %d", u.Group, g.All()-1)
+	case u.CMU < 0 || u.CMU >= g.CMUs:
+		return fmt.Errorf("cmu is %d, want 0 to %d", u.CMU, g.CMUs-1)
+	case bits.OnesCount32(u.Size) != 1 || int(u.Size) < g.MinSize() || int64(u.Size)*int64(banks) > int64(g.Depth):
+		return fmt.Errorf("size is %d, want a power of two from %d to %d", u.Size, g.MinSize(), g.Depth/int(banks))
+	case u.Base%(u.Size*banks) != 0 || int64(u.Base)+int64(u.Size)*int64(banks) > int64(g.Depth):
+		return fmt.Errorf("base is %d, want a multiple of %d below %d", u.Base, u.Size*banks, g.Depth)
+	case u.From > u.To || u.To > 256 || u.From == u.To && u.To != 0:
+		return fmt.Errorf("from %d to %d, want 0 to 256, the lower first", u.From, u.To)
+	case len(u.Map) > g.MapEntries:
+		return fmt.Errorf("map has %d rules, want at most %d", len(u.Map), g.MapEntries)
+	}
+	return nil
+}
+
+// Banks is 2 with an epoch, else 1.
+func (l *Layout) Banks() uint32 {
+	if l.Epoch > 0 {
+		return 2
+	}
+	return 1
+}
+
+// MinEpoch and MaxEpoch bound an epoch, in nanoseconds.
+const (
+	MinEpoch = 1_000_000
+	MaxEpoch = 3_600_000_000_000
+)
+
+// Check says all that is wrong with a layout on a chip, by itself; that it does
+// not fit beside others is for the chip.
+func (l *Layout) Check(g *Geometry) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if l.Task == "" || len(l.Task) > 64 {
+		bad("task %q, want a name of 1 to 64 bytes", l.Task)
+	}
+	if l.Epoch != 0 && (l.Epoch < MinEpoch || l.Epoch > MaxEpoch) {
+		bad("epoch is %d ns, want 0 or %d to %d", l.Epoch, MinEpoch, uint64(MaxEpoch))
+	}
+	masks := map[[2]int]bool{}
+	for i, m := range l.Masks {
+		if m.Group < 0 || m.Group >= g.All() || m.Unit < 0 || m.Unit >= g.Units || masks[[2]int{m.Group, m.Unit}] {
+			bad("masks[%d]: group %d, unit %d, want each unit of the %d groups of %d at most once", i, m.Group, m.Unit, g.All(), g.Units)
+		}
+		masks[[2]int{m.Group, m.Unit}] = true
+	}
+	if len(l.Units) == 0 || len(l.Units) > g.All()*g.CMUs {
+		bad("units: %d, want 1 to %d", len(l.Units), g.All()*g.CMUs)
+	}
+	at := map[[2]int]bool{}
+	for i := range l.Units {
+		u := &l.Units[i]
+		if err := g.bounds(u, l.Banks()); err != nil {
+			bad("units[%d]: %w", i, err)
+			continue
+		}
+		if at[[2]int{u.Group, u.CMU}] {
+			bad("units[%d]: group %d, cmu %d is taken by another unit of the task", i, u.Group, u.CMU)
+		}
+		at[[2]int{u.Group, u.CMU}] = true
+		if err := l.checkUnit(i, masks); err != nil {
+			bad("units[%d]: %w", i, err)
+		}
+	}
+	if len(l.Frozen) > g.All()*g.CMUs {
+		bad("frozen: %d, want at most %d", len(l.Frozen), g.All()*g.CMUs)
+	}
+	for i := range l.Frozen {
+		if err := g.bounds(&l.Frozen[i], l.Banks()); err != nil {
+			bad("frozen[%d]: %w", i, err)
+		}
+	}
+	if _, err := ParseAttribute(l.Measures); err != nil {
+		bad("measures: %w", err)
+	}
+	if d := l.Digest; d != nil && (d.Unit < 0 || d.Unit >= len(l.Units) || d.Threshold == 0) {
+		bad("digest: unit %d, threshold %d, want a unit of the task and a threshold of at least 1", d.Unit, d.Threshold)
+	}
+	return errors.Join(errs...)
+}
+
+// checkUnit checks operation, keys and parameters.
+func (l *Layout) checkUnit(i int, masks map[[2]int]bool) error {
+	u := &l.Units[i]
+	switch u.Op {
+	case CondAdd, Max, AndOr, XorSwap:
+	default:
+		return fmt.Errorf("op %q, want %q, %q, %q or %q", u.Op, CondAdd, Max, AndOr, XorSwap)
+	}
+	ref := func(r Ref) error {
+		if !masks[[2]int{u.Group, r.A}] || r.B != 0 && (!masks[[2]int{u.Group, r.B - 1}] || r.B-1 == r.A) || r.Shift > 31 {
+			return fmt.Errorf("key %+v, want hash units of group %d that masks names, and a shift of 0 to 31", r, u.Group)
+		}
+		return nil
+	}
+	if err := ref(u.Key); err != nil {
+		return err
+	}
+	for n, p := range []*Param{&u.P1, &u.P2} {
+		want := 0
+		switch p.From {
+		case Const, Size, Timestamp, QueueLength, QueueDelay:
+		case Compressed:
+			if err := ref(p.Key); err != nil {
+				return fmt.Errorf("p%d: %w", n+1, err)
+			}
+		case Result:
+			want = 1
+		case Least:
+			want = max(1, len(p.Of))
+		case Since:
+			want = 2
+		default:
+			return fmt.Errorf("p%d: from %q, want a source of parameters", n+1, p.From)
+		}
+		if p.Bits > 32 || p.Scale > 63 || len(p.Of) != want {
+			return fmt.Errorf("p%d: bits %d, scale %d, of %v, want at most 32, at most 63 and %d units", n+1, p.Bits, p.Scale, p.Of, want)
+		}
+		for _, k := range p.Of {
+			if k < 0 || k >= i || l.Units[k].Group > u.Group-Apart {
+				return fmt.Errorf("p%d: of unit %d, want one before it, in a group at least %d before group %d", n+1, k, Apart, u.Group)
+			}
+		}
+	}
+	return nil
+}
+
+// A Sketch says how a layout is read: what its units are to its algorithm.
+type Sketch struct {
+	Algorithm Algorithm
+	// Rows have the units of each row, by their index in Layout.Units: of Counter Braids
+	// layer 1 and layer 2, of max-interval the unit that knows new flows, that of the last
+	// arrival, and that of the longest interval; of others one unit.
+	Rows [][]int
+	// Bits are the counters' widths, the highest bits of the buckets: by row for
+	// TowerSketch, by layer for Counter Braids; none: whole buckets.
+	Bits []uint8
+	// Coupons is how many coupons BeauCoup has; each is drawn with probability
+	// 2^-CouponShift, and all are wanted.
+	Coupons, CouponShift uint8
+	Scale                uint8 // of times: they are in 2^Scale ns
+	// Elements is the compressed key that bits are chosen by (Bloom filter, linear counting,
+	// Odd Sketch), or ranks (HyperLogLog), or coupons.
+	Element Param
+}
+
+// mask returns the mask of a hash unit.
+func (l *Layout) mask(group, unit int) Key {
+	for _, m := range l.Masks {
+		if m.Group == group && m.Unit == unit {
+			return m.Key
+		}
+	}
+	return Key{}
+}
+
+// Compressed computes a compressed key of a vector in a group.
+func (l *Layout) Compressed(group int, r Ref, v Vector) uint32 {
+	c := Compress(Poly(group, r.A), v.And(l.mask(group, r.A)))
+	if r.B > 0 {
+		c ^= Compress(Poly(group, r.B-1), v.And(l.mask(group, r.B-1)))
+	}
+	return bits.RotateLeft32(c, -int(r.Shift))
+}
+
+// Bucket is the bucket of a vector in unit i, from 0 to Size-1: the address less
+// base and bank.
+func (l *Layout) Bucket(g *Geometry, i int, v Vector) uint32 {
+	u := &l.Units[i]
+	return u.translate(l.Compressed(u.Group, u.Key, v), uint32(g.Depth))
+}
+
+func (u *Unit) translate(c, depth uint32) uint32 {
+	raw := c & (depth - 1)
+	if u.Shifted {
+		return raw >> (bits.TrailingZeros32(depth) - bits.TrailingZeros32(u.Size))
+	}
+	return raw & (u.Size - 1)
+}
+
+// Rules counts the runtime rules of the task, as table 3 of the paper does: the
+// filter, hash masks, and for each unit the selection of key, parameters and
+// operation, address translation, and the map.
+func (l *Layout) Rules(g *Geometry) int {
+	groups := map[int]bool{}
+	n := len(l.Masks)
+	for i := range l.Units {
+		u := &l.Units[i]
+		groups[u.Group] = true
+		n += 2 + u.Translation(g) + len(u.Map) // initialization, operation
+	}
+	return n + len(groups)*l.Filter.Entries()
+}
+
+// Translation counts the entries of a unit's address translation: with TCAM one for
+// each range of the address that is not the partition (figure 9), and a default; by
+// shift one.
+func (u *Unit) Translation(g *Geometry) int {
+	if u.Shifted {
+		return 1
+	}
+	return g.Depth / int(u.Size)
+}

@@ -1,0 +1,186 @@
+package flymon
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Task is what a user wants measured.
+type Task struct {
+	Filter    Filter
+	Key       Key
+	Attribute Attribute
+	Algorithm Algorithm // Auto: the planner chooses
+	Memory    uint32    // buckets of one bank, all rows together
+	Rows      uint8     // 0: as many as the algorithm has by itself
+	// Accurate allocates at least what is wanted, else what is nearest to it.
+	Accurate bool
+	Epoch    time.Duration // 0: counts until it is cleared
+	// Threshold is that of heavy hitters, and of the number of distinct values; 0: none.
+	Threshold uint64
+	// Live reads one bank while it counts, instead of the frozen one of two: it is there to
+	// show the error.
+	Live bool
+	// Share is n of the 2^-n of the packets that the task sees, so that tasks whose filters meet
+	// can share a CMU (section 5.3); 0: all.
+	Share uint8
+	// Plan: only say what it would cost and where it would go.
+	Plan bool
+}
+
+// Attribute is what is measured of each flow, or of all packets where the key is
+// none.
+type Attribute struct {
+	Kind Kind
+	Of   Key // Distinct, Existence, Similarity
+}
+
+// Kind is a kind of attribute.
+type Kind string
+
+// Kinds of attributes.
+const (
+	Packets     Kind = "frequency"
+	Bytes       Kind = "frequency(bytes)"
+	Distinct    Kind = "distinct"   // of a key
+	Existence   Kind = "existence"  // of a key; the task's key is none
+	Similarity  Kind = "similarity" // of a key, between two epochs or switches; the task's key is none
+	MaxQueue    Kind = "max(queue-length)"
+	MaxDelay    Kind = "max(queue-delay)"
+	MaxSize     Kind = "max(size)"
+	MaxInterval Kind = "max(interval)"
+)
+
+// AttributeWords says how attributes are written.
+const AttributeWords = "frequency, frequency(bytes), distinct(KEY), existence(KEY), similarity(KEY), max(queue-length), max(queue-delay), max(size) or max(interval), where KEY is a key such as src-ip"
+
+// ParseAttribute reads an attribute; [AttributeWords] says how it is written.
+func ParseAttribute(s string) (Attribute, error) {
+	switch k := Kind(s); k {
+	case Packets, Bytes, MaxQueue, MaxDelay, MaxSize, MaxInterval:
+		return Attribute{Kind: k}, nil
+	}
+	if s == "frequency(packets)" {
+		return Attribute{Kind: Packets}, nil
+	}
+	kind, rest, ok := strings.Cut(s, "(")
+	of, closed := strings.CutSuffix(rest, ")")
+	if k := Kind(kind); ok && closed && (k == Distinct || k == Existence || k == Similarity) {
+		key, err := ParseKey(of)
+		if err != nil {
+			return Attribute{}, fmt.Errorf("attribute %q: %w", s, err)
+		}
+		if key.IsZero() {
+			return Attribute{}, fmt.Errorf("attribute %q, want a key with fields", s)
+		}
+		return Attribute{k, key}, nil
+	}
+	return Attribute{}, fmt.Errorf("attribute %q, want %s", s, AttributeWords)
+}
+
+// String writes an attribute as ParseAttribute reads it.
+func (a Attribute) String() string {
+	if a.Of.IsZero() {
+		return string(a.Kind)
+	}
+	return fmt.Sprintf("%s(%s)", a.Kind, a.Of)
+}
+
+// Algorithm is a built-in algorithm.
+type Algorithm string
+
+// Algorithms; the numbers of rows are those they have by themselves.
+const (
+	Auto           Algorithm = "auto"
+	CMS            Algorithm = "cms"             // Count-Min Sketch, 3 rows
+	SuMaxSum       Algorithm = "sumax-sum"       // SuMax(Sum), 3 rows in 3 groups
+	SuMaxMax       Algorithm = "sumax-max"       // SuMax(Max), 3 rows
+	MRAC           Algorithm = "mrac"            // 1 row
+	Tower          Algorithm = "tower"           // TowerSketch, 3 rows of counters of different width
+	CounterBraids  Algorithm = "counter-braids"  // 3 rows of 2 layers, in 2 groups
+	HyperLogLog    Algorithm = "hll"             // 1 row
+	LinearCounting Algorithm = "linear-counting" // 1 row of bits
+	BeauCoup       Algorithm = "beaucoup"        // 3 coupon tables
+	Bloom          Algorithm = "bloom"           // 3 rows of bits
+	MaxInterArr    Algorithm = "max-interval"    // 3 instances of 3 CMUs in 3 groups
+	OddSketch      Algorithm = "odd-sketch"      // 1 row of bits
+)
+
+// AlgorithmsOf returns the algorithms that an attribute has, the one that Auto
+// means first. Distinct has other ones for one flow of all packets (single) than for
+// many flows.
+func AlgorithmsOf(a Attribute, single bool) []Algorithm {
+	switch a.Kind {
+	case Packets:
+		return []Algorithm{CMS, SuMaxSum, MRAC, Tower, CounterBraids}
+	case Bytes:
+		return []Algorithm{CMS, SuMaxSum}
+	case Distinct:
+		if single {
+			return []Algorithm{HyperLogLog, LinearCounting, BeauCoup}
+		}
+		return []Algorithm{BeauCoup}
+	case Existence:
+		return []Algorithm{Bloom}
+	case Similarity:
+		return []Algorithm{OddSketch}
+	case MaxInterval:
+		return []Algorithm{MaxInterArr}
+	case MaxQueue, MaxDelay, MaxSize:
+		return []Algorithm{SuMaxMax}
+	}
+	return nil
+}
+
+// Algorithms returns all algorithms.
+func Algorithms() []Algorithm {
+	return []Algorithm{Auto, CMS, SuMaxSum, SuMaxMax, MRAC, Tower, CounterBraids, HyperLogLog, LinearCounting, BeauCoup, Bloom, MaxInterArr, OddSketch}
+}
+
+// Bounds of a task, and what is so by itself.
+const (
+	DefaultMemory = 3 * 16384
+	MaxMemory     = 1 << 26
+	DefaultEpoch  = time.Second
+	MaxRows       = 3
+	MaxShare      = 7
+)
+
+// Check says all that is wrong with a task on any chip.
+func (t *Task) Check() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	k := t.Attribute.Kind
+	alone := k == Existence || k == Similarity
+	switch {
+	case alone && !t.Key.IsZero():
+		bad("key is %s, want none: %s is asked of its own key", t.Key, t.Attribute)
+	case !alone && k != Distinct && t.Key.IsZero():
+		bad("key is none, want the fields that tell flows apart: %s is measured for each flow", t.Attribute)
+	}
+	if of := AlgorithmsOf(t.Attribute, t.Key.IsZero()); t.Algorithm != Auto && !slices.Contains(of, t.Algorithm) {
+		bad("algorithm %s does not measure %s with the key %s, want auto or one of %v", t.Algorithm, t.Attribute, t.Key, of)
+	}
+	if t.Rows > MaxRows {
+		bad("rows is %d, want 1 to %d", t.Rows, MaxRows)
+	}
+	if t.Memory == 0 || t.Memory > MaxMemory {
+		bad("memory is %d, want 1 to %d buckets", t.Memory, MaxMemory)
+	}
+	if t.Epoch != 0 && (t.Epoch < MinEpoch || t.Epoch > MaxEpoch) {
+		bad("epoch is %v, want 0 or %v to %v", t.Epoch, time.Duration(MinEpoch), time.Duration(MaxEpoch))
+	}
+	if t.Live && t.Epoch == 0 {
+		bad("readout is live without an epoch, want an epoch to read at")
+	}
+	if t.Share > MaxShare {
+		bad("share is 1/%d, want at least 1/%d", uint64(1)<<min(t.Share, 63), 1<<MaxShare)
+	}
+	if k == Distinct && !t.Key.IsZero() && t.Threshold == 0 {
+		bad("threshold is 0, want the number of distinct values that is too many: the coupons of BeauCoup depend on it")
+	}
+	return errors.Join(errs...)
+}
