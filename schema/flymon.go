@@ -3,7 +3,11 @@ package schema
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"math/bits"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +29,9 @@ type FlyMonTask struct {
 func ParseFlyMonTask(key string, fields map[string]string) (FlyMonTask, error) {
 	r := newReader(CfgTAMFlyMonTask, key, fields)
 	r.tamKey(key)
+	if len(key) > maxTaskName {
+		r.bad("", key, fmt.Sprintf("at most %d characters", maxTaskName))
+	}
 	t := FlyMonTask{Name: key, FlowGroup: r.name("flowgroup", "")}
 	t.Filter = parsed(r, "filter", "any", flymon.FilterWords, flymon.ParseFilter)
 	if t.FlowGroup != "" && r.fields["filter"] != "" {
@@ -48,6 +55,95 @@ func ParseFlyMonTask(key string, fields map[string]string) (FlyMonTask, error) {
 		}
 	}
 	return t, r.err()
+}
+
+// maxTaskName is what a chip takes.
+const maxTaskName = 64
+
+// FlyMonFilter is what a flow group's rule matches, as a task's filter. What filters
+// do not have is an error: it is never left out.
+func FlyMonFilter(rule ACLRule) (flymon.Filter, error) {
+	var f flymon.Filter
+	var errs []error
+	for _, m := range rule.Matches {
+		name := matchSpecs[m.Field].name
+		bad := func(want string) {
+			errs = append(errs, &FieldError{Object: CfgACLRule + "|" + rule.Key.Config(), Field: name, Value: rule.Fields()[name], Want: want})
+		}
+		switch m.Field {
+		case MatchSrcIP, MatchSrcIPv6, MatchDstIP, MatchDstIPv6:
+			p, ok := prefixOf(m.Addr, m.AddrMask)
+			if !ok {
+				bad("a prefix: the filter of a task has no other masks")
+			}
+			if m.Field == MatchSrcIP || m.Field == MatchSrcIPv6 {
+				f.SrcIP = p
+			} else {
+				f.DstIP = p
+			}
+			f.Version = 4
+			if m.Addr.Is6() {
+				f.Version = 6
+			}
+		case MatchIPProtocol, MatchNextHeader:
+			f.Protocol, f.HasProtocol = uint8(m.Value), true
+		case MatchL4SrcPort:
+			f.SrcPort = flymon.Ports{Lo: uint16(m.Value), Hi: uint16(m.Value), Has: true}
+		case MatchL4DstPort:
+			f.DstPort = flymon.Ports{Lo: uint16(m.Value), Hi: uint16(m.Value), Has: true}
+		case MatchL4SrcPortRange:
+			f.SrcPort = flymon.Ports{Lo: m.Min, Hi: m.Max, Has: true}
+		case MatchL4DstPortRange:
+			f.DstPort = flymon.Ports{Lo: m.Min, Hi: m.Max, Has: true}
+		case MatchEtherType:
+			switch m.Value {
+			case 0x0800:
+				f.Version = 4
+			case 0x86dd:
+				f.Version = 6
+			default:
+				bad("0x0800 or 0x86DD: the filter of a task tells IPv4 and IPv6 apart")
+			}
+		case MatchIPType:
+			switch IPType(m.Value) {
+			case IPTypeAny:
+			case IPTypeIPv4Any:
+				f.Version = 4
+			case IPTypeIPv6Any:
+				f.Version = 6
+			default:
+				bad("ANY, IPV4ANY or IPV6ANY")
+			}
+		default:
+			bad("no such match: the filter of a task has addresses, ports, the protocol and the IP version")
+		}
+	}
+	return f, errors.Join(errs...)
+}
+
+// prefixOf is an address under a mask as a prefix.
+func prefixOf(a, mask netip.Addr) (netip.Prefix, bool) {
+	if !mask.IsValid() {
+		return netip.PrefixFrom(a, a.BitLen()), true
+	}
+	n := 0
+	for _, b := range mask.AsSlice() {
+		n += bits.LeadingZeros8(^b)
+		if b != 0xff {
+			break
+		}
+	}
+	p := netip.PrefixFrom(a, n).Masked()
+	for i, b := range mask.AsSlice() {
+		want := uint8(0xff)
+		if n < 8*i+8 {
+			want <<= min(8, 8*i+8-n)
+		}
+		if b != want {
+			return p, false
+		}
+	}
+	return p, true
 }
 
 // parsed takes a field that another package reads.

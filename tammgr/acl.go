@@ -92,7 +92,7 @@ func (m *Manager) table(key string) *tableRow {
 
 // needsTAM says whether the implicit table TAM has a reason to be.
 func (m *Manager) needsTAM() bool {
-	return len(m.rulesOfTable[schema.TAMTable])+len(m.sessions)+len(m.altMarks) > 0
+	return len(m.rulesOfTable[schema.TAMTable])+len(m.sessions)+len(m.altMarks)+len(m.tasksOfGroup) > 0
 }
 
 func (m *Manager) settleTable(key string) {
@@ -149,9 +149,10 @@ func (m *Manager) usableTable(key string) (typ schema.ACLTableType, reason strin
 type ruleRow struct {
 	key    schema.ACLRuleKey
 	fields swss.FieldValues
-	ports  []string // as written
-	usable bool     // forwarded
-	reason string   // why it is not
+	ports  []string       // as written
+	usable bool           // forwarded
+	rule   schema.ACLRule // if it is usable
+	reason string         // why it is not
 }
 
 func (m *Manager) aclRule(key string, fields swss.FieldValues) {
@@ -198,7 +199,7 @@ func (m *Manager) settleRule(key string) {
 		return
 	}
 	rule, status, reason := m.checkedRule(key, row)
-	row.usable, row.reason = status == "", reason
+	row.usable, row.reason, row.rule = status == "", reason, rule
 	switch status {
 	case "":
 		m.book.Forward(appl, rule.Fields(), state)

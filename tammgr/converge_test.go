@@ -48,6 +48,15 @@ var altMarkLines = []string{
 	"restart", "step", "step", "step",
 }
 
+var flyMonLines = []string{
+	task1, task1 + " memory=1024", task1 + " filter=dst-port=53", task1 + " colour=red", "-TAM_FLYMON_TASK_TABLE|t1",
+	task2, task2 + " epoch=100", "TAM_FLYMON_TASK_TABLE|t2 flowgroup=F2 key=src-ip attribute=frequency", "TAM_FLYMON_TASK_TABLE|t2 flowgroup=F2", "-TAM_FLYMON_TASK_TABLE|t2",
+	"TAM_FLYMON_QUERY_TABLE|q task=t1 flow=10.0.0.1", "TAM_FLYMON_QUERY_TABLE|q task=t2", "-TAM_FLYMON_QUERY_TABLE|q",
+	flyActive, flyCapable, flyActive, flyCapable, "TAM_FEATURES_TABLE|FLYMON status=INACTIVE", "appl+:SWITCH_TABLE:switch tam-flymon-capable=false tam-flymon-reason=no",
+	group1, rule1, rule1 + " DSCP=9", rule1 + " L4_DST_PORT_RANGE=1-9", "-ACL_RULE|TAM|F1", "TAM_FLOWGROUP_TABLE|F1 id=2", "TAM_FLOWGROUP_TABLE|F2 id=1", "-TAM_FLOWGROUP_TABLE|F2",
+	"ACL_RULE|TAM|F2 DST_IP=10.0.0.9", session1, "-TAM_TAILSTAMPING_TABLE|s1", "restart", "step", "step", "step",
+}
+
 var featureLines = []string{
 	active, inactive, "TAM_FEATURES_TABLE|TAILSTAMPING status=ON", "-TAM_FEATURES_TABLE|TAILSTAMPING", "TAM_FEATURES_TABLE|FLYMON status=ACTIVE",
 	capable, "appl:SWITCH_TABLE:switch tam-tailstamping-capable=false tam-tailstamping-reason=no", "-TAM_FEATURES_TABLE|FLYMON",
@@ -72,6 +81,7 @@ func TestConvergence(t *testing.T) {
 		{"features", slices.Concat(lines, featureLines), []string{metadata}},
 		{"switch", slices.Concat(lines, switchLines), nil},
 		{"alternate marking", altMarkLines, []string{metadata}},
+		{"tasks", flyMonLines, []string{metadata}},
 	}
 	for _, c := range cases {
 		for seed := range uint64(100) {

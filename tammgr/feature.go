@@ -53,6 +53,10 @@ func (m *Manager) settleFeature(key string) {
 		for s := range m.altMarks {
 			m.mark(kindAltMark, s)
 		}
+	case schema.FeatureFlyMon:
+		for t := range m.tasks {
+			m.mark(kindTask, t)
+		}
 	}
 }
 

@@ -77,6 +77,7 @@ func (m *Manager) settleGroup(key string) {
 	state := forward.Row{Table: schema.StateTAMFlowGroup, Key: key}
 	m.markAll(kindSession, m.sessionsOfGroup[key])
 	m.markAll(kindAltMark, m.altMarksOfGroup[key])
+	m.markAll(kindTask, m.tasksOfGroup[key])
 	row := m.groups[key]
 	if row == nil {
 		m.book.Forget(state)

@@ -25,6 +25,8 @@ const (
 	kindGroup
 	kindSession
 	kindAltMark
+	kindTask
+	kindQuery
 	kindCount
 )
 
@@ -47,7 +49,7 @@ type Manager struct {
 	caps     swss.FieldValues // SWITCH_TABLE:switch; nil: not there
 	sw       swss.FieldValues // TAM_SWITCH_TABLE|global; nil: not there
 	ports    ports
-	plain    [kindCount]map[string]swss.FieldValues // features, collectors, samplers
+	plain    [kindCount]map[string]swss.FieldValues // features, collectors, samplers, queries
 	active   set                                    // features wanted in APPL_DB
 	types    map[string]*typeRow
 	tables   map[string]*tableRow
@@ -55,6 +57,7 @@ type Manager struct {
 	groups   map[string]*groupRow
 	sessions map[string]*sessionRow
 	altMarks map[string]*altMarkRow
+	tasks    map[string]*taskRow
 	qos      qos
 
 	tablesOfType    index
@@ -62,6 +65,7 @@ type Manager struct {
 	groupsOfTable   index
 	sessionsOfGroup index
 	altMarksOfGroup index
+	tasksOfGroup    index
 	tablesOfPort    index // by name as written
 	rulesOfPort     index // by name as written
 	claims          map[uint32]set
@@ -100,11 +104,13 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			forward.Table{Appl: schema.AppTAMFeature, State: schema.StateTAMFeature},
 			forward.Table{Appl: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp},
 			forward.Table{Appl: schema.AppTAMAltMark, State: schema.StateTAMAltMark},
+			forward.Table{Appl: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask},
+			forward.Table{Appl: schema.AppTAMFlyMonQuery, State: schema.StateTAMFlyMonQuery},
 		),
 		ports: newPorts(), active: set{},
 		types: map[string]*typeRow{}, tables: map[string]*tableRow{}, rules: map[string]*ruleRow{},
-		groups: map[string]*groupRow{}, sessions: map[string]*sessionRow{}, altMarks: map[string]*altMarkRow{}, qos: newQoS(),
-		tablesOfType: index{}, rulesOfTable: index{}, groupsOfTable: index{}, sessionsOfGroup: index{}, altMarksOfGroup: index{},
+		groups: map[string]*groupRow{}, sessions: map[string]*sessionRow{}, altMarks: map[string]*altMarkRow{}, tasks: map[string]*taskRow{}, qos: newQoS(),
+		tablesOfType: index{}, rulesOfTable: index{}, groupsOfTable: index{}, sessionsOfGroup: index{}, altMarksOfGroup: index{}, tasksOfGroup: index{},
 		tablesOfPort: index{}, rulesOfPort: index{},
 		claims: map[uint32]set{}, claimsChanged: map[uint32]struct{}{},
 	}
@@ -116,6 +122,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		kindCollector: m.settleCollector, kindSampler: m.settleSampler,
 		kindType: m.settleType, kindTable: m.settleTable, kindRule: m.settleRule,
 		kindGroup: m.settleGroup, kindSession: m.settleSession, kindAltMark: m.settleAltMark,
+		kindTask: m.settleTask, kindQuery: m.settleQuery,
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 	m.consume(d, r)
@@ -149,6 +156,8 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		{schema.CfgTAMFlowGroup, schema.StateTAMFlowGroup, orch.Words{}, m.flowGroup},
 		{schema.CfgTAMTailStamp, schema.StateTAMTailStamp, orch.Words{}, m.session},
 		{schema.CfgTAMAltMark, schema.StateTAMAltMark, orch.Words{}, m.altMark},
+		{schema.CfgTAMFlyMonTask, schema.StateTAMFlyMonTask, orch.Words{}, m.task},
+		{schema.CfgTAMFlyMonQuery, schema.StateTAMFlyMonQuery, orch.Words{}, m.plainRow(kindQuery)},
 	} {
 		forward.Consume(d, r.DB(swss.ConfigDB), t.table, orch.Reporting{StateTable: t.state, Words: t.words}, t.f)
 	}

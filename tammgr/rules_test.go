@@ -23,6 +23,11 @@ const (
 	altActive  = "TAM_FEATURES_TABLE|ALTMARK status=ACTIVE"
 	alt1       = "TAM_ALTMARK_TABLE|a1 flowgroup=F1 role=initiator method=step interval=0 mark=dscp0"
 
+	flyCapable = "appl+:SWITCH_TABLE:switch tam-flymon-capable=true"
+	flyActive  = "TAM_FEATURES_TABLE|FLYMON status=ACTIVE"
+	task1      = "TAM_FLYMON_TASK_TABLE|t1 key=src-ip attribute=frequency"
+	task2      = "TAM_FLYMON_TASK_TABLE|t2 flowgroup=F1 key=src-ip attribute=frequency"
+
 	pending = "pending: waiting for orchagent (orchagent)"
 	tamACL  = "TAM POLICY_DESC=TAM flow groups PORTS= STAGE=INGRESS TYPE=TAM"
 )
