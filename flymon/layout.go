@@ -24,7 +24,7 @@ type Geometry struct {
 
 // Bounds of a chip.
 const (
-	MaxGroups = 15 // with spliced ones
+	MaxGroups = 20 // with spliced ones: 17 fit into 20 stages
 	MaxUnits  = 3
 	MaxCMUs   = 4
 	MaxTasks  = 96 // of a group

@@ -43,7 +43,9 @@ type Profile struct {
 	ACL ACLProfile
 	// AltMark is what the chip has for alternate marking.
 	AltMark AltMarkCapacity
-	FDB     uint32 // entries
+	// FlyMon is what it has for sketches.
+	FlyMon FlyMonCapacity
+	FDB    uint32 // entries
 	// Numbers of objects.
 	VLANs, LAGs, LAGMembers uint32
 	TAMInts                 uint32
@@ -96,6 +98,15 @@ type AltMarkCapacity struct {
 	Flows    uint32 // indices
 }
 
+// FlyMonCapacity gives the size of the groups of CMUs, by the names of
+// [flymon.Geometry]; all 0: the chip has none.
+type FlyMonCapacity struct {
+	Groups, Spliced, Units, CMUs uint32
+	Width, Depth, Partitions     uint32
+	MapEntries, Digests          uint32
+	RecirculationMbps            uint32 // of the port that leads to spliced groups
+}
+
 // DefaultProfile returns the profile "default", which is rmt12.
 func DefaultProfile() Profile { return shipped("default") }
 
@@ -139,6 +150,9 @@ func (p *Profile) Validate() error {
 	m := p.AltMark
 	bad(m.Profiles == 0 || m.Flows > 0, "alternate_marking.flows", m.Flows, fmt.Sprintf("at least 1, because alternate_marking.profiles is %d", m.Profiles))
 	bad(m.Profiles > 0 || m.Flows == 0, "alternate_marking.profiles", m.Profiles, fmt.Sprintf("1 to %d, because alternate_marking.flows is %d", maxMarkLanes, m.Flows))
+	if p.FlyMon != (FlyMonCapacity{}) {
+		p.FlyMon.check(bad)
+	}
 	bad(p.PHVBits >= pipe.HeaderBits, "phv_bits", p.PHVBits, fmt.Sprintf("at least %d, which the parser and the fixed functions fill", pipe.HeaderBits))
 	s := p.Stage
 	for _, c := range []struct {

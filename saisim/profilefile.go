@@ -145,6 +145,7 @@ func (p *Profile) fields() []profileField {
 		{name: "alternate_marking", sub: []profileField{
 			num("profiles", &p.AltMark.Profiles, 0, maxMarkLanes), num("flows", &p.AltMark.Flows, 0, 1<<20),
 		}},
+		{name: "flymon", sub: p.FlyMon.fields()},
 		{name: "tables", sub: []profileField{
 			num("fdb_entries", &p.FDB, 1, 1<<24), num("vlans", &p.VLANs, 1, 4094),
 			objects("lags", &p.LAGs), objects("lag_members", &p.LAGMembers), objects("tam_ints", &p.TAMInts),

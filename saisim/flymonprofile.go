@@ -1,0 +1,49 @@
+package saisim
+
+import (
+	"fmt"
+	"math/bits"
+
+	"tamtam/flymon"
+)
+
+// maxSpliced are the groups that the ends of the pipe have room for: Appendix E.
+const maxSpliced = 3
+
+// Geometry is what the chip has of groups of CMUs.
+func (f *FlyMonCapacity) Geometry() flymon.Geometry {
+	return flymon.Geometry{
+		Groups: int(f.Groups), Spliced: int(f.Spliced), Units: int(f.Units), CMUs: int(f.CMUs),
+		Width: int(f.Width), Depth: int(f.Depth), Partitions: int(f.Partitions),
+		MapEntries: int(f.MapEntries), Digests: int(f.Digests),
+	}
+}
+
+// fields are the lines of the section "flymon" of a profile file.
+func (f *FlyMonCapacity) fields() []profileField {
+	num := func(name string, at *uint32, max uint64) profileField {
+		return profileField{name: name, u32: at, max: max}
+	}
+	return []profileField{
+		num("groups", &f.Groups, flymon.MaxGroups-maxSpliced), num("spliced", &f.Spliced, maxSpliced),
+		num("units", &f.Units, flymon.MaxUnits), num("cmus", &f.CMUs, flymon.MaxCMUs),
+		num("width", &f.Width, 32), num("depth", &f.Depth, 1<<20), num("partitions", &f.Partitions, 1<<10),
+		num("map_entries", &f.MapEntries, 4096), num("digests", &f.Digests, 1<<16),
+		num("recirculation_mbps", &f.RecirculationMbps, maxMbps),
+	}
+}
+
+// check says what of a chip with groups of CMUs contradicts something else.
+func (f *FlyMonCapacity) check(bad func(ok bool, field string, value any, want string)) {
+	because := func(field string, have, need uint32, lack string) {
+		bad(have == 0 || need > 0, "flymon."+lack, need, fmt.Sprintf("at least 1, because flymon.%s is %d", field, have))
+	}
+	power := func(n uint32) bool { return bits.OnesCount32(n) == 1 }
+	bad(f.Groups > 0, "flymon.groups", f.Groups, "at least 1, or all of flymon 0")
+	because("groups", f.Groups, f.Units, "units")
+	because("groups", f.Groups, f.CMUs, "cmus")
+	bad(f.Width >= 8, "flymon.width", f.Width, "8 to 32")
+	bad(power(f.Depth) && f.Depth >= 32, "flymon.depth", f.Depth, "a power of two, at least 32")
+	bad(power(f.Partitions) && f.Partitions <= f.Depth, "flymon.partitions", f.Partitions, fmt.Sprintf("a power of two, at most flymon.depth, %d", f.Depth))
+	because("spliced", f.Spliced, f.RecirculationMbps, "recirculation_mbps")
+}
