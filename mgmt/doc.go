@@ -6,13 +6,13 @@
 // # One table per module
 //
 // The engine knows no feature. What the nodes of a module are in the databases
-// is one value of type [Module] per module: tamModule, altMarkModule, interfacesModule,
-// portsModule, routingModule, qosModule, aclModule, statusModule. Each row of it says: these leaves of
-// this list stand in that row of that table, its key made from the list's keys,
-// each leaf in a field by a [Codec]; counters are found through a counter map. A
-// new feature adds a YANG module, go generate ./yang, and a table. A leaf that
-// is in no table, or a table that names a leaf that is in no module, fails every
-// test and the start of the server.
+// is one value of type [Module] per module: tamModule, altMarkModule, flyMonModule,
+// interfacesModule, portsModule, routingModule, qosModule, aclModule, statusModule.
+// Each row of it says: these leaves of this list stand in that row of that table,
+// its key made from the list's keys, each leaf in a field by a [Codec]; counters
+// are found through a counter map. A new feature adds a YANG module, go generate
+// ./yang, and a table. A leaf that is in no table, or a table that names a leaf
+// that is in no module, fails every test and the start of the server.
 //
 // Types, ranges, patterns, mandatory leaves and references are YANG's, checked
 // with ygot's functions on its generated schema. What YANG cannot say is a Check
@@ -41,7 +41,8 @@
 // # Subscribing
 //
 // Periods and results of alternate marking are no counters: one comes in a period,
-// and is sent on change, with a delete of the period that it takes the place of.
+// and is sent on change, with a delete of the period that it takes the place of. So
+// are the results of FlyMon, of which an epoch has one of each.
 //
 // Tables are watched once for all subscribers. What waits for a client is the
 // set of its entries that changed, not their values: they are read when the

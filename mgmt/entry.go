@@ -266,16 +266,28 @@ type want struct {
 // hash is what was read; nil: there is nothing.
 func (w *want) hash() map[string]string {
 	if w.each != nil {
-		var fields map[string]string
-		if json.Unmarshal([]byte(w.each.Val()), &fields) != nil {
-			return nil // what is no JSON of fields is left out
-		}
-		return fields
+		return w.e.group.rows[w.row].eachFields(w.each.Val())
 	}
 	if w.cmd != nil && len(w.cmd.Val()) > 0 {
 		return w.cmd.Val()
 	}
 	return nil
+}
+
+// eachFields are the fields of an entry that is a field with this value. What is
+// no JSON of them is left out.
+func (r *row) eachFields(value string) map[string]string {
+	var fields map[string]string
+	if r.Value == "" {
+		if json.Unmarshal([]byte(value), &fields) != nil {
+			return nil
+		}
+		return fields
+	}
+	if !json.Valid([]byte(value)) {
+		return nil
+	}
+	return map[string]string{r.Value: value}
 }
 
 func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which []bool) error {

@@ -29,6 +29,8 @@ func statusModule() Module {
 		list("/tam/flowgroups/flowgroup", schema.StateTAMFlowGroup, "{name}"),
 		list("/tam/tailstamping-sessions/tailstamping-session", schema.StateTAMTailStamp, "{name}"),
 		list("/tam/alt-mark-sessions/alt-mark-session", schema.StateTAMAltMark, "{name}"),
+		list("/tam/flymon-tasks/flymon-task", schema.StateTAMFlyMonTask, "{name}"),
+		list("/tam/flymon-queries/flymon-query", schema.StateTAMFlyMonQuery, "{name}"),
 		interfaces,
 		list("/interfaces/interface/breakout-mode/groups/group", schema.StateBreakout, "{name}"),
 		list("/interfaces/interface/aggregation/members/member", schema.StateLAGMember, "{name}|{interface}"),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ func supported(t *yang.YangType) bool {
 	switch t.Kind {
 	case yang.Yunion:
 		return !slices.ContainsFunc(t.Type, func(m *yang.YangType) bool { return !supported(m) })
-	case yang.Ystring, yang.Ybool, yang.Yenum, yang.Yidentityref:
+	case yang.Ystring, yang.Ybool, yang.Yenum, yang.Yidentityref, yang.Ydecimal64:
 		return true
 	}
 	return signed(t) || unsigned(t)
@@ -86,6 +87,8 @@ func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 		return text, nil
 	case yang.Yenum, yang.Yidentityref:
 		return n.word(text)
+	case yang.Ydecimal64:
+		return decimal(t, text)
 	case yang.Yunion:
 		var first error
 		for _, m := range t.Type {
@@ -100,6 +103,31 @@ func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 		return "", first
 	}
 	return "", fmt.Errorf("type %s is not supported", t.Kind)
+}
+
+// decimal rounds to the type's fraction digits. Its canonical form (RFC 7950,
+// section 9.3.2) has at least one digit on both sides of the point.
+func decimal(t *yang.YangType, text string) (string, error) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err == nil && !(math.Abs(v) < math.MaxInt64/math.Pow10(t.FractionDigits)) {
+		err = strconv.ErrRange // or no number
+	}
+	out := strconv.FormatFloat(v, 'f', t.FractionDigits, 64)
+	if err == nil && len(t.Range) > 0 {
+		v, _ = strconv.ParseFloat(out, 64)
+		err = ytypes.ValidateDecimalRestrictions(t, v)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%q is no number in %s with %d digits behind the point", text, t.Range, t.FractionDigits)
+	}
+	out = strings.TrimRight(out, "0")
+	if strings.HasSuffix(out, ".") {
+		out += "0"
+	}
+	if out == "-0.0" {
+		out = "0.0"
+	}
+	return out, nil
 }
 
 // word checks an enumeration's word or an identity, with or without the name
@@ -163,7 +191,7 @@ func (n *node) scalarFromJSON(t *yang.YangType, v any) (string, error) {
 	integer := signed(t) || unsigned(t)
 	switch v := v.(type) {
 	case json.Number:
-		if integer {
+		if integer || t.Kind == yang.Ydecimal64 {
 			return n.canonical(t, v.String())
 		}
 	case string:
@@ -227,6 +255,10 @@ func (n *node) oneScalar(tv *gpb.TypedValue) (string, error) {
 		if integer || union {
 			return n.check(strconv.FormatInt(v.IntVal, 10))
 		}
+	case *gpb.TypedValue_DoubleVal:
+		if n.typ.Kind == yang.Ydecimal64 || union {
+			return n.check(strconv.FormatFloat(v.DoubleVal, 'g', -1, 64))
+		}
 	case *gpb.TypedValue_BoolVal:
 		if n.typ.Kind == yang.Ybool {
 			return strconv.FormatBool(v.BoolVal), nil
@@ -266,7 +298,7 @@ func (n *node) appendJSON(dst []byte, v []string, ietf bool) []byte {
 func (n *node) appendScalar(dst []byte, text string, ietf bool) []byte {
 	t := n.member(n.typ, text)
 	switch {
-	case t.Kind == yang.Ybool, (signed(t) || unsigned(t)) && (bits(t) < 64 || !ietf):
+	case t.Kind == yang.Ybool, t.Kind == yang.Ydecimal64 && !ietf, (signed(t) || unsigned(t)) && (bits(t) < 64 || !ietf):
 		return append(dst, text...)
 	case t.Kind == yang.Yidentityref && ietf:
 		text = n.enum[text] + ":" + text
@@ -317,6 +349,10 @@ func (n *node) scalar(text string) *gpb.TypedValue {
 	case signed(t):
 		if v, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return &gpb.TypedValue{Value: &gpb.TypedValue_IntVal{IntVal: v}}
+		}
+	case t.Kind == yang.Ydecimal64:
+		if v, err := strconv.ParseFloat(text, 64); err == nil {
+			return &gpb.TypedValue{Value: &gpb.TypedValue_DoubleVal{DoubleVal: v}}
 		}
 	case t.Kind == yang.Ybool:
 		return &gpb.TypedValue{Value: &gpb.TypedValue_BoolVal{BoolVal: text == "true"}}

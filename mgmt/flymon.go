@@ -1,0 +1,151 @@
+package mgmt
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// flyMonModule is tamtam-flymon in the databases. Results are events, one of each
+// in an epoch, and no counters that change with each packet: they are sent on
+// change.
+func flyMonModule() Module {
+	const tasks, task = "/tam/flymon-tasks/flymon-task", "{name}"
+	// of is a list of estimates that are the fields of a task's row.
+	of := func(path, table, key string) Group {
+		return Group{Path: tasks + path, Rows: []Row{
+			{DB: swss.CountersDB, Table: table, Key: task, Each: key, Value: estimateField, Entry: true, Leaves: estimateLeaves("state")},
+		}}
+	}
+	return Module{Name: "tamtam-flymon", Groups: []Group{
+		{Path: tasks, Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonTask, Key: task, Entry: true, Check: check(schema.ParseFlyMonTask),
+				Leaves: append(flyMonTaskLeaves("config"), Leaf{"config/flowgroup", text("flowgroup")}),
+			},
+			{DB: swss.ApplDB, Table: schema.AppTAMFlyMonTask, Key: task, Leaves: flyMonTaskLeaves("state")},
+			{DB: swss.CountersDB, Table: schema.CountersFlyMonPlace, Key: task, Leaves: placementLeaves("state/placement")},
+			{
+				DB: swss.CountersDB, Table: schema.CountersFlyMonResult, Key: task,
+				Leaves: append(epochLeaves("state/last-epoch"), Leaf{"state/last-epoch/load", text("LOAD")},
+					Leaf{"state/last-epoch/full", text("FULL")}, Leaf{"state/last-epoch/flows-from", text("FLOWS_FROM")}),
+			},
+		}},
+		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are no quantity
+		of("/flows/flow", schema.CountersFlyMonFlows, "flow"),
+		of("/distribution/bin", schema.CountersFlyMonSizes, "size"),
+		{Path: "/tam/flymon-queries/flymon-query", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonQuery, Key: "{name}", Entry: true, Check: check(schema.ParseFlyMonQuery),
+				Leaves: []Leaf{{"config/task", text("task")}, {"config/flow", text("flow")}},
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMFlyMonQuery, Key: "{name}",
+				Leaves: []Leaf{{"state/task", text("task")}, {"state/flow", text("flow")}},
+			},
+			{
+				DB: swss.CountersDB, Table: schema.CountersFlyMonAnswer, Key: "{name}",
+				Leaves: append(epochLeaves("state/answer"), estimateLeaves("state/answer")...),
+			},
+		}},
+		{Path: "/tam/flymon-groups/flymon-group", Rows: []Row{
+			{DB: swss.CountersDB, Table: schema.CountersFlyMonGroup, Key: "{number}", Entry: true, Leaves: []Leaf{
+				{"state/tasks", text("TASKS")}, {"state/hash-units", numbered("KEYS", ";")},
+				{"state/free-buckets", numbered("FREE_BUCKETS", ",")}, {"state/largest-free", numbered("LARGEST_FREE", ",")},
+			}},
+		}},
+	}}
+}
+
+func flyMonTaskLeaves(at string) []Leaf {
+	var leaves []Leaf
+	for _, f := range []string{"filter", "key", "attribute", "algorithm", "memory", "rows", "allocation", "epoch", "threshold", "readout", "share", "plan"} {
+		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
+	}
+	return leaves
+}
+
+func placementLeaves(at string) []Leaf {
+	leaves := []Leaf{{at + "/groups", list("GROUPS")}, {at + "/units", list("UNITS")}, {at + "/hash-units", parted("KEYS", ";")}}
+	for leaf, field := range map[string]string{
+		"planned": "PLANNED", "algorithm": "ALGORITHM", "rows": "ROWS", "buckets": "BUCKETS", "banks": "BANKS", "bytes": "BYTES",
+		"rules": "RULES", "tcam-entries": "TCAM_ENTRIES", "expected": "EXPECTED",
+	} {
+		leaves = append(leaves, Leaf{at + "/" + leaf, text(field)})
+	}
+	return leaves
+}
+
+func epochLeaves(at string) []Leaf {
+	return []Leaf{
+		{at + "/epoch", text("EPOCH")}, {at + "/start", text("START")}, {at + "/end", text("END")}, {at + "/flags", list("FLAGS")},
+	}
+}
+
+// estimateField is the field of TAM_FLYMON_ANSWERS that is an estimate, and the
+// name of the values of rows whose every field is one.
+const estimateField = "ESTIMATE"
+
+func estimateLeaves(at string) []Leaf {
+	return []Leaf{
+		{at + "/estimate", memberOf("estimate")}, {at + "/lower", bounded("lower")}, {at + "/upper", bounded("upper")},
+		{at + "/confidence", bounded("confidence")}, {at + "/bound", memberOf("bound")}, {at + "/exact", memberOf("exact")},
+		{at + "/saturated", Codec{Get: func(r Record) []string {
+			if r.Field(estimateField) == "" {
+				return nil
+			}
+			return one(strconv.FormatBool(first(memberOf("saturated").Get(r)) == "true"))
+		}}},
+	}
+}
+
+// memberOf is one member of the JSON of an estimate (schema.FormatFlyMonEstimate):
+// text, a number or a flag.
+func memberOf(name string) Codec {
+	return Codec{Get: func(r Record) []string {
+		var members map[string]json.RawMessage
+		if json.Unmarshal([]byte(r.Field(estimateField)), &members) != nil {
+			return nil
+		}
+		raw := members[name]
+		var s string
+		if json.Unmarshal(raw, &s) == nil {
+			return one(s) // null too is ""
+		}
+		return one(string(raw))
+	}}
+}
+
+// bounded is a member that says nothing where no bound is known.
+func bounded(name string) Codec {
+	return Codec{Get: func(r Record) []string {
+		if c, err := strconv.ParseFloat(first(memberOf("confidence").Get(r)), 64); err != nil || c == 0 {
+			return nil
+		}
+		return memberOf(name).Get(r)
+	}}
+}
+
+// parted is a field whose parts the separator keeps apart.
+func parted(field, separator string) Codec {
+	return Codec{Get: func(r Record) []string {
+		return strings.FieldsFunc(r.Field(field), func(c rune) bool { return strings.ContainsRune(separator, c) })
+	}}
+}
+
+// numbered is parted, with the place of each part in front: 0=part. Parts that are
+// "free" are left out.
+func numbered(field, separator string) Codec {
+	return Codec{Get: func(r Record) []string {
+		var out []string
+		for i, p := range parted(field, separator).Get(r) {
+			if p != "free" {
+				out = append(out, strconv.Itoa(i)+"="+p)
+			}
+		}
+		return out
+	}}
+}
