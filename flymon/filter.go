@@ -198,14 +198,18 @@ func prefixesMeet(a, b netip.Prefix) bool { return !a.IsValid() || !b.IsValid() 
 
 // Entries is how many TCAM entries the filter takes: ranges of ports are split into
 // prefixes.
-func (f *Filter) Entries() int { return f.SrcPort.prefixes() * f.DstPort.prefixes() }
+func (f *Filter) Entries() int { return len(f.SrcPort.Prefixes()) * len(f.DstPort.Prefixes()) }
 
-func (p Ports) prefixes() int {
+// A PortPrefix is the ports with Value under Mask.
+type PortPrefix struct{ Value, Mask uint16 }
+
+// Prefixes are what a range is made of; all ports are one without a mask.
+func (p Ports) Prefixes() []PortPrefix {
 	if !p.Has {
-		return 1
+		return []PortPrefix{{}}
 	}
-	n := 0
-	for lo, end := uint32(p.Lo), uint32(p.Hi)+1; lo < end; n++ {
+	var all []PortPrefix
+	for lo, end := uint32(p.Lo), uint32(p.Hi)+1; lo < end; {
 		size := lo & -lo
 		if lo == 0 {
 			size = 1 << 16
@@ -213,7 +217,8 @@ func (p Ports) prefixes() int {
 		for lo+size > end {
 			size /= 2
 		}
+		all = append(all, PortPrefix{uint16(lo), uint16(-size)})
 		lo += size
 	}
-	return n
+	return all
 }

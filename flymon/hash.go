@@ -36,20 +36,22 @@ type Compressor struct {
 // NewCompressor makes the tables of a polynomial for a mask.
 func NewCompressor(poly uint32, mask Key) *Compressor {
 	c := &Compressor{mask: mask, start: Compress(poly, Vector{})}
-	for half := range c.tables {
-		sh := 32 * (1 - half%2)
-		if uint32(mask[half/2]>>sh) == 0 {
+	// The CRC is linear: a byte adds the sum of what its bits add, and a bit adds what the
+	// bit behind it adds, one step on.
+	bit := poly // of the last bit
+	for half := len(c.tables) - 1; half >= 0; half-- {
+		t := new([4][256]uint32)
+		for b := range t {
+			for i := range 8 {
+				t[b][1<<i] = bit
+				bit = bit<<1 ^ poly&-(bit>>31)
+			}
+		}
+		if uint32(mask[half/2]>>(32*(1-half%2))) == 0 {
 			continue
 		}
-		t := new([4][256]uint32)
-		for b := range 4 {
-			// The CRC is linear: the table of a byte is the sum of those of its bits.
-			for bit := range 8 {
-				var v Vector
-				v[half/2] = 1 << (sh + 8*b + bit)
-				t[b][1<<bit] = Compress(poly, v) ^ c.start
-			}
-			for x := range 256 {
+		for b := range t {
+			for x := 1; x < 256; x++ {
 				t[b][x] = t[b][x&(x-1)] ^ t[b][x&-x]
 			}
 		}

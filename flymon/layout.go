@@ -33,6 +33,33 @@ const (
 	Apart = 4
 )
 
+// Validate says what of a geometry is out of range.
+func (g *Geometry) Validate() error {
+	var errs []error
+	in := func(name string, v, lo, hi int) {
+		if v < lo || v > hi {
+			errs = append(errs, fmt.Errorf("%s is %d, want %d to %d", name, v, lo, hi))
+		}
+	}
+	power := func(name string, v int) {
+		if v > 0 && v&(v-1) != 0 {
+			errs = append(errs, fmt.Errorf("%s is %d, want a power of two", name, v))
+		}
+	}
+	in("groups", g.Groups, 1, MaxGroups)
+	in("spliced", g.Spliced, 0, max(0, min(3, MaxGroups-g.Groups)))
+	in("units", g.Units, 1, MaxUnits)
+	in("cmus", g.CMUs, 1, MaxCMUs)
+	in("width", g.Width, 8, 32)
+	in("depth", g.Depth, 32, 1<<20)
+	power("depth", g.Depth)
+	in("partitions", g.Partitions, 1, min(32, max(1, g.Depth/2)))
+	power("partitions", g.Partitions)
+	in("map-entries", g.MapEntries, 0, 4096)
+	in("digests", g.Digests, 0, 65536)
+	return errors.Join(errs...)
+}
+
 // All is the number of groups of both kinds.
 func (g *Geometry) All() int { return g.Groups + g.Spliced }
 
@@ -137,7 +164,7 @@ type Param struct {
 	// Compressed: the key, and how many low bits of it (0: 32).
 	Key  Ref   `json:"key,omitzero"`
 	Bits uint8 `json:"bits,omitempty"`
-	// Timestamp, Since, QueueDelay: the value is divided by 2^Scale.
+	// Timestamp, Since, QueueLength, QueueDelay: the value is divided by 2^Scale.
 	Scale uint8 `json:"scale,omitempty"`
 	// Result, Least, Since: units of the task, by their index, in groups at least Apart before.
 	Of []int `json:"of,omitempty"`
@@ -149,10 +176,10 @@ type Source string
 // Sources of parameters.
 const (
 	Const       Source = "const"
-	Size        Source = "size"         // bytes of the frame as it leaves, with FCS, without what is stamped on it
+	Size        Source = "size"         // bytes of the frame as it leaves, with FCS, without what is stamped on it; more than a bucket holds counts as that
 	Timestamp   Source = "timestamp"    // ns of the time of day as the copy enters the egress pipe, >> Scale
-	QueueLength Source = "queue-length" // bytes in the queue as the copy came to it, without it
-	QueueDelay  Source = "queue-delay"  // ns in the queue, >> Scale
+	QueueLength Source = "queue-length" // bytes in the queue as the copy came to it, without it, >> Scale; likewise at most what a bucket holds
+	QueueDelay  Source = "queue-delay"  // ns in the queue, >> Scale; likewise
 	Compressed  Source = "key"
 	Result      Source = "result" // of unit Of[0]
 	Least       Source = "least"  // the smallest of the results of Of that are not 0; if all are: all ones
