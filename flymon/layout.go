@@ -53,7 +53,7 @@ func (g *Geometry) Validate() error {
 	in("width", g.Width, 8, 32)
 	in("depth", g.Depth, 32, 1<<20)
 	power("depth", g.Depth)
-	in("partitions", g.Partitions, 1, min(32, max(1, g.Depth/2)))
+	in("partitions", g.Partitions, 1, min(1024, max(1, g.Depth/2)))
 	power("partitions", g.Partitions)
 	in("map-entries", g.MapEntries, 0, 4096)
 	in("digests", g.Digests, 0, 65536)
