@@ -1,0 +1,52 @@
+package flymon
+
+import (
+	"fmt"
+	"math"
+)
+
+// MaxCouponShift bounds how rarely a coupon is drawn: once in 2^24 elements.
+const MaxCouponShift = 24
+
+// Coupons chooses the coupons of BeauCoup for a threshold: how many there are, at
+// most as a bucket has bits, and the probability 2^-shift with which an element draws
+// each. An element draws at most one, so coupons <= 2^shift. All are collected after
+// a number of distinct elements that is a coupon collector's. Of the configurations whose
+// mean is within 16 % of the threshold that with the most coupons is taken, because its
+// deviation is the smallest; of such the one with the nearest mean. If there is none it is
+// the nearest.
+func Coupons(threshold uint64, most uint8) (coupons, shift uint8, err error) {
+	if threshold == 0 || most == 0 {
+		return 0, 0, fmt.Errorf("threshold is %d with at most %d coupons, want at least 1 of each", threshold, most)
+	}
+	const near = 0.16
+	best := math.Inf(1)
+	for m := uint8(1); m <= most; m++ {
+		nearest := math.Inf(1) // of those with m coupons
+		for s := uint8(0); s <= MaxCouponShift; s++ {
+			if uint64(m) > 1<<s {
+				continue
+			}
+			mean, _ := Collector(m, s)
+			off := math.Abs(mean/float64(threshold) - 1)
+			if off <= near && off < nearest || off > near && off < best {
+				coupons, shift, nearest, best = m, s, off, max(off, near)
+			}
+		}
+	}
+	if top, _ := Collector(most, MaxCouponShift); float64(threshold) > top {
+		return 0, 0, fmt.Errorf("threshold is %d, want at most %.0f: %d coupons of a chance of 2^-%d each", threshold, top, most, MaxCouponShift)
+	}
+	return coupons, shift, nil
+}
+
+// Collector returns mean and variance of the number of distinct elements at which
+// all coupons are collected: the i-th last comes with probability i 2^-shift.
+func Collector(coupons, shift uint8) (mean, variance float64) {
+	for i := uint8(1); i <= coupons; i++ {
+		p := float64(i) / float64(uint64(1)<<shift)
+		mean += 1 / p
+		variance += (1 - p) / (p * p)
+	}
+	return mean, variance
+}

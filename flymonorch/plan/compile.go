@@ -1,0 +1,361 @@
+package plan
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"tamtam/flymon"
+)
+
+// A recipe is a task compiled, but for its place: the units of each step are in one
+// group, and each step is in a group at least flymon.Apart behind that of the step
+// before.
+type recipe struct {
+	steps [][]part
+	// alike has the keys of all steps made by units with the same polynomial, so that a
+	// step's bucket follows from that of the step before.
+	alike  bool
+	sketch flymon.Sketch
+	banks  uint32
+}
+
+// A part is a unit without a place. Keys are given as masks; the refs of the unit
+// have only their shifts.
+type part struct {
+	key, element flymon.Key // element: of P1 from a compressed key
+	unit         flymon.Unit
+}
+
+// compile chooses algorithm and sizes.
+func (p *Pool) compile(t flymon.Task) (*recipe, error) {
+	if err := t.Check(); err != nil {
+		return nil, err
+	}
+	if t.Algorithm == flymon.Auto || t.Algorithm == "" {
+		t.Algorithm = flymon.AlgorithmsOf(t.Attribute, t.Key.IsZero())[0]
+	}
+	r := &recipe{banks: 1, sketch: flymon.Sketch{Algorithm: t.Algorithm}}
+	if t.Epoch > 0 && !t.Live {
+		r.banks = 2
+	}
+	c := &compiler{pool: p, task: t, recipe: r}
+	var err error
+	switch t.Algorithm {
+	case flymon.CMS, flymon.MRAC, flymon.SuMaxMax:
+		err = c.counters()
+	case flymon.SuMaxSum:
+		err = c.suMaxSum()
+	case flymon.Tower:
+		err = c.tower()
+	case flymon.CounterBraids:
+		err = c.braids()
+	case flymon.HyperLogLog:
+		err = c.hyperLogLog()
+	case flymon.LinearCounting, flymon.Bloom, flymon.OddSketch:
+		err = c.bitmap()
+	case flymon.BeauCoup:
+		err = c.beauCoup()
+	case flymon.MaxInterArr:
+		err = c.maxInterval()
+	default:
+		err = fmt.Errorf("algorithm %q is not known", t.Algorithm)
+	}
+	return r, err
+}
+
+type compiler struct {
+	pool   *Pool
+	task   flymon.Task
+	recipe *recipe
+}
+
+// rows is the number of rows: that of the task, or the algorithm's own.
+func (c *compiler) rows() (int, error) {
+	own, most := 3, c.pool.geo.CMUs
+	switch c.task.Algorithm {
+	case flymon.MRAC, flymon.HyperLogLog, flymon.LinearCounting, flymon.OddSketch:
+		own, most = 1, 1
+	case flymon.SuMaxSum:
+		most = (c.pool.geo.Groups + flymon.Apart - 1) / flymon.Apart
+	}
+	n := int(c.task.Rows)
+	if n == 0 {
+		n = min(own, most)
+	}
+	if n > most {
+		return 0, fmt.Errorf("rows is %d, want 1 to %d of %s on this chip", n, most, c.task.Algorithm)
+	}
+	return n, nil
+}
+
+// size is how many buckets each of n equal partitions has.
+func (c *compiler) size(n int) (uint32, error) {
+	g := &c.pool.geo
+	want := (int(c.task.Memory) + n - 1) / n
+	size := 1 << bits.Len(uint(want-1)) // at least what is wanted
+	if half := size / 2; !c.task.Accurate && want-half <= size-want && half > 0 {
+		size = half
+	}
+	size = max(size, g.MinSize())
+	if most := g.Depth / int(c.recipe.banks); size > most {
+		return 0, fmt.Errorf("memory is %d, want at most %d buckets: %d partitions of %d, as large as a CMU has with %d banks",
+			c.task.Memory, n*most, n, most, c.recipe.banks)
+	}
+	return uint32(size), nil
+}
+
+// shift turns a compressed key so that rows look at bits as different as may be.
+func shift(row, rows int) uint8 { return uint8(32 * row / rows) }
+
+func constant(v uint32) flymon.Param { return flymon.Param{From: flymon.Const, Value: v} }
+
+// add is what a packet adds to a counter.
+func (c *compiler) add() flymon.Param {
+	if c.task.Attribute.Kind == flymon.Bytes {
+		return flymon.Param{From: flymon.Size}
+	}
+	return constant(1)
+}
+
+// counters are rows of equal counters: count-min, MRAC, SuMax(Max).
+func (c *compiler) counters() error {
+	op, p1 := flymon.CondAdd, c.add()
+	switch c.task.Attribute.Kind {
+	case flymon.MaxQueue:
+		op, p1 = flymon.Max, flymon.Param{From: flymon.QueueLength, Scale: c.queueScale()}
+	case flymon.MaxDelay:
+		op, p1 = flymon.Max, flymon.Param{From: flymon.QueueDelay, Scale: c.queueScale()}
+	case flymon.MaxSize:
+		op, p1 = flymon.Max, flymon.Param{From: flymon.Size}
+	}
+	c.recipe.sketch.Scale = p1.Scale
+	return c.parallel(func(row int, u *part) {
+		u.unit.Op, u.unit.P1, u.unit.P2 = op, p1, constant(c.pool.geo.Mask())
+	})
+}
+
+// queueScale lets small buckets hold queues of up to 16 MB and delays of 16 ms.
+func (c *compiler) queueScale() uint8 { return uint8(max(0, 24-c.pool.geo.Width)) }
+
+// parallel makes rows of one step.
+func (c *compiler) parallel(fill func(row int, u *part)) error {
+	n, err := c.rows()
+	if err != nil {
+		return err
+	}
+	size, err := c.size(n)
+	if err != nil {
+		return err
+	}
+	var step []part
+	for row := range n {
+		u := part{key: c.task.Key, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: shift(row, n)}}}
+		fill(row, &u)
+		step = append(step, u)
+		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row})
+	}
+	c.recipe.steps = [][]part{step}
+	return nil
+}
+
+// suMaxSum puts each row behind the one before: a counter grows only if it is below
+// the least of those before it.
+func (c *compiler) suMaxSum() error {
+	n, err := c.rows()
+	if err != nil {
+		return err
+	}
+	size, err := c.size(n)
+	if err != nil {
+		return err
+	}
+	var before []int
+	for row := range n {
+		u := part{key: c.task.Key, unit: flymon.Unit{
+			Size: size, Key: flymon.Ref{Shift: shift(row, n)}, Op: flymon.CondAdd, P1: c.add(), P2: constant(c.pool.geo.Mask()),
+		}}
+		if row > 0 {
+			u.unit.P2 = flymon.Param{From: flymon.Least, Of: append([]int(nil), before...)}
+		}
+		before = append(before, row)
+		c.recipe.steps = append(c.recipe.steps, []part{u})
+		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row})
+	}
+	return nil
+}
+
+// tower has rows of counters of different width, at the top of the buckets.
+func (c *compiler) tower() error {
+	width := c.pool.geo.Width
+	widths := []int{8, 16, width}
+	if width < 32 {
+		widths = []int{width / 4, width / 2, width}
+	}
+	return c.parallel(func(row int, u *part) {
+		b := widths[row%3]
+		c.recipe.sketch.Bits = append(c.recipe.sketch.Bits, uint8(b))
+		u.unit.Op, u.unit.P1, u.unit.P2 = flymon.CondAdd, constant(1<<(width-b)), constant(c.pool.geo.Mask()&^(1<<(width-b)-1))
+	})
+}
+
+// braids has rows of two layers. A bucket of the first layer that is full lets the
+// rest of its packets count in the second, whose bucket is the first's modulo its size.
+func (c *compiler) braids() error {
+	n, err := c.rows()
+	if err != nil {
+		return err
+	}
+	least := uint32(c.pool.geo.MinSize())
+	first, err := c.size((5*n + 3) / 4)
+	if err != nil {
+		return err
+	}
+	second := max(first/4, least)
+	width := c.pool.geo.Width
+	low := width / 4
+	var one, two []part
+	for row := range n {
+		ref := flymon.Ref{Shift: shift(row, n)}
+		one = append(one, part{key: c.task.Key, unit: flymon.Unit{
+			Size: first, Key: ref, Op: flymon.CondAdd, P1: constant(1 << (width - low)), P2: constant(c.pool.geo.Mask() &^ (1<<(width-low) - 1)),
+		}})
+		two = append(two, part{key: c.task.Key, unit: flymon.Unit{
+			Size: second, Key: ref, Op: flymon.CondAdd, P1: flymon.Param{From: flymon.Result, Of: []int{row}}, P2: constant(c.pool.geo.Mask()),
+			Map: []flymon.MapRule{{Value: 0, Mask: c.pool.geo.Mask(), Out: 1}},
+		}})
+		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row, n + row})
+	}
+	c.recipe.steps, c.recipe.alike = [][]part{one, two}, true
+	c.recipe.sketch.Bits = []uint8{uint8(low), uint8(width)}
+	return nil
+}
+
+// single makes one row whose parameter is made of bits of the element that the
+// address does not use.
+func (c *compiler) single(n int, size uint32, width int, fill func(u *part)) {
+	var step []part
+	element := c.task.Attribute.Of
+	for row := range n {
+		at := shift(row, n)
+		other := uint8((int(at) + bits.TrailingZeros32(size)) % 32)
+		left := 32 - bits.TrailingZeros32(size)
+		u := part{key: element, element: element, unit: flymon.Unit{
+			Size: size, Key: flymon.Ref{Shift: at},
+			P1: flymon.Param{From: flymon.Compressed, Key: flymon.Ref{Shift: other}, Bits: uint8(min(width, left))},
+		}}
+		fill(&u)
+		step = append(step, u)
+		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row})
+	}
+	c.recipe.steps = [][]part{step}
+	c.recipe.sketch.Element = step[0].unit.P1
+}
+
+// hyperLogLog keeps the greatest of the strings of each bucket: the more of its
+// highest bits are ones, the more elements there were.
+func (c *compiler) hyperLogLog() error {
+	size, err := c.oneRow()
+	if err != nil {
+		return err
+	}
+	c.single(1, size, c.pool.geo.Width, func(u *part) { u.unit.Op, u.unit.P2 = flymon.Max, constant(0) })
+	return nil
+}
+
+func (c *compiler) oneRow() (uint32, error) {
+	n, err := c.rows()
+	if err != nil {
+		return 0, err
+	}
+	return c.size(n)
+}
+
+// bitmap sets, or for Odd Sketch turns, one bit of a bucket.
+func (c *compiler) bitmap() error {
+	n, err := c.rows()
+	if err != nil {
+		return err
+	}
+	size, err := c.size(n)
+	if err != nil {
+		return err
+	}
+	op, p2 := flymon.AndOr, constant(1)
+	if c.task.Algorithm == flymon.OddSketch {
+		op, p2 = flymon.XorSwap, constant(0)
+	}
+	choose := bits.Len(uint(c.pool.geo.Width)) - 1 // bits that choose a bit of a bucket
+	var rules []flymon.MapRule
+	for bit := range 1 << choose {
+		rules = append(rules, flymon.MapRule{Value: uint32(bit), Mask: 1<<choose - 1, Out: 1 << bit})
+	}
+	c.single(n, size, choose, func(u *part) { u.unit.Op, u.unit.P2, u.unit.Map = op, p2, rules })
+	if got := c.recipe.sketch.Element.Bits; int(got) < choose {
+		return fmt.Errorf("memory is %d, want at most %d buckets: %d bits of the compressed key are left to choose a bit by", c.task.Memory, n<<(32-choose), got)
+	}
+	return nil
+}
+
+// beauCoup collects coupons of the element for each flow.
+func (c *compiler) beauCoup() error {
+	threshold := c.task.Threshold
+	if threshold == 0 {
+		threshold = 1 << 16 // of all packets: a wide range
+	}
+	coupons, draw, err := flymon.Coupons(threshold, uint8(c.pool.geo.Width))
+	if err != nil {
+		return err
+	}
+	c.recipe.sketch.Coupons, c.recipe.sketch.CouponShift = coupons, draw
+	var rules []flymon.MapRule
+	for i := range uint32(coupons) {
+		rules = append(rules, flymon.MapRule{Value: i, Mask: 1<<draw - 1, Out: 1 << i})
+	}
+	element := flymon.Param{From: flymon.Compressed, Bits: draw}
+	c.recipe.sketch.Element = element
+	return c.parallel(func(row int, u *part) {
+		u.element, u.unit.Op, u.unit.P1, u.unit.P2, u.unit.Map = c.task.Attribute.Of, flymon.AndOr, element, constant(1), rules
+	})
+}
+
+// maxInterval has three units for each instance: one knows new flows, one the last
+// arrival, one the longest interval.
+func (c *compiler) maxInterval() error {
+	n, err := c.rows()
+	if err != nil {
+		return err
+	}
+	size, err := c.size(3 * n)
+	if err != nil {
+		return err
+	}
+	scale, err := c.timeScale()
+	if err != nil {
+		return err
+	}
+	c.recipe.sketch.Scale = scale
+	steps := make([][]part, 3)
+	for row := range n {
+		unit := func(op flymon.Op, p1, p2 flymon.Param) part {
+			return part{key: c.task.Key, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: shift(row, n)}, Op: op, P1: p1, P2: p2}}
+		}
+		steps[0] = append(steps[0], unit(flymon.CondAdd, constant(1), constant(1)))
+		steps[1] = append(steps[1], unit(flymon.XorSwap, flymon.Param{From: flymon.Timestamp, Scale: scale}, constant(1)))
+		steps[2] = append(steps[2], unit(flymon.Max, flymon.Param{From: flymon.Since, Scale: scale, Of: []int{n + row, row}}, constant(0)))
+		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row, n + row, 2*n + row})
+	}
+	c.recipe.steps = steps
+	return nil
+}
+
+// timeScale is the unit of time, 2^scale ns, in which a bucket holds an epoch; without
+// epochs an hour.
+func (c *compiler) timeScale() (uint8, error) {
+	longest := uint64(c.task.Epoch)
+	if longest == 0 {
+		longest = uint64(time.Hour)
+	}
+	scale := max(0, bits.Len64(longest)-c.pool.geo.Width)
+	return uint8(scale), nil
+}

@@ -1,0 +1,295 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/flymon"
+)
+
+// place finds the best place of a task beside all others: where the fewest hash
+// units must be given a mask, in stacked groups if there is room, and then in the
+// groups with the lowest numbers.
+func (p *Pool) place(name string, t flymon.Task) (*Placed, error) {
+	r, err := p.compile(t)
+	if err != nil {
+		return nil, err
+	}
+	s := &search{view: p.view(name), recipe: r, task: &t, shares: 1 << t.Share}
+	for share := range s.shares {
+		s.from, s.to = 0, 0
+		if t.Share > 0 {
+			width := uint16(256 / s.shares)
+			s.from, s.to = uint16(share)*width, uint16(share+1)*width
+		}
+		s.step(0, 0, nil)
+	}
+	if s.best == nil && len(r.steps) == 1 && p.geo.Spliced > 0 {
+		s.spliced = true
+		s.step(0, p.geo.Groups, nil)
+	}
+	if s.best == nil {
+		return nil, s.lack()
+	}
+	return s.placed(name, t), nil
+}
+
+// A search looks for groups.
+type search struct {
+	view     *view
+	recipe   *recipe
+	task     *flymon.Task
+	shares   int
+	from, to uint16 // the coin that is tried
+	spliced  bool
+	best     []choice
+	cost     int
+	coin     [2]uint16 // of best
+	why      map[string][]int
+}
+
+// A choice is one step in one group.
+type choice struct {
+	group int
+	refs  []partRefs // of the parts
+	cmus  []int
+	bases []uint32
+	masks []flymon.MaskRule
+	cost  int // hash units that get a mask
+}
+
+type partRefs struct{ key, element flymon.Ref }
+
+// step tries all groups from one on for step i, behind the choices before it.
+func (s *search) step(i, from int, before []choice) {
+	if i == len(s.recipe.steps) {
+		cost := 0
+		for _, c := range before {
+			cost += c.cost
+		}
+		if s.best == nil || cost < s.cost {
+			s.best, s.cost, s.coin = slices.Clone(before), cost, [2]uint16{s.from, s.to}
+		}
+		return
+	}
+	end := s.view.geo.Groups
+	if s.spliced {
+		end = s.view.geo.All()
+	}
+	for g := from; g < end; g++ {
+		for _, c := range s.in(g, i, before) {
+			s.step(i+1, g+flymon.Apart, append(before[:len(before):len(before)], c))
+		}
+	}
+}
+
+// in returns how a step can be in a group: one way, or where the polynomial matters
+// one for each hash unit.
+func (s *search) in(g, i int, before []choice) []choice {
+	parts := s.recipe.steps[i]
+	group := &s.view.groups[g]
+	if group.tasks >= flymon.MaxTasks {
+		s.because(g, fmt.Sprintf("there are %d tasks, as many as a group can have", group.tasks))
+		return nil
+	}
+	c, ok := s.memory(g, parts)
+	if !ok {
+		return nil
+	}
+	if !s.recipe.alike {
+		if !s.keys(&c, parts, -1) {
+			s.because(g, s.keysInUse(g, parts))
+			return nil
+		}
+		return []choice{c}
+	}
+	var all []choice
+	for unit := range s.view.geo.Units {
+		if i > 0 && flymon.Poly(g, unit) != flymon.Poly(before[0].group, before[0].refs[0].key.A) {
+			continue
+		}
+		x := c
+		if s.keys(&x, parts, unit) {
+			all = append(all, x)
+		}
+	}
+	if len(all) == 0 {
+		s.because(g, s.keysInUse(g, parts))
+	}
+	return all
+}
+
+// memory finds a CMU with room for each part.
+func (s *search) memory(g int, parts []part) (choice, bool) {
+	c := choice{group: g}
+	least := uint32(s.view.geo.MinSize())
+	var full, users []string
+	for at := range s.view.geo.CMUs {
+		if len(c.cmus) == len(parts) {
+			break
+		}
+		u := &parts[len(c.cmus)].unit
+		cmu := &s.view.groups[g].cmus[at]
+		if other := s.view.meets(g, at, &s.task.Filter, s.from, s.to); other != "" {
+			users = append(users, other)
+			continue
+		}
+		base := cmu.find(int(u.Size * s.recipe.banks / least))
+		if base < 0 {
+			_, largest := cmu.free(int(least))
+			full = append(full, fmt.Sprint(largest))
+			continue
+		}
+		if have := s.view.geo.MapEntries - cmu.entries; len(u.Map) > have {
+			full = append(full, fmt.Sprintf("%d TCAM entries", have))
+			continue
+		}
+		c.cmus, c.bases = append(c.cmus, at), append(c.bases, uint32(base)*least)
+	}
+	if len(c.cmus) == len(parts) {
+		return c, true
+	}
+	u := &parts[len(c.cmus)].unit
+	why := fmt.Sprintf("%d of %d CMUs have what each row needs, %d buckets in one piece", len(c.cmus), len(parts), u.Size*s.recipe.banks)
+	if len(u.Map) > 0 {
+		why += fmt.Sprintf(" and %d TCAM entries", len(u.Map))
+	}
+	if len(full) > 0 {
+		why += "; the largest free in the others: " + strings.Join(full, ", ")
+	}
+	if len(users) > 0 {
+		slices.Sort(users)
+		why += fmt.Sprintf("; %d do task %s for packets that the filter matches too", len(users), strings.Join(slices.Compact(users), ", "))
+	}
+	s.because(g, why)
+	return c, false
+}
+
+// keys gives each part its compressed keys. only is the hash unit that must make
+// the first key by itself; below 0: any.
+func (s *search) keys(c *choice, parts []part, only int) bool {
+	hash := slices.Clone(s.view.groups[c.group].hash)
+	c.refs, c.masks, c.cost = nil, nil, 0
+	use := func(unit int) {
+		m := flymon.MaskRule{Group: c.group, Unit: unit, Key: hash[unit].key}
+		if !slices.Contains(c.masks, m) {
+			c.masks = append(c.masks, m)
+		}
+	}
+	find := func(k flymon.Key, only int) (flymon.Ref, bool) {
+		for i := range hash {
+			if hash[i].used && hash[i].key == k && (only < 0 || only == i) {
+				use(i)
+				return flymon.Ref{A: i}, true
+			}
+		}
+		if a, b, ok := exclusive(hash, k); ok && only < 0 {
+			use(a)
+			use(b)
+			return flymon.Ref{A: a, B: b + 1}, true
+		}
+		for i := range hash {
+			if !hash[i].used && (only < 0 || only == i) {
+				hash[i] = hashView{k, true}
+				c.cost++
+				use(i)
+				return flymon.Ref{A: i}, true
+			}
+		}
+		return flymon.Ref{}, false
+	}
+	for i := range parts {
+		var refs partRefs
+		var ok bool
+		if refs.key, ok = find(parts[i].key, only); !ok {
+			return false
+		}
+		if !parts[i].element.IsZero() {
+			if refs.element, ok = find(parts[i].element, -1); !ok {
+				return false
+			}
+		}
+		c.refs = append(c.refs, refs)
+	}
+	return true
+}
+
+// exclusive finds two hash units whose keys make up a key and share nothing of a
+// packet but the IP version.
+func exclusive(hash []hashView, k flymon.Key) (a, b int, ok bool) {
+	for a = range hash {
+		for b = a + 1; b < len(hash); b++ {
+			x, y := hash[a].key, hash[b].key
+			if hash[a].used && hash[b].used && x.Or(y) == k && !x.IsZero() && !y.IsZero() && apart(x, y) {
+				return a, b, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
+func apart(x, y flymon.Key) bool {
+	common := x.Or(y).Xor(x.Xor(y))
+	common[4] &^= 0xff << 16
+	return common.IsZero()
+}
+
+// placed makes the layout of the best choice.
+func (s *search) placed(name string, t flymon.Task) *Placed {
+	l := flymon.Layout{Task: name, Filter: t.Filter, Flow: t.Key, Measures: t.Attribute.String()}
+	if s.recipe.banks == 2 {
+		l.Epoch = uint64(t.Epoch)
+	}
+	placed := &Placed{Name: name, Task: t, Sketch: s.recipe.sketch}
+	for i, c := range s.best {
+		l.Masks = append(l.Masks, c.masks...)
+		for j, part := range s.recipe.steps[i] {
+			u := part.unit
+			u.Group, u.CMU, u.Base, u.From, u.To = c.group, c.cmus[j], c.bases[j], s.coin[0], s.coin[1]
+			u.Key.A, u.Key.B = c.refs[j].key.A, c.refs[j].key.B
+			if u.P1.From == flymon.Compressed {
+				u.P1.Key.A, u.P1.Key.B = c.refs[j].element.A, c.refs[j].element.B
+			}
+			placed.Buckets += u.Size
+			l.Units = append(l.Units, u)
+		}
+	}
+	placed.Layout = l
+	if placed.Sketch.Element.From == flymon.Compressed {
+		placed.Sketch.Element = l.Units[0].P1
+	}
+	placed.Expected = expected(placed)
+	placed.digest()
+	return placed
+}
+
+// digest has the chip tell of flows that pass the threshold in the first row, which
+// never counts too little.
+func (p *Placed) digest() {
+	p.Layout.Digest = nil
+	t := &p.Task
+	d := flymon.Digest{Key: t.Key, Threshold: uint32(min(t.Threshold, 1<<32-1))}
+	switch p.Sketch.Algorithm {
+	case flymon.BeauCoup:
+		if t.Key.IsZero() {
+			return
+		}
+		d.Threshold = uint32(1<<p.Sketch.Coupons - 1)
+	case flymon.CMS, flymon.SuMaxSum:
+		d.Threshold = uint32(min(max(t.Threshold>>t.Share, 1), 1<<32-1))
+	case flymon.Tower:
+		d.Unit = len(p.Layout.Units) - 1 // whose counters are whole buckets
+		d.Threshold = uint32(min(max(t.Threshold>>t.Share, 1), 1<<32-1))
+	case flymon.SuMaxMax:
+		d.Threshold = uint32(min(max(t.Threshold>>p.Sketch.Scale, 1), 1<<32-1))
+	case flymon.MaxInterArr:
+		d.Unit = p.Sketch.Rows[0][2]
+		d.Threshold = uint32(min(max(t.Threshold>>p.Sketch.Scale, 1), 1<<32-1))
+	default:
+		return
+	}
+	if t.Threshold > 0 {
+		p.Layout.Digest = &d
+	}
+}

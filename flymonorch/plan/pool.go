@@ -1,0 +1,270 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/flymon"
+)
+
+// A Pool is what of a chip's CMU groups is in use.
+type Pool struct {
+	geo   flymon.Geometry
+	tasks map[string]*Placed
+}
+
+// Placed is a task with its place.
+type Placed struct {
+	Name     string
+	Task     flymon.Task
+	Layout   flymon.Layout
+	Sketch   flymon.Sketch
+	Buckets  uint32 // of one bank, all rows
+	Expected string // what error to expect, in words
+}
+
+// New returns a pool with nothing in use.
+func New(g flymon.Geometry) *Pool { return &Pool{geo: g, tasks: map[string]*Placed{}} }
+
+// Get returns a task's place; nil: there is no such task.
+func (p *Pool) Get(name string) *Placed { return p.tasks[name] }
+
+// Add finds a place for a new task and takes it.
+func (p *Pool) Add(name string, t flymon.Task) (*Placed, error) {
+	if p.tasks[name] != nil {
+		return nil, fmt.Errorf("task %q has a place already", name)
+	}
+	placed, err := p.place(name, t)
+	if err == nil {
+		p.tasks[name] = placed
+	}
+	return placed, err
+}
+
+// Try says what Add would, or for a task that has a place Change, and takes nothing.
+func (p *Pool) Try(name string, t flymon.Task) (*Placed, error) {
+	trial := &Pool{geo: p.geo, tasks: maps.Clone(p.tasks)}
+	if p.tasks[name] != nil {
+		return trial.Change(name, t)
+	}
+	return trial.Add(name, t)
+}
+
+// Change finds a place for another form of a task. Where only the filter or what is
+// done with the answers differs, units stay. Else the old ones are frozen beside the
+// new ones until Thaw, so that they can be read; with another number of banks they go
+// at once. On error the task stays as it was.
+func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
+	old := p.tasks[name]
+	if old == nil {
+		return nil, fmt.Errorf("task %q has no place", name)
+	}
+	if stay, ok := p.stay(old, t); ok {
+		p.tasks[name] = stay
+		return stay, nil
+	}
+	held := *old
+	held.Layout.Units, held.Layout.Masks, held.Layout.Frozen = nil, nil, old.Layout.Units
+	if (t.Epoch == 0 || t.Live) != (old.Layout.Epoch == 0) {
+		held.Layout.Frozen = nil
+	}
+	p.tasks[name] = &held
+	placed, err := p.place(name, t)
+	if err != nil {
+		p.tasks[name] = old
+		return nil, err
+	}
+	placed.Layout.Frozen = held.Layout.Frozen
+	p.tasks[name] = placed
+	return placed, nil
+}
+
+// stay returns the task with the units that it has, if they do for what is wanted now.
+func (p *Pool) stay(old *Placed, t flymon.Task) (*Placed, bool) {
+	a, b := old.Task, t
+	a.Filter, b.Filter = flymon.Filter{}, flymon.Filter{}
+	a.Plan, b.Plan = false, false
+	if a.Attribute.Kind != flymon.Distinct { // whose coupons depend on it
+		a.Threshold, b.Threshold = 0, 0
+	}
+	if a != b {
+		return nil, false
+	}
+	placed := *old
+	placed.Task, placed.Layout.Filter, placed.Layout.Frozen = t, t.Filter, nil
+	v := p.view(old.Name)
+	for i := range placed.Layout.Units {
+		u := &placed.Layout.Units[i]
+		if v.meets(u.Group, u.CMU, &t.Filter, u.From, u.To) != "" {
+			return nil, false
+		}
+	}
+	placed.digest()
+	return &placed, true
+}
+
+// Thaw gives the frozen partitions of a task back; false: there are none.
+func (p *Pool) Thaw(name string) (*Placed, bool) {
+	old := p.tasks[name]
+	if old == nil || len(old.Layout.Frozen) == 0 {
+		return old, false
+	}
+	placed := *old
+	placed.Layout.Frozen = nil
+	p.tasks[name] = &placed
+	return &placed, true
+}
+
+// Remove gives back what a task has.
+func (p *Pool) Remove(name string) { delete(p.tasks, name) }
+
+// Use is what of a group is in use.
+type Use struct {
+	Tasks         int
+	Keys          []flymon.Key // of the hash units; one that is not in use is zero
+	Used          []bool       // hash units in use: a task may want the key none
+	Free, Largest []uint32     // buckets by CMU: in all, and the largest partition
+}
+
+// Group says what of a group is in use.
+func (p *Pool) Group(i int) Use {
+	v := p.view("")
+	g := &v.groups[i]
+	u := Use{Tasks: g.tasks}
+	for _, h := range g.hash {
+		u.Keys, u.Used = append(u.Keys, h.key), append(u.Used, h.used)
+	}
+	for c := range g.cmus {
+		free, largest := g.cmus[c].free(p.geo.MinSize())
+		u.Free, u.Largest = append(u.Free, free), append(u.Largest, largest)
+	}
+	return u
+}
+
+// A view is the pool seen by group and CMU.
+type view struct {
+	geo    flymon.Geometry
+	groups []groupView
+}
+
+type groupView struct {
+	tasks int
+	hash  []hashView
+	cmus  []cmuView
+}
+
+type hashView struct {
+	key  flymon.Key
+	used bool
+}
+
+type cmuView struct {
+	taken   []bool // by the smallest partitions
+	entries int    // of maps
+	users   []user
+}
+
+// A user is a task that counts in a CMU.
+type user struct {
+	name     string
+	filter   *flymon.Filter
+	from, to uint16
+}
+
+// view makes the view of all tasks. Those of the name except are not users of CMUs:
+// its filter does not count, its buckets do.
+func (p *Pool) view(except string) *view {
+	v := &view{geo: p.geo, groups: make([]groupView, p.geo.All())}
+	for i := range v.groups {
+		g := &v.groups[i]
+		g.hash, g.cmus = make([]hashView, p.geo.Units), make([]cmuView, p.geo.CMUs)
+		for c := range g.cmus {
+			g.cmus[c].taken = make([]bool, p.geo.Partitions)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.tasks)) {
+		v.enter(p.tasks[name], name != except)
+	}
+	return v
+}
+
+func (v *view) enter(t *Placed, counts bool) {
+	l := &t.Layout
+	for _, m := range l.Masks {
+		v.groups[m.Group].hash[m.Unit] = hashView{m.Key, true}
+	}
+	in := make(map[int]bool)
+	for i := range l.Units {
+		u := &l.Units[i]
+		g := &v.groups[u.Group]
+		c := &g.cmus[u.CMU]
+		c.take(u, l.Banks(), v.geo.MinSize())
+		c.entries += len(u.Map)
+		if counts {
+			c.users = append(c.users, user{t.Name, &l.Filter, u.From, u.To})
+		}
+		if !in[u.Group] {
+			in[u.Group] = true
+			g.tasks++
+		}
+	}
+	for i := range l.Frozen {
+		u := &l.Frozen[i]
+		v.groups[u.Group].cmus[u.CMU].take(u, l.Banks(), v.geo.MinSize())
+	}
+}
+
+func (c *cmuView) take(u *flymon.Unit, banks uint32, least int) {
+	first := int(u.Base) / least
+	for i := range int(u.Size*banks) / least {
+		c.taken[first+i] = true
+	}
+}
+
+// meets names a task with which a filter meets in a CMU, for packets with a common
+// coin; "" if there is none.
+func (v *view) meets(group, at int, f *flymon.Filter, from, to uint16) string {
+	for _, u := range v.groups[group].cmus[at].users {
+		coins := to == 0 || u.to == 0 || from < u.to && u.from < to
+		if coins && u.filter.Meets(f) {
+			return u.name
+		}
+	}
+	return ""
+}
+
+// find returns where a block of so many of the smallest partitions goes, a power
+// of two: into the smallest free buddy that holds it, of equals the first. It is -1 if
+// there is none.
+func (c *cmuView) find(n int) int {
+	best, smallest := -1, 0
+	for at := 0; at+n <= len(c.taken); at += n {
+		if slices.Contains(c.taken[at:at+n], true) {
+			continue
+		}
+		size := n
+		for first := at &^ (2*size - 1); 2*size <= len(c.taken) && !slices.Contains(c.taken[first:first+2*size], true); first = at &^ (2*size - 1) {
+			size *= 2
+		}
+		if best < 0 || size < smallest {
+			best, smallest = at, size
+		}
+	}
+	return best
+}
+
+// free returns the buckets that are free, and the largest partition of them.
+func (c *cmuView) free(least int) (all, largest uint32) {
+	for _, t := range c.taken {
+		if !t {
+			all += uint32(least)
+		}
+	}
+	for n := len(c.taken); n > 0; n /= 2 {
+		if c.find(n) >= 0 {
+			return all, uint32(n * least)
+		}
+	}
+	return all, 0
+}
