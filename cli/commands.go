@@ -14,12 +14,13 @@ const (
 )
 
 var (
-	anywhere    = []mode{modeExec, modeConfig, modeTAM, modeTailStamp, modeAltMark, modeInterface}
+	anywhere    = []mode{modeExec, modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeInterface}
 	inExec      = []mode{modeExec}
 	inConfig    = []mode{modeConfig}
 	inTAM       = []mode{modeTAM}
 	inTailStamp = []mode{modeTailStamp}
 	inAltMark   = []mode{modeAltMark}
+	inFlyMon    = []mode{modeFlyMon}
 	inInterface = []mode{modeInterface}
 )
 
@@ -32,6 +33,7 @@ var wordHelp = map[string]string{
 	"tam":                   "Telemetry and monitoring",
 	"tail-stamping":         "Timestamps at the end of frames",
 	"alt-mark":              "Alternate marking: loss and delay of flow groups",
+	"flymon":                "FlyMon: sketches that are reconfigured on the fly",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",
 	"breakout":              "Split a cage into several ports",
@@ -64,6 +66,7 @@ func commandTable() []*command {
 	}
 	table = append(table, tamCommands()...)
 	table = append(table, altMarkCommands()...)
+	table = append(table, flyMonCommands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
 	table = append(table, showCommands()...)

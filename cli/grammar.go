@@ -16,6 +16,7 @@ const (
 	modeTAM
 	modeTailStamp
 	modeAltMark
+	modeFlyMon
 	modeInterface
 	modePipe // not a place: the grammar of what follows "|"
 )
@@ -28,7 +29,7 @@ func (m mode) parent() (mode, bool) {
 		return modeExec, true
 	case modeTAM, modeInterface:
 		return modeConfig, true
-	case modeTailStamp, modeAltMark:
+	case modeTailStamp, modeAltMark, modeFlyMon:
 		return modeTAM, true
 	}
 	return m, false
@@ -140,7 +141,7 @@ func compile(table []*command) grammar {
 	}
 	for _, p := range g[modeExec] {
 		p.fixed = append(words("do"), p.fixed...)
-		for _, m := range []mode{modeConfig, modeTAM, modeTailStamp, modeAltMark, modeInterface} {
+		for _, m := range []mode{modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeInterface} {
 			g[m] = append(g[m], p)
 		}
 	}

@@ -35,6 +35,7 @@ func TestModesAndPrompts(t *testing.T) {
 		{"no session http_239", "sonic(config-tam-ts)# "},
 		{"no flow-group tcp_port_239", "sonic(config-tam)# "}, // a command of the parent mode
 		{"alt-mark", "sonic(config-tam-am)# "},
+		{"flymon", "sonic(config-tam-fm)# "},
 		{"tail-stamping", "sonic(config-tam-ts)# "},
 		{"interface Ethernet4", "sonic(conf-if-Ethernet4)# "},
 		{"interface Eth6/1", "sonic(conf-if-Ethernet20)# "}, // an alias
@@ -90,7 +91,7 @@ func TestErrorsMarkThePlace(t *testing.T) {
 		{modeExec, "show tam foo", "%Error: Invalid input detected at \"^\" marker\n  show tam foo\n           ^"},
 		{modeExec, "shw", "%Error: Invalid input detected at \"^\" marker\n  shw\n  ^"},
 		{modeExec, "show tam s", "%Error: Ambiguous command, could be: switch, summary, samplers\n  show tam s\n           ^"},
-		{modeExec, "show tam", "%Error: Incomplete command, expected switch | summary | collectors | samplers | flow-groups | features | tail-stamping | alt-mark\n  show tam \n           ^"},
+		{modeExec, "show tam", "%Error: Incomplete command, expected switch | summary | collectors | samplers | flow-groups | features | tail-stamping | alt-mark | ...\n  show tam \n           ^"},
 		{modeExec, "show tam switch now", "%Error: The command ends before this word\n  show tam switch now\n                  ^"},
 		{modeExec, `show tam collectors "c1`, "%Error: The closing quote is missing\n  show tam collectors \"c1\n                      ^"},
 		{modeTAM, "e", "%Error: Ambiguous command, could be: exit, end, enterprise-id\n  e\n  ^"},

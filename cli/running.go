@@ -30,6 +30,7 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		p.runningFDB(fdb)
 		p.runningTailStamping(tam)
 		p.runningAltMark(tam)
+		p.runningFlyMon(tam)
 		p.line("end")
 	}
 	return &view{data, text}, nil
@@ -50,6 +51,7 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 		}
 		p.runningTailStamping(found[0])
 		p.runningAltMark(found[0])
+		p.runningFlyMon(found[0])
 		p.line("end")
 	}
 	return &view{one("openconfig-tam", "tam", found[0]), text}, nil

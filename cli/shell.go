@@ -55,6 +55,8 @@ func (s *Shell) Prompt() string {
 		where = "(config-tam-ts)"
 	case modeAltMark:
 		where = "(config-tam-am)"
+	case modeFlyMon:
+		where = "(config-tam-fm)"
 	case modeInterface:
 		where = "(conf-if-" + s.iface + ")"
 	}

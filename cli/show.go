@@ -15,6 +15,8 @@ func showCommands() []*command {
 		group     = nameKind(liveNames("flowgroups", "flowgroup"))
 		session   = nameKind(liveNames("tailstamping-sessions", "tailstamping-session"))
 		altMark   = nameKind(liveNames(altMarkSessions.container, altMarkSessions.list))
+		task      = nameKind(liveNames(flyMonTasks.container, flyMonTasks.list))
+		query     = nameKind(liveNames(flyMonQueries.container, flyMonQueries.list))
 		acl       = &argKind{label: "<table>", parse: parseName}
 		iface     = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
 		feature   = oneOf(choice{"tail-stamping", "Timestamps at the end of frames"}, choice{"alt-mark", "Alternate marking"},
@@ -37,6 +39,10 @@ func showCommands() []*command {
 		{seq("show tam alt-mark counters", opt(arg("name", altMark, "Only of this session"))), showAltMarkCounters},
 		{seq("show tam alt-mark", kw("periods", "The last periods of a session"), arg("name", altMark, "Name of the session")), showAltMarkPeriods},
 		{seq("show tam alt-mark", kw("results", "What a collector made of the reports"), opt(arg("name", altMarkPathName, "Only of this path"))), showAltMarkResults},
+		{seq("show tam flymon"), showFlyMon},
+		{seq("show tam flymon", kw("task", "What is measured"), opt(arg("name", task, "All of this one"))), showFlyMonTasks},
+		{seq("show tam flymon", kw("query", "Flows that are answered for"), opt(arg("name", query, "Only this one"))), showFlyMonQueries},
+		{seq("show tam flymon", kw("groups", "What of the CMU groups is in use")), showFlyMonGroups},
 		{seq("show interface", kw("status", "State of the ports"), opt(arg("name", iface, "Only this one"))), showInterfaceStatus},
 		{seq("show interface counters", opt(arg("name", iface, "Only this one"))), showInterfaceCounters},
 		{seq("show interface breakout"), showBreakout},

@@ -253,6 +253,7 @@ func showSummary(ctx context.Context, c *call) (*view, error) {
 		p.tally("Flow Groups", tam.items("flowgroups", "flowgroup"))
 		p.tally("Sessions", tam.items("tailstamping-sessions", "tailstamping-session"))
 		p.tally("Alt-Mark Sessions", tam.items("alt-mark-sessions", "alt-mark-session"))
+		p.tally("FlyMon Tasks", tam.items("flymon-tasks", "flymon-task"))
 		p.line("")
 	}
 	return &view{one("openconfig-tam", "tam", tam), text}, nil

@@ -116,6 +116,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, `{"routing":{"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8"}}]}},"fdb":{"state":{"aging-time":600}}}`)
 	s.server.load(t, `{"qos":{"schedulers":{"scheduler":[{"name":"s0","state":{"name":"s0"}}]}},"mirror-sessions":{"mirror-session":[{"name":"m","state":{"name":"m"}}]}}`)
 	s.server.load(t, altMarkTree)
+	s.server.load(t, flyMonTree)
 	g := s.grammar[modeExec]
 	for i := range g {
 		if g[i].cmd.show == nil {

@@ -68,7 +68,7 @@ func configDB(t *testing.T, r *swss.Redis) string {
 	t.Helper()
 	var b strings.Builder
 	for _, table := range []string{
-		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp, schema.CfgTAMAltMark,
+		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp, schema.CfgTAMAltMark, schema.CfgTAMFlyMonTask, schema.CfgTAMFlyMonQuery,
 		schema.CfgACLRule, schema.CfgPort, schema.CfgPortChannel, schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout,
 		schema.CfgInterface, schema.CfgVLANInterface, schema.CfgLoopbackInterface, schema.CfgStaticRoute, schema.CfgNeigh, schema.CfgFDB, schema.CfgSwitch,
 	} {
@@ -108,6 +108,12 @@ tam
   session am6 flowgroup six role terminator method muxed interval -3 mark dscp5 clear slot-sync off delay-min 1000 delay-max 1000000
   session am1 flowgroup tcp_port_236 role initiator method double interval 0 mark dscp0 mark2 dscp1 clock-error 1000000
   session am2 flowgroup wide role transit method step interval 8 mark ipv4-reserved
+  enable
+ flymon
+  task hh key 5-tuple attribute frequency filter src-ip=10.0.0.0/8,dst-port=1-1023 threshold 1000 memory 65536 epoch 100
+  task card key none attribute distinct(src-ip&0xffff0000,dst-port) flowgroup wide algorithm hll rows 1 allocation efficient share 1/8 readout live
+  task dry key src-ip/24 attribute max(queue-length) epoch 0 plan
+  query q1 task hh flow 10.0.0.1,10.0.0.2,1000,80,6
   enable
 interface breakout port Ethernet8 mode 4x25G
 interface PortChannel 1
@@ -227,6 +233,13 @@ func TestSwitchRefusals(t *testing.T) {
 		{modeAltMark, "session am2 flowgroup wide role transit method double interval 0 mark dscp0", "mark2 is not given"},
 		{modeAltMark, "session am2 flowgroup wide role transit method step interval 0 mark dscp0 clear", "only a terminator clears the mark"},
 		{modeAltMark, "session am2 flowgroup wide role transit method muxed interval 0 mark dscp0 delay-max 250000000", "want less than L/4 = 250ms"},
+		{modeTAM, "no flow-group wide", "flymon-task card"},
+		{modeFlyMon, "no task hh", "in use by flymon-query q1"},
+		{modeFlyMon, "task x key src-ip attribute frequency flowgroup nowhere", "there is no flowgroup nowhere"},
+		{modeFlyMon, "task x key src-ip attribute frequency flowgroup wide filter any", "either filter or flowgroup"},
+		{modeFlyMon, "task x key source attribute frequency", `key "source"`},
+		{modeFlyMon, "task x key src-ip attribute frequency algorithm hll", "algorithm hll does not measure frequency"},
+		{modeFlyMon, "query q2 task x flow 10.0.0.1", "there is no flymon-task x"},
 		{modeInterface, "channel-group 9", "PortChannel9"},
 		{modeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},
 		{modeConfig, "no interface PortChannel 9", "PortChannel9 does not exist"},
@@ -287,7 +300,15 @@ tam
   no session am1
   no session am2
   no session am6
+ flymon
+  no enable
+  no query q1
+  no task hh
+  no task card
+  exit
  exit
+no tam flymon task dry
+tam
  no flow-group tcp_port_236
  no flow-group six
  no flow-group wide tcp-flags src-mac
@@ -302,7 +323,7 @@ tam
 end
 `)
 	// What was said of the switch and of the feature stays, saying nothing.
-	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "", "SWITCH|switch map[]\n", "").Replace(configDB(t, r))
+	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|FLYMON map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "", "SWITCH|switch map[]\n", "").Replace(configDB(t, r))
 	if diff := cmp.Diff(empty, got); diff != "" {
 		t.Errorf("CONFIG_DB after everything was taken back (-want +got):\n%s", diff)
 	}

@@ -136,16 +136,13 @@ func parted(field, separator string) Codec {
 	}}
 }
 
-// numbered is parted, with the place of each part in front: 0=part. Parts that are
-// "free" are left out.
+// numbered is parted, with the place of each part in front: 0=part.
 func numbered(field, separator string) Codec {
 	return Codec{Get: func(r Record) []string {
-		var out []string
-		for i, p := range parted(field, separator).Get(r) {
-			if p != "free" {
-				out = append(out, strconv.Itoa(i)+"="+p)
-			}
+		parts := parted(field, separator).Get(r)
+		for i, p := range parts {
+			parts[i] = strconv.Itoa(i) + "=" + p
 		}
-		return out
+		return parts
 	}}
 }

@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// showFlyMon shows what the feature is.
+func showFlyMon(ctx context.Context, c *call) (*view, error) {
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, featureStatePath("FLYMON"))
+	if err != nil {
+		return nil, err
+	}
+	state := found[0]
+	data := map[string]any{"openconfig-tam:feature": []any{map[string]any{"feature-ref": "FLYMON", "state": state.v}}}
+	text := func(p *page) {
+		p.line("")
+		p.field(flowWidth, "Status", featureStatus(state))
+		if reason := state.text("reason"); reason != "" && state.word("op-status") != "ACTIVE" {
+			p.field(flowWidth, "Reason", reason)
+		}
+		p.line("")
+	}
+	return &view{data, text}, nil
+}
+
+// readParts gets containers of the list's entries, or of the one that the call
+// names. Entries are those that are configured.
+func (l listEntry) readParts(ctx context.Context, c *call, module string, parts ...string) ([]tree, map[string]any, error) {
+	name := c.args["name"]
+	if name == "" {
+		name = "*"
+	}
+	paths := make([]*gpb.Path, len(parts))
+	for i, part := range parts {
+		paths[i] = l.path(name, part)
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, paths...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if name != "*" && !found[0].exists() {
+		return nil, nil, fmt.Errorf("%s %s does not exist", l.what, name)
+	}
+	var entries []tree
+	list := []any{}
+	for _, e := range found[0].sorted() {
+		m := map[string]any{"name": e.name(), parts[0]: e.v}
+		for i, part := range parts[1:] {
+			for _, other := range found[i+1].items() {
+				if name != "*" || other.name() == e.name() {
+					m[part] = other.v
+				}
+			}
+		}
+		entries, list = append(entries, tree{m}), append(list, m)
+	}
+	return entries, map[string]any{module + ":" + l.list: list}, nil
+}
+
+func showFlyMonTasks(ctx context.Context, c *call) (*view, error) {
+	parts := []string{"config", "state"}
+	if c.has("name") {
+		parts = append(parts, "metrics", "flows", "distribution")
+	}
+	entries, data, err := flyMonTasks.readParts(ctx, c, "tamtam-flymon", parts...)
+	if err != nil {
+		return nil, err
+	}
+	text := func(p *page) {
+		p.line("")
+		if c.has("name") {
+			p.flyMonTask(entries[0])
+		} else {
+			p.flyMonTasks(entries)
+		}
+		p.line("")
+	}
+	return &view{data, text}, nil
+}
+
+// flyMonTasks writes a line for each task.
+func (p *page) flyMonTasks(entries []tree) {
+	var rows [][]string
+	for _, e := range entries {
+		place := e.at("state", "placement")
+		groups := orDash(place.text("groups"))
+		if place.text("planned") == "true" {
+			groups += " (plan)"
+		}
+		packets := config(e, "filter")
+		if g := e.text("config", "flowgroup"); g != "" {
+			packets = "group " + g
+		}
+		if packets == "" {
+			packets = "any"
+		}
+		rows = append(rows, []string{e.name(), packets, config(e, "key"), config(e, "attribute"), flyMonAlgorithm(e), orDash(place.text("buckets")),
+			flyMonEpoch(config(e, "epoch")), groups, orDash(e.text("state", "last-epoch", "epoch")), orDash(percent(e.at("state", "last-epoch"), "load"))})
+	}
+	p.table([]column{
+		{"Name", 11, 2}, {"Packets", 10, 2}, {"Key", 8, 2}, {"Attribute", 9, 2}, {"Algorithm", 9, 2}, {"Buckets", 7, 2}, {"Epoch", 6, 2},
+		{"Groups", 6, 2}, {"Last Epoch", 10, 2}, {"Load", 6, 0},
+	}, rows)
+	p.whyNots(entries)
+}
+
+// flyMonAlgorithm is the algorithm that was chosen or, failing that, wanted.
+func flyMonAlgorithm(task tree) string {
+	if a := task.text("state", "placement", "algorithm"); a != "" {
+		return a
+	}
+	return config(task, "algorithm")
+}
+
+// flyMonEpoch writes milliseconds.
+func flyMonEpoch(ms string) string {
+	if ms == "0" {
+		return "none"
+	}
+	return duration(ms + "000000")
+}
+
+// flyMonTask writes all of a task: what is wanted, where it is, and what the last
+// epoch gave.
+func (p *page) flyMonTask(e tree) {
+	p.field(flowWidth, "Task", e.name())
+	optional := func(label, text string) {
+		if text != "" {
+			p.field(flowWidth, label, text)
+		}
+	}
+	optional("Flow Group Name", e.text("config", "flowgroup"))
+	optional("Filter", config(e, "filter"))
+	p.field(flowWidth, "Key", config(e, "key"))
+	p.field(flowWidth, "Attribute", config(e, "attribute"))
+	p.field(flowWidth, "Algorithm", config(e, "algorithm"))
+	p.field(flowWidth, "Memory", config(e, "memory")+" buckets, "+config(e, "allocation"))
+	optional("Rows", config(e, "rows"))
+	p.field(flowWidth, "Epoch", flyMonEpoch(config(e, "epoch")))
+	if v := config(e, "threshold"); v != "0" {
+		p.field(flowWidth, "Threshold", v)
+	}
+	p.field(flowWidth, "Readout", config(e, "readout"))
+	if v := config(e, "share"); v != "1" {
+		p.field(flowWidth, "Share", v)
+	}
+	p.flyMonPlacement(e.at("state", "placement"))
+	p.flyMonLastEpoch(e.at("state", "last-epoch"))
+	p.whyNot(flowWidth, e.at("state"))
+	if metrics := e.sortedBy("quantity", "metrics", "metric"); len(metrics) > 0 {
+		p.estimates("Metric", "quantity", metrics)
+	}
+	if flows := e.items("flows", "flow"); len(flows) > 0 {
+		slices.SortStableFunc(flows, func(a, b tree) int {
+			x, _ := number64(a.at("state"), "estimate")
+			y, _ := number64(b.at("state"), "estimate")
+			if x != y {
+				return int(math.Copysign(1, y-x))
+			}
+			return natural(a.text("flow"), b.text("flow"))
+		})
+		p.estimates("Flow", "flow", flows)
+	}
+	if bins := e.sortedBy("size", "distribution", "bin"); len(bins) > 0 {
+		p.estimates("Size From", "size", bins)
+	}
+}
+
+// flyMonPlacement writes where a task is, or would go, and what it takes.
+func (p *page) flyMonPlacement(place tree) {
+	if !place.exists() {
+		return
+	}
+	head := "Placement"
+	if place.text("planned") == "true" {
+		head = "Plan"
+	}
+	p.field(flowWidth, head, strings.TrimSpace(place.text("algorithm")+" in groups "+place.text("groups")))
+	for _, l := range []struct{ label, leaf string }{{"Rows", "rows"}, {"Buckets", "buckets"}, {"Banks", "banks"}, {"Bytes", "bytes"}, {"Rules", "rules"}, {"TCAM Entries", "tcam-entries"}} {
+		if v := place.text(l.leaf); v != "" {
+			p.field(flowWidth, "   "+l.label, v)
+		}
+	}
+	for _, l := range []struct{ label, leaf string }{{"Units", "units"}, {"Hash Units", "hash-units"}} {
+		if v := place.texts(l.leaf); len(v) > 0 {
+			p.field(flowWidth, "   "+l.label, strings.Join(v, "  "))
+		}
+	}
+	if v := place.text("expected"); v != "" {
+		p.field(flowWidth, "   Expected", v)
+	}
+}
+
+func (p *page) flyMonLastEpoch(last tree) {
+	if !last.exists() {
+		return
+	}
+	p.field(flowWidth, "Last Epoch", last.text("epoch"))
+	for _, l := range []struct{ label, text string }{
+		{"Start", clockTime(last.text("start"))}, {"End", clockTime(last.text("end"))}, {"Flags", last.text("flags")},
+		{"Load", percent(last, "load")}, {"Full", percent(last, "full")}, {"Flows From", last.text("flows-from")},
+	} {
+		if l.text != "" {
+			p.field(flowWidth, "   "+l.label, l.text)
+		}
+	}
+}
+
+func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
+	entries, data, err := flyMonQueries.readParts(ctx, c, "tamtam-flymon", "config", "state")
+	if err != nil {
+		return nil, err
+	}
+	text := func(p *page) {
+		var rows [][]string
+		var bounds []string
+		for _, e := range entries {
+			answer := e.at("state", "answer")
+			row := []string{e.name(), config(e, "task"), config(e, "flow"), orDash(answer.text("epoch"))}
+			rows = append(rows, append(append(row, estimateCells(answer)...), orDash(answer.text("flags"))))
+			bounds = append(bounds, answer.text("bound"))
+		}
+		columns := append([]column{{"Name", 11, 2}, {"Task", 11, 2}, {"Flow", 16, 2}, {"Epoch", 10, 2}}, estimateColumns...)
+		columns[len(columns)-1].gap = 2
+		p.line("")
+		p.table(append(columns, column{"Flags", 5, 0}), rows)
+		p.boundLines(bounds)
+		p.whyNots(entries)
+		p.line("")
+	}
+	return &view{data, text}, nil
+}
+
+// showFlyMonGroups shows the CMU groups, a line for each CMU or hash unit.
+func showFlyMonGroups(ctx context.Context, c *call) (*view, error) {
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "tamtam-flymon:flymon-groups"))
+	if err != nil {
+		return nil, err
+	}
+	text := func(p *page) {
+		var rows [][]string
+		for _, g := range found[0].sortedBy("number", "flymon-group") {
+			s := g.at("state")
+			units, free, most := s.texts("hash-units"), s.texts("free-buckets"), s.texts("largest-free")
+			for i := range max(1, len(units), len(free)) {
+				row := []string{"", ""}
+				if i == 0 {
+					row = []string{g.text("number"), orDash(s.text("tasks"))}
+				}
+				cmu, buckets := place(free, i)
+				_, largest := place(most, i)
+				unit, key := place(units, i)
+				rows = append(rows, append(row, cmu, buckets, largest, unit, key))
+			}
+		}
+		p.line("")
+		p.table([]column{{"Group", 5, 2}, {"Tasks", 5, 2}, {"CMU", 3, 2}, {"Free", 7, 2}, {"Largest", 7, 2}, {"Hash", 4, 2}, {"Key", 16, 0}}, rows)
+		p.line("")
+	}
+	return &view{one("tamtam-flymon", "flymon-groups", found[0]), text}, nil
+}
+
+// place is the i-th of values that are number=value.
+func place(values []string, i int) (number, value string) {
+	if i >= len(values) {
+		return "", ""
+	}
+	number, value, _ = strings.Cut(values[i], "=")
+	return number, value
+}
