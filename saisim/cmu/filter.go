@@ -2,141 +2,152 @@ package cmu
 
 import (
 	"math/bits"
+	"net/netip"
 	"slices"
 
 	"tamtam/flymon"
 )
 
-// A tupleSpace finds the tasks whose filters match: one hash table for each mask
-// in use.
-type tupleSpace struct{ tuples []tuple }
+// words are what filters look at: the vector without the time, with two bits in
+// its free bytes.
+type words [flymon.Words - 1]uint64
 
-// A tuple holds the filters with one mask.
-type tuple struct {
-	mask  [5]uint64
-	words []uint8 // where the mask is not 0
-	slots []slot  // open addressing; their number is a power of two
-	used  []slot  // before build
+const (
+	hasPorts = 1 << iota
+	hasIP
+)
+
+func wordsOf(v *flymon.Vector, ports bool) words {
+	w := words{v[0], v[1], v[2], v[3], v[4] &^ 0xffff}
+	if ports {
+		w[4] |= hasPorts
+	}
+	if v.Version() != 0 {
+		w[4] |= hasIP
+	}
+	return w
 }
 
-type slot struct {
-	value [5]uint64
-	tasks []*task // nil: free
-}
-
-// add enters a task's filter, each of its TCAM entries: a packet matches at most
-// one of them.
-func (s *tupleSpace) add(t *task) {
-	for _, e := range entries(&t.layout.Filter) {
-		at := slices.IndexFunc(s.tuples, func(tp tuple) bool { return tp.mask == e.mask })
-		if at < 0 {
-			at = len(s.tuples)
-			tp := tuple{mask: e.mask}
-			for w, m := range e.mask {
-				if m != 0 {
-					tp.words = append(tp.words, uint8(w))
-				}
-			}
-			s.tuples = append(s.tuples, tp)
+// ternary is a filter as a mask and what there has to be under it; ranges of ports
+// are left out.
+func ternary(f *flymon.Filter) (mask, value words) {
+	prefix := func(p netip.Prefix, at int) {
+		if !p.IsValid() {
+			return
 		}
-		tp := &s.tuples[at]
-		tp.used = append(tp.used, slot{value: e.value, tasks: []*task{t}})
+		a := flymon.Make(p.Addr(), netip.Addr{}, 0, 0, 0, 0)
+		value[at], value[at+1] = a[0], a[1]
+		n := p.Bits()
+		mask[at], mask[at+1] = ^(^uint64(0) >> n), ^(^uint64(0) >> max(0, n-64))
 	}
-}
-
-// build fills the hash tables.
-func (s *tupleSpace) build() {
-	for i := range s.tuples {
-		tp := &s.tuples[i]
-		tp.slots = make([]slot, 1<<bits.Len(uint(2*len(tp.used)-1)))
-		for _, u := range tp.used {
-			at := tp.slot(&u.value)
-			tp.slots[at].value = u.value
-			tp.slots[at].tasks = append(tp.slots[at].tasks, u.tasks...)
+	port := func(p flymon.Ports, shift int) {
+		if !p.Has {
+			return
 		}
-		tp.used = nil
-	}
-}
-
-// slot is where a masked value is, or belongs.
-func (tp *tuple) slot(v *[5]uint64) int {
-	var h uint64
-	for _, w := range tp.words {
-		h = (h ^ v[w]) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	low := len(tp.slots) - 1
-	for i := int(h>>32) & low; ; i = (i + 1) & low {
-		if s := &tp.slots[i]; s.tasks == nil || s.value == *v {
-			return i
+		mask[4] |= hasPorts
+		value[4] |= hasPorts
+		if p.Lo == p.Hi {
+			mask[4] |= 0xffff << shift
+			value[4] |= uint64(p.Lo) << shift
 		}
 	}
-}
-
-// find returns the tasks that a packet is for.
-func (tp *tuple) find(k *[5]uint64) []*task {
-	var v [5]uint64
-	for _, w := range tp.words {
-		v[w] = k[w] & tp.mask[w]
-	}
-	return tp.slots[tp.slot(&v)].tasks
-}
-
-// An entry is a masked value.
-type entry struct{ mask, value [5]uint64 }
-
-// entries are a filter's: one for each prefix of its ranges of ports, and for each
-// IP version that it may have.
-func entries(f *flymon.Filter) []entry {
-	var e entry
-	versions := []uint64{uint64(f.Version)}
+	prefix(f.SrcIP, 0)
+	prefix(f.DstIP, 2)
+	port(f.SrcPort, 48)
+	port(f.DstPort, 32)
 	if f.HasProtocol {
-		e.mask[4] |= 0xff << 24
-		e.value[4] |= uint64(f.Protocol) << 24
-		if f.Version == 0 {
-			versions = []uint64{4, 6}
-		}
+		mask[4] |= 0xff<<24 | hasIP
+		value[4] |= uint64(f.Protocol)<<24 | hasIP
 	}
-	one := flymon.Vector{}
-	if f.SrcIP.IsValid() {
-		v := flymon.Make(f.SrcIP.Addr(), f.SrcIP.Addr(), 0, 0, 0, 0)
-		one[0], one[1] = v[0], v[1]
-		e.mask[0], e.mask[1] = prefixMask(f.SrcIP.Bits())
+	if f.Version != 0 {
+		mask[4] |= 0xff << 16
+		value[4] |= uint64(f.Version) << 16
 	}
-	if f.DstIP.IsValid() {
-		v := flymon.Make(f.DstIP.Addr(), f.DstIP.Addr(), 0, 0, 0, 0)
-		one[2], one[3] = v[2], v[3]
-		e.mask[2], e.mask[3] = prefixMask(f.DstIP.Bits())
-	}
-	copy(e.value[:4], one[:4])
-	var all []entry
-	for _, version := range versions {
-		for _, src := range f.SrcPort.Prefixes() {
-			for _, dst := range f.DstPort.Prefixes() {
-				x := e
-				if version != 0 {
-					x.mask[4] |= versionMask
-					x.value[4] |= version << 16
-				}
-				x.mask[4] |= uint64(src.Mask)<<48 | uint64(dst.Mask)<<32
-				x.value[4] |= uint64(src.Value)<<48 | uint64(dst.Value)<<32
-				if f.SrcPort.Has || f.DstPort.Has {
-					x.mask[4] |= hasPorts
-					x.value[4] |= hasPorts
-				}
-				all = append(all, x)
-			}
-		}
-	}
-	return all
+	return mask, value
 }
 
-func prefixMask(n int) (hi, lo uint64) {
-	if n > 64 {
-		return ^uint64(0), ^uint64(0) << (128 - n)
+// inRanges says whether the ports of a packet that has some are in the filter's ranges.
+func (t *task) inRanges(w uint64) bool {
+	src, dst := uint16(w>>48), uint16(w>>32)
+	return (!t.src.Has || t.src.Lo <= src && src <= t.src.Hi) && (!t.dst.Has || t.dst.Lo <= dst && dst <= t.dst.Hi)
+}
+
+// A classifier finds the tasks that a packet belongs to: a hash table for each mask
+// that filters have.
+type classifier struct {
+	all    []*task // of filters that let everything through
+	tuples []*tuple
+}
+
+type tuple struct {
+	mask  words
+	tasks []*task
+	cells []cell // open addressing, at most half full
+	shift uint8
+}
+
+type cell struct {
+	value words
+	tasks []*task // none: free
+}
+
+func (c *classifier) add(t *task) {
+	mask, _ := ternary(&t.layout.Filter)
+	if mask == (words{}) {
+		c.all = append(c.all, t)
+		return
 	}
-	if n == 0 {
-		return 0, 0
+	i := slices.IndexFunc(c.tuples, func(x *tuple) bool { return x.mask == mask })
+	if i < 0 {
+		i = len(c.tuples)
+		c.tuples = append(c.tuples, &tuple{mask: mask})
 	}
-	return ^uint64(0) << (64 - n), 0
+	c.tuples[i].tasks = append(c.tuples[i].tasks, t)
+	c.tuples[i].build()
+}
+
+func (c *classifier) remove(t *task) {
+	is := func(x *task) bool { return x == t }
+	c.all = slices.DeleteFunc(c.all, is)
+	for i, x := range c.tuples {
+		n := len(x.tasks)
+		if x.tasks = slices.DeleteFunc(x.tasks, is); len(x.tasks) == n {
+			continue
+		}
+		if n == 1 {
+			c.tuples = slices.Delete(c.tuples, i, i+1)
+		} else {
+			x.build()
+		}
+		return
+	}
+}
+
+// build fills the table from the tasks.
+func (x *tuple) build() {
+	log := bits.Len(uint(2*len(x.tasks) - 1))
+	x.cells, x.shift = make([]cell, 1<<log), uint8(64-log)
+	for _, t := range x.tasks {
+		_, v := ternary(&t.layout.Filter)
+		c := x.cell(&v)
+		c.value, c.tasks = v, append(c.tasks, t)
+	}
+}
+
+// find returns the tasks of the cell that a packet falls into.
+func (x *tuple) find(w *words) []*task {
+	m := &x.mask
+	v := words{w[0] & m[0], w[1] & m[1], w[2] & m[2], w[3] & m[3], w[4] & m[4]}
+	return x.cell(&v).tasks
+}
+
+// cell is where a value is, or a free cell where it would be.
+func (x *tuple) cell(v *words) *cell {
+	h := v[0]*0x9e3779b97f4a7c15 ^ v[1]*0xbf58476d1ce4e5b9 ^ v[2]*0x94d049bb133111eb ^ v[3]*0xd6e8feb86659fd93 ^ v[4]*0xff51afd7ed558ccd
+	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
+	for i := h >> x.shift; ; i++ {
+		if c := &x.cells[int(i)&(len(x.cells)-1)]; len(c.tasks) == 0 || c.value == *v {
+			return c
+		}
+	}
 }

@@ -3,83 +3,141 @@ package cmu
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"tamtam/flymon"
 )
 
-// fits says why a layout cannot be beside the other tasks.
-func (g *Groups) fits(l *flymon.Layout) error {
+// fits says why a layout that is right by itself cannot be beside the other tasks;
+// old is the one that it replaces, or nil.
+func (g *Groups) fits(l *flymon.Layout, old *task) error {
 	var errs []error
-	again := 0
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	stacked := g.geometry.Groups
 	for i := range l.Units {
-		if l.Units[i].Group >= g.geo.Groups {
-			again++
+		if (l.Units[i].Group < stacked) != (l.Units[0].Group < stacked) {
+			bad("units in group %d and in group %d, want all below group %d, or all in the spliced ones from there on", l.Units[0].Group, l.Units[i].Group, stacked)
+			break
 		}
 	}
-	if again != 0 && again != len(l.Units) {
-		errs = append(errs, fmt.Errorf("units in stacked and in spliced groups, want all in groups below %d or all in others", g.geo.Groups))
-	}
-	own := slices.Concat(l.Units, l.Frozen)
-	for i := range own {
-		for j := range own[:i] {
-			if overlap(&own[i], &own[j], l.Banks(), l.Banks()) {
-				errs = append(errs, fmt.Errorf("group %d, cmu %d: buckets from %d on are twice in the layout", own[i].Group, own[i].CMU, own[i].Base))
-			}
+	for _, m := range l.Masks {
+		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
+		if t := other(h.users, old); t != nil && h.mask != m.Key {
+			bad("group %d, hash unit %d: mask is %s, but task %q has %s there, want the same or another unit", m.Group, m.Unit, m.Key, t.layout.Task, h.mask)
 		}
 	}
-	inGroup := make([]int, g.geo.All())
-	for _, name := range slices.Sorted(maps.Keys(g.tasks)) {
-		if name == l.Task {
-			continue
-		}
-		o := &g.tasks[name].layout
-		errs = append(errs, beside(l, own, o)...)
-		seen := 0
-		for i := range o.Units {
-			if at := o.Units[i].Group; seen>>at&1 == 0 {
-				seen |= 1 << at
-				inGroup[at]++
-			}
+	for group := range g.groups {
+		n := g.groups[group] - old.in(group)
+		if uses(l, group) && n >= flymon.MaxTasks {
+			bad("group %d has %d tasks, want at most %d with this one", group, n, flymon.MaxTasks)
 		}
 	}
 	for i := range l.Units {
-		if at := l.Units[i].Group; inGroup[at] >= flymon.MaxTasks {
-			errs = append(errs, fmt.Errorf("group %d has %d tasks, want at most %d", at, inGroup[at]+1, flymon.MaxTasks))
+		if err := g.beside(l, i, old); err != nil {
+			bad("units[%d]: %w", i, err)
 		}
+	}
+	for i := range l.Frozen {
+		u := &l.Frozen[i]
+		if p := g.overlap(u, l.Banks(), old); p != nil {
+			bad("frozen[%d]: %w", i, p.taken(u))
+		}
+	}
+	if err := apart(l); err != nil {
+		bad("%w", err)
 	}
 	return errors.Join(errs...)
 }
 
-// beside says what of a layout another task has already.
-func beside(l *flymon.Layout, own []flymon.Unit, o *flymon.Layout) (errs []error) {
-	for _, m := range l.Masks {
-		for _, n := range o.Masks {
-			if m.Group == n.Group && m.Unit == n.Unit && m.Key != n.Key {
-				errs = append(errs, fmt.Errorf("group %d: hash unit %d has the mask %s for task %q, want that instead of %s", m.Group, m.Unit, n.Key, o.Task, m.Key))
+// beside says why a unit cannot be in its CMU.
+func (g *Groups) beside(l *flymon.Layout, i int, old *task) error {
+	u := &l.Units[i]
+	if p := g.overlap(u, l.Banks(), old); p != nil {
+		return p.taken(u)
+	}
+	for _, p := range g.cmu(u).places {
+		if p.task == old || p.frozen || !coinsMeet(u, p.unit) {
+			continue
+		}
+		if f := &p.task.layout.Filter; l.Filter.Meets(f) {
+			return fmt.Errorf("group %d, cmu %d: filter %s meets %s of task %q, and a CMU does one thing with a packet: want another CMU, or coins that do not meet",
+				u.Group, u.CMU, l.Filter, f, p.task.layout.Task)
+		}
+	}
+	return nil
+}
+
+// coinsMeet says whether there is a coin for which both run.
+func coinsMeet(a, b *flymon.Unit) bool {
+	return a.To == 0 || b.To == 0 || a.From < b.To && b.From < a.To
+}
+
+// other is the first of tasks that is not the one to be replaced.
+func other(tasks []*task, old *task) *task {
+	for _, t := range tasks {
+		if t != old {
+			return t
+		}
+	}
+	return nil
+}
+
+// in is 1 if the task has units in a group.
+func (t *task) in(group int) int {
+	if t != nil && uses(&t.layout, group) {
+		return 1
+	}
+	return 0
+}
+
+func uses(l *flymon.Layout, group int) bool {
+	for i := range l.Units {
+		if l.Units[i].Group == group {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *Groups) cmu(u *flymon.Unit) *cmu { return &g.cmus[u.Group*g.geometry.CMUs+u.CMU] }
+
+// overlap finds a place of another task in the unit's partition.
+func (g *Groups) overlap(u *flymon.Unit, banks uint32, old *task) *place {
+	places := g.cmu(u).places
+	for i := range places {
+		if p := &places[i]; p.task != old && p.base < u.Base+u.Size*banks && u.Base < p.end {
+			return p
+		}
+	}
+	return nil
+}
+
+func (p *place) taken(u *flymon.Unit) error {
+	frozen := ""
+	if p.frozen {
+		frozen = ", frozen"
+	}
+	return fmt.Errorf("group %d, cmu %d: base is %d, but task %q has buckets %d to %d there%s", u.Group, u.CMU, u.Base, p.task.layout.Task, p.base, p.end-1, frozen)
+}
+
+// apart says which partitions of the layout itself overlap: units have a CMU each, so
+// that one of two is frozen.
+func apart(l *flymon.Layout) error {
+	banks := l.Banks()
+	for i := range l.Frozen {
+		f := &l.Frozen[i]
+		overlaps := func(u *flymon.Unit) bool {
+			return u.Group == f.Group && u.CMU == f.CMU && u.Base < f.Base+f.Size*banks && f.Base < u.Base+u.Size*banks
+		}
+		for j := range l.Units {
+			if overlaps(&l.Units[j]) {
+				return fmt.Errorf("frozen[%d]: group %d, cmu %d: base is %d, which units[%d] has", i, f.Group, f.CMU, f.Base, j)
+			}
+		}
+		for j := range i {
+			if overlaps(&l.Frozen[j]) {
+				return fmt.Errorf("frozen[%d]: group %d, cmu %d: base is %d, which frozen[%d] has", i, f.Group, f.CMU, f.Base, j)
 			}
 		}
 	}
-	for i := range own {
-		u := &own[i]
-		for j, v := range slices.Concat(o.Units, o.Frozen) {
-			if overlap(u, &v, l.Banks(), o.Banks()) {
-				errs = append(errs, fmt.Errorf("group %d, cmu %d: buckets %d to %d meet those of task %q, %d to %d",
-					u.Group, u.CMU, u.Base, u.Base+u.Size*l.Banks()-1, o.Task, v.Base, v.Base+v.Size*o.Banks()-1))
-			}
-			if i < len(l.Units) && j < len(o.Units) && u.Group == v.Group && u.CMU == v.CMU && coinsMeet(u, &v) && l.Filter.Meets(&o.Filter) {
-				errs = append(errs, fmt.Errorf("group %d, cmu %d: filter %s meets %s of task %q: a CMU does one task for a packet", u.Group, u.CMU, l.Filter, o.Filter, o.Task))
-			}
-		}
-	}
-	return errs
-}
-
-func overlap(u, v *flymon.Unit, ub, vb uint32) bool {
-	return u.Group == v.Group && u.CMU == v.CMU && u.Base < v.Base+v.Size*vb && v.Base < u.Base+u.Size*ub
-}
-
-func coinsMeet(u, v *flymon.Unit) bool {
-	return u.To == 0 || v.To == 0 || u.From < v.To && v.From < u.To
+	return nil
 }

@@ -7,99 +7,98 @@ import (
 	"tamtam/flymon"
 )
 
-// Status returns what a task has counted in all; false: there is no such task.
-func (g *Groups) Status(name string) (Status, bool) {
-	t := g.tasks[name]
-	if t == nil {
-		return Status{}, false
-	}
-	return t.status, true
-}
-
-// Layout returns a task's layout; false: there is no such task.
-func (g *Groups) Layout(name string) (flymon.Layout, bool) {
-	t := g.tasks[name]
-	if t == nil {
-		return flymon.Layout{}, false
-	}
-	return clone(t.layout), true
-}
-
-// Read returns n buckets from the bucket from on of a task's unit; units behind its
-// own are its frozen ones.
-func (g *Groups) Read(name string, unit, bank int, from, n uint32) ([]uint32, error) {
-	words, err := g.buckets(name, unit, bank, from, n)
-	return slices.Clone(words), err
-}
-
-// ClearRange zeroes what Read returns.
-func (g *Groups) ClearRange(name string, unit, bank int, from, n uint32) error {
-	words, err := g.buckets(name, unit, bank, from, n)
-	clear(words)
-	return err
-}
-
-func (g *Groups) buckets(name string, unit, bank int, from, n uint32) ([]uint32, error) {
-	t, err := g.taskOf(name, bank)
+// Read copies n words of a unit's bank, from a bucket on. Units behind those of the
+// layout are its frozen ones.
+func (g *Groups) Read(task string, unit, bank int, from, n uint32) ([]uint32, error) {
+	w, err := g.words(task, unit, bank, from, n)
 	if err != nil {
 		return nil, err
 	}
-	if all := len(t.layout.Units) + len(t.layout.Frozen); unit < 0 || unit >= all {
-		return nil, fmt.Errorf("unit is %d, want 0 to %d", unit, all-1)
-	}
-	var u *flymon.Unit
-	if unit < len(t.layout.Units) {
-		u = &t.layout.Units[unit]
-	} else {
-		u = &t.layout.Frozen[unit-len(t.layout.Units)]
-	}
-	if from > u.Size || n > u.Size-from {
-		return nil, fmt.Errorf("buckets %d and %d more, want some of %d", from, n, u.Size)
-	}
-	first := u.Base + uint32(bank)*u.Size + from
-	return g.registers(u)[first : first+n], nil
+	return slices.Clone(w), nil
 }
 
-func (g *Groups) taskOf(name string, bank int) (*task, error) {
-	t := g.tasks[name]
-	if t == nil {
-		return nil, fmt.Errorf("task %q is not there", name)
+// ClearRange zeroes n words of a unit's bank, from a bucket on; the counts of the
+// bank stay.
+func (g *Groups) ClearRange(task string, unit, bank int, from, n uint32) error {
+	w, err := g.words(task, unit, bank, from, n)
+	clear(w)
+	return err
+}
+
+// Clear zeroes a bank: all units, frozen ones too, digests, exact values and counts.
+func (g *Groups) Clear(task string, bank int) error {
+	t, err := g.bank(task, bank)
+	if err != nil {
+		return err
 	}
-	if bank < 0 || bank >= int(t.layout.Banks()) {
-		return nil, fmt.Errorf("bank is %d, want 0 to %d", bank, t.layout.Banks()-1)
+	for _, units := range [][]flymon.Unit{t.layout.Units, t.layout.Frozen} {
+		for i := range units {
+			u := &units[i]
+			clear(g.partition(u, t.layout.Banks())[uint32(bank)*u.Size:][:u.Size])
+		}
+	}
+	t.banks[bank], t.frozen.banks[bank] = Bank{Epoch: t.banks[bank].Epoch}, Bank{Epoch: t.frozen.banks[bank].Epoch}
+	t.digests[bank], t.frozen.digests[bank] = t.digests[bank][:0], t.frozen.digests[bank][:0]
+	for _, truth := range []*[2]Truth{t.truth, t.frozen.truth} {
+		if truth != nil {
+			truth[bank].clear()
+		}
+	}
+	t.length = 0 // the next packet makes the bank used
+	return nil
+}
+
+// Layout is a copy of a task's layout; false: there is none.
+func (g *Groups) Layout(task string) (flymon.Layout, bool) {
+	t, ok := g.tasks[task]
+	if !ok {
+		return flymon.Layout{}, false
+	}
+	return copyLayout(t.layout), true
+}
+
+// Digests copies at most n digests of a bank, from one on: first those that it had when
+// it froze partitions that it still has, then those made since. From may be their
+// number, for none.
+func (g *Groups) Digests(task string, bank, from, n int) ([]flymon.Vector, error) {
+	t, err := g.bank(task, bank)
+	if err != nil {
+		return nil, err
+	}
+	d := slices.Concat(t.frozen.digests[bank], t.digests[bank])
+	if from < 0 || from > len(d) || n < 0 {
+		return nil, fmt.Errorf("task %q, bank %d: %d digests from %d, want some of %d", task, bank, n, from, len(d))
+	}
+	return d[from : from+min(n, len(d)-from)], nil
+}
+
+func (g *Groups) bank(task string, bank int) (*task, error) {
+	t, ok := g.tasks[task]
+	if !ok {
+		return nil, fmt.Errorf("task %q: there is none", task)
+	}
+	if banks := int(t.layout.Banks()); bank < 0 || bank >= banks {
+		return nil, fmt.Errorf("task %q: bank is %d, want 0 to %d", task, bank, banks-1)
 	}
 	return t, nil
 }
 
-// Clear zeroes a bank of all units of a task, its digests and its counts.
-func (g *Groups) Clear(name string, bank int) error {
-	t, err := g.taskOf(name, bank)
-	if err != nil {
-		return err
-	}
-	for i := range t.layout.Units {
-		u := &t.layout.Units[i]
-		first := u.Base + uint32(bank)*u.Size
-		clear(g.registers(u)[first : first+u.Size])
-	}
-	t.status.Banks[bank] = Bank{Epoch: t.status.Banks[bank].Epoch}
-	t.keys[bank] = t.keys[bank][:0]
-	if t.truth[bank] != nil {
-		t.truth[bank].reset()
-	}
-	return nil
-}
-
-// Digests returns at most n of the keys that a bank's digests have, from the
-// one numbered from on.
-func (g *Groups) Digests(name string, bank, from, n int) ([]flymon.Vector, error) {
-	t, err := g.taskOf(name, bank)
+func (g *Groups) words(task string, unit, bank int, from, n uint32) ([]uint32, error) {
+	t, err := g.bank(task, bank)
 	if err != nil {
 		return nil, err
 	}
-	keys := t.keys[bank]
-	if from < 0 || from > len(keys) || n < 0 {
-		return nil, fmt.Errorf("digests from %d on, want from 0 to %d", from, len(keys))
+	l := &t.layout
+	all := len(l.Units) + len(l.Frozen)
+	if unit < 0 || unit >= all {
+		return nil, fmt.Errorf("task %q: unit is %d, want 0 to %d", task, unit, all-1)
 	}
-	return slices.Clone(keys[from:min(len(keys), from+n)]), nil
+	u := &l.Units[min(unit, len(l.Units)-1)]
+	if unit >= len(l.Units) {
+		u = &l.Frozen[unit-len(l.Units)]
+	}
+	if uint64(from)+uint64(n) > uint64(u.Size) {
+		return nil, fmt.Errorf("task %q, unit %d: %d buckets from %d, want some of %d", task, unit, n, from, u.Size)
+	}
+	return g.partition(u, l.Banks())[uint32(bank)*u.Size:][from : from+n], nil
 }

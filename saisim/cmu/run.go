@@ -6,170 +6,235 @@ import (
 	"tamtam/flymon"
 )
 
-// run does a task for a packet that its filter matches.
-func (g *Groups) run(t *task, p *Packet) {
-	ns := p.Vector[5]
-	if t.layout.Epoch != 0 && (ns < t.begin || ns >= t.end) {
-		t.turn(ns)
-	}
-	b := &t.status.Banks[t.counting]
-	coin := uint16(0)
-	if t.coins {
-		coin = Coin(p.Number)
-	}
-	if u := &t.units[0]; u.to == 0 || coin >= u.from && coin < u.to {
-		if !b.Used {
-			b.Used, b.First = true, ns
-		}
-		b.Last = ns
-		b.Packets++
-		b.Bytes += uint64(p.Size)
-		if t.truth[t.counting] != nil {
-			t.truth[t.counting].count(t, p)
-		}
-	}
-	for i := range t.units {
-		u := &t.units[i]
-		if u.to != 0 && (coin < u.from || coin >= u.to) {
-			g.results[i] = 0
-			continue
-		}
-		word := &u.regs[u.base+uint32(t.counting)*(u.low+1)+g.key(u.key, p)>>u.down&u.low]
-		p1 := u.mapped(g.value(u, &u.p1, p)) & u.width
-		old := *word
-		next, result := operate(u.op, old, p1, g.value(u, &u.p2, p)&u.width, u.width)
-		*word = next
-		g.results[i] = result
-		if d := t.digest; d != nil && d.Unit == i && old < d.Threshold && result >= d.Threshold {
-			t.tell(b, p)
-		}
-	}
+// Packet is what CMU groups see of a copy that enters the egress pipe.
+type Packet struct {
+	// Vector's last word is the time of day in ns at which the copy enters, also in the
+	// second pass.
+	Vector     flymon.Vector
+	Ports      bool   // it has ports
+	Size       uint32 // bytes of the frame as it leaves, with FCS
+	QueueBytes uint32 // in the queue as it came
+	QueueNS    uint64 // in the queue
+	Number     uint64 // 1, 2, 3... of copies that entered; it draws the coin
 }
 
-// operate is Appendix A of the paper, and the fourth slot.
-func operate(op uint8, word, p1, p2, width uint32) (next, result uint32) {
-	switch op {
-	case opCondAdd:
-		if word < p2 {
-			next = (word + p1) & width
-			return next, next
-		}
-		return word, 0
-	case opMax:
-		if word < p1 {
-			return p1, p1
-		}
-		return word, 0
-	case opAndOr:
-		if p2 == 0 {
-			next = word & p1
-		} else {
-			next = word | p1
-		}
-		return next, next
-	}
-	if p2 == 0 {
-		return word ^ p1, word
-	}
-	return p1, word
+// Coin is the coin of a packet, 0 to 255: all units see the same. It is a hash of the
+// packet's number (the finalizer of SplitMix64), so that a run can be repeated.
+func Coin(number uint64) uint16 {
+	x := number * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return uint16((x ^ x>>31) >> 56)
 }
 
-// key is a compressed key, rotated.
-func (g *Groups) key(r ref, p *Packet) uint32 {
-	c := g.sum(int(r.a), p)
-	if r.b >= 0 {
-		c ^= g.sum(int(r.b), p)
-	}
-	return bits.RotateLeft32(c, -int(r.shift))
+// A pass is one of a packet's ways through the groups.
+type pass uint8
+
+const (
+	first  pass = iota // units run
+	ask                // whether units would run
+	second             // units run, of a packet that was asked for before
+	lost               // they do not, though it was asked for
+)
+
+// Run has the units of tasks in stacked groups run, and says whether tasks in spliced
+// groups want the packet too, after recirculation.
+func (g *Groups) Run(p *Packet) (again bool) {
+	g.number, g.at = p.Number, p.Vector[5]
+	g.pass(&g.stacked, p, first)
+	return g.pass(&g.spliced, p, ask)
 }
 
-// value is a parameter before it is mapped.
-func (g *Groups) value(u *unit, a *param, p *Packet) uint32 {
-	switch a.from {
-	case fromConst:
-		return a.value
-	case fromSize:
-		return min(p.Size, u.width)
-	case fromTimestamp:
-		return uint32(p.Vector[5] >> (a.scale & 63))
-	case fromQueueLength:
-		return uint32(min(uint64(p.QueueBytes)>>(a.scale&63), uint64(u.width)))
-	case fromQueueDelay:
-		return uint32(min(p.QueueNS>>(a.scale&63), uint64(u.width)))
-	case fromKey:
-		return g.key(a.key, p) & a.value
-	case fromResult:
-		return g.results[a.of[0]]
-	case fromLeast:
-		least := ^uint32(0)
-		for _, i := range a.of {
-			if r := g.results[i]; r != 0 && r < least {
-				least = r
+// RunAgain has the units of tasks in spliced groups run for a packet that was
+// recirculated, if the task was there when it ran first.
+func (g *Groups) RunAgain(p *Packet) { g.pass(&g.spliced, p, second) }
+
+// LostAgain says that the packet does not come again.
+func (g *Groups) LostAgain(p *Packet) { g.pass(&g.spliced, p, lost) }
+
+// pass shows a packet to the tasks that match, and says whether there are any.
+func (g *Groups) pass(c *classifier, p *Packet, what pass) (any bool) {
+	g.have = 0
+	for _, t := range c.all {
+		any = g.hit(t, p, what) || any
+	}
+	if len(c.tuples) == 0 {
+		return any
+	}
+	w := wordsOf(&p.Vector, p.Ports)
+	for _, tuple := range c.tuples {
+		for _, t := range tuple.find(&w) {
+			if !t.ranged || t.inRanges(w[4]) {
+				any = g.hit(t, p, what) || any
 			}
 		}
-		return least
 	}
-	if g.results[a.of[1]] != 0 {
-		return 0
-	}
-	return uint32(p.Vector[5]>>(a.scale&63)) - g.results[a.of[0]]
+	return any
 }
 
-// mapped is P1 behind the map.
-func (u *unit) mapped(v uint32) uint32 {
-	switch {
-	case u.table != nil:
-		return u.table[v>>u.tableAt&u.tableLow]
-	case len(u.rules) > 0:
-		return u.first(v)
+// hit is a packet that a task's filter matches. It says whether the task takes it.
+func (g *Groups) hit(t *task, p *Packet, what pass) bool {
+	coin := uint32(0)
+	if t.coins {
+		coin = uint32(Coin(p.Number))
+		if !t.admits(coin) {
+			return false
+		}
 	}
-	return v
+	if what == ask {
+		return true
+	}
+	if what != first && p.Number <= t.since {
+		return false // it was on its way round when the task came
+	}
+	at := p.Vector[5]
+	if at-t.start >= t.length {
+		t.turn(at)
+	}
+	b := &t.banks[t.bank&1]
+	if t.truth != nil {
+		t.exact(p)
+	}
+	if what == lost {
+		b.Lost++
+		return true
+	}
+	b.Packets++
+	b.Bytes += uint64(p.Size)
+	b.Last = at
+	g.run(t, p, coin)
+	return true
 }
 
-// turn takes the bank of the epoch that a time is in.
-func (t *task) turn(ns uint64) {
-	n := ns / t.layout.Epoch
-	t.begin = n * t.layout.Epoch
-	t.end = t.begin + t.layout.Epoch
-	t.counting = int(n & 1)
-	b := &t.status.Banks[t.counting]
-	if b.Used && b.Epoch != n {
+// admits says whether any unit runs for a coin.
+func (t *task) admits(coin uint32) bool {
+	for i := range t.units {
+		if u := &t.units[i]; coin-u.from < u.span {
+			return true
+		}
+	}
+	return false
+}
+
+// turn finds the epoch of a time, and for how long it need not be looked for again.
+func (t *task) turn(at uint64) {
+	n := uint64(0)
+	t.start, t.length = 0, ^uint64(0)
+	if t.layout.Epoch > 0 {
+		n = at / t.layout.Epoch
+		t.start, t.length = n*t.layout.Epoch, t.layout.Epoch
+	}
+	t.bank = uint32(n & 1)
+	b := &t.banks[t.bank]
+	if !b.Used {
+		b.Used, b.First, b.Last = true, at, at
+	} else if b.Epoch != n {
 		b.Dirty = true
 	}
 	b.Epoch = n
 }
 
-// bank is the bank of a time.
-func (t *task) bank(ns uint64) *Bank {
-	if t.layout.Epoch != 0 && (ns < t.begin || ns >= t.end) {
-		t.turn(ns)
+// run has all units of a task run, in their order.
+func (g *Groups) run(t *task, p *Packet, coin uint32) {
+	if need := t.keys &^ g.have; need != 0 {
+		g.compress(need, &p.Vector)
 	}
-	return &t.status.Banks[t.counting]
+	for i := range t.units {
+		u := &t.units[i]
+		if coin-u.from >= u.span {
+			g.results[i] = 0
+			continue
+		}
+		key := bits.RotateLeft32(g.sums[u.a]^g.sums[u.b], int(u.left))
+		word := &u.words[key&u.mask>>u.right+t.bank<<u.log]
+		p1, p2 := u.p1.value, u.p2.value
+		if !u.fixed {
+			p1 = u.translate(g.param(&u.p1, p)) & u.wide
+			p2 = g.param(&u.p2, p) & u.wide
+		}
+		before := *word
+		result := uint32(0)
+		switch u.op {
+		case condAdd:
+			if before < p2 {
+				result = (before + p1) & u.wide
+				*word = result
+			}
+		case maximum:
+			if before < p1 {
+				result = p1
+				*word = result
+			}
+		case andOr:
+			result = before | p1
+			if p2 == 0 {
+				result = before & p1
+			}
+			*word = result
+		case xorSwap:
+			result = before
+			if p2 == 0 {
+				p1 ^= before
+			}
+			*word = p1
+		}
+		g.results[i] = result
+		if i == t.digestUnit && before < t.threshold && result >= t.threshold {
+			t.digest(&p.Vector)
+		}
+	}
 }
 
-// tell keeps a digest for the controller.
-func (t *task) tell(b *Bank, p *Packet) {
-	keys := &t.keys[t.counting]
-	if len(*keys) == cap(*keys) {
+// compress makes the compressed keys of slots.
+func (g *Groups) compress(need uint64, v *flymon.Vector) {
+	g.have |= need
+	for ; need != 0; need &= need - 1 {
+		i := bits.TrailingZeros64(need)
+		g.sums[i] = g.slots[i].compressor.Sum(v)
+	}
+}
+
+// digest keeps a flow for the controller, if there is room.
+func (t *task) digest(v *flymon.Vector) {
+	kept, b := &t.digests[t.bank&1], &t.banks[t.bank&1]
+	if len(*kept) == cap(*kept) {
 		b.DigestsLost++
 		return
 	}
-	*keys = append(*keys, p.Vector.And(t.digest.Key))
-	b.Digests = len(*keys)
+	*kept = append(*kept, v.And(t.layout.Digest.Key))
+	b.Digests++
 }
 
-// keyOf is the packet as filters see it: the lowest bit of word 4 says that it has
-// ports.
-func keyOf(p *Packet) [5]uint64 {
-	k := [5]uint64(p.Vector[:5])
-	if p.Ports {
-		k[4] |= hasPorts
+// param is the value of a parameter, of 32 bits.
+func (g *Groups) param(s *param, p *Packet) uint32 {
+	switch s.from {
+	case fromConst:
+		return s.value
+	case fromSize:
+		return min(p.Size, s.mask)
+	case fromTimestamp:
+		return uint32(p.Vector[5] >> s.scale)
+	case fromQueueLength:
+		return min(p.QueueBytes>>s.scale, s.mask)
+	case fromQueueDelay:
+		return uint32(min(p.QueueNS>>s.scale, uint64(s.mask)))
+	case fromKey:
+		return bits.RotateLeft32(g.sums[s.a]^g.sums[s.b], int(s.left)) & s.mask
+	case fromResult:
+		return g.results[s.of[0]]
+	case fromLeast:
+		least := ^uint32(0)
+		for _, i := range s.of {
+			if r := g.results[i]; r != 0 && r < least {
+				least = r
+			}
+		}
+		return least
+	case fromSince:
+		if g.results[s.of[1]] != 0 {
+			return 0
+		}
+		return (uint32(p.Vector[5]>>s.scale) - g.results[s.of[0]]) & s.mask
 	}
-	return k
+	return 0
 }
-
-const (
-	hasPorts    = 1
-	versionMask = 0xff << 16
-	_           = flymon.Words - 6 // the vector has six words, the time last
-)

@@ -1,97 +1,143 @@
 package cmu
 
-import "tamtam/flymon"
+import (
+	"math"
 
-// A Truth is what a task's bank would say if it forgot nothing. It is for tests and
-// experiments: it costs memory and time for each packet.
+	"tamtam/flymon"
+)
+
+// Truth is what the packets of a bank were, exactly: the oracle that a chip can have
+// for tests and labs. Packets that were lost on the way to spliced groups are in it.
 type Truth struct {
-	// Flows has the exact value of each flow of the task's key: packets, bytes, distinct
-	// elements, or the greatest value; of tasks for which that key is none there is one flow.
+	// Flows has the exact value of each flow under Layout.Flow, by Layout.Measures: packets;
+	// bytes; distinct elements (existence and similarity too); the greatest size or queue
+	// length in bytes, delay or interval in ns (0 of a flow with one packet).
 	Flows map[flymon.Vector]uint64
-	// Elements are the distinct elements of all flows (distinct, existence, similarity),
-	// with the number of their packets.
-	Elements map[flymon.Vector]uint64
-	Overflow bool // there were more flows or elements than are counted: nothing of it is exact
+	// Elements are what the attribute's key was in packets of all flows, where it has
+	// one, with the number of these packets.
+	Elements       map[flymon.Vector]uint64
+	Packets, Bytes uint64
+	// Overflow: there were more flows, elements, or pairs of them than the oracle may keep. Those
+	// that came after are not in Flows and Elements.
+	Overflow bool
 
-	kind  flymon.Kind
-	of    flymon.Key
-	pairs map[[2]flymon.Vector]struct{} // of flow and element
-	last  map[flymon.Vector]uint64      // arrivals, for intervals
-	most  int
+	flow      flymon.Key
+	attribute flymon.Attribute
+	most      int
+	pairs     map[[2]flymon.Vector]struct{} // flow and element
+	last      map[flymon.Vector]uint64      // arrival
 }
 
-// SetOracle has tasks that are applied from now on be counted exactly too, at most
-// so many flows and elements for each; 0: no more.
-func (g *Groups) SetOracle(most int) { g.oracle = most }
+// SetOracle has the chip keep exact values of up to so many flows per task and
+// bank; 0: none. It begins anew.
+func (g *Groups) SetOracle(maxFlows int) {
+	g.maxFlows = max(0, maxFlows)
+	for _, t := range g.tasks {
+		t.truth, t.frozen.truth = nil, nil
+		if g.maxFlows > 0 {
+			t.truth = newTruths(&t.layout, g.maxFlows)
+		}
+	}
+}
 
-// Truth returns the exact values of a task's bank; false: they are not known. It is
-// the oracle's own: a caller must not change it, nor keep it while packets come.
-func (g *Groups) Truth(name string, bank int) (*Truth, bool) {
-	t, err := g.taskOf(name, bank)
-	if err != nil || t.truth[bank] == nil {
+// Truth is the exact counterpart of a bank; false: there is no such task or bank, or
+// the oracle is off. As long as the task has frozen partitions it is that of all that
+// they and its units have counted. It is the oracle's own, and changes with the next
+// packet.
+func (g *Groups) Truth(task string, bank int) (*Truth, bool) {
+	t, err := g.bank(task, bank)
+	if err != nil || t.truth == nil {
 		return nil, false
 	}
-	return t.truth[bank], true
+	if t.frozen.truth != nil {
+		return &t.frozen.truth[bank], true
+	}
+	return &t.truth[bank], true
 }
 
-func (t *task) openTruth(most int) {
-	if most == 0 {
+func newTruths(l *flymon.Layout, most int) *[2]Truth {
+	a, _ := flymon.ParseAttribute(l.Measures) // Check has read it
+	both := new([2]Truth)
+	for i := range both {
+		both[i] = Truth{flow: l.Flow, attribute: a, most: most}
+		both[i].clear()
+	}
+	return both
+}
+
+func (t *Truth) clear() {
+	t.Flows, t.Elements = map[flymon.Vector]uint64{}, map[flymon.Vector]uint64{}
+	t.pairs, t.last = map[[2]flymon.Vector]struct{}{}, map[flymon.Vector]uint64{}
+	t.Packets, t.Bytes, t.Overflow = 0, 0, false
+}
+
+// exact counts a packet in the bank in hand.
+func (t *task) exact(p *Packet) {
+	t.truth[t.bank].count(p)
+	if t.frozen.truth != nil {
+		t.frozen.truth[t.bank].count(p)
+	}
+}
+
+func (t *Truth) count(p *Packet) {
+	t.Packets++
+	t.Bytes += uint64(p.Size)
+	f := p.Vector.And(t.flow)
+	value, known := t.Flows[f]
+	if !known && len(t.Flows) >= t.most {
+		t.Overflow = true
 		return
 	}
-	a, err := flymon.ParseAttribute(t.layout.Measures)
-	if err != nil {
-		return // Check has refused it
-	}
-	for b := range t.layout.Banks() {
-		t.truth[b] = &Truth{kind: a.Kind, of: a.Of, most: most}
-		t.truth[b].reset()
-	}
-}
-
-func (x *Truth) reset() {
-	x.Flows, x.Elements, x.Overflow = map[flymon.Vector]uint64{}, map[flymon.Vector]uint64{}, false
-	x.pairs, x.last = map[[2]flymon.Vector]struct{}{}, map[flymon.Vector]uint64{}
-}
-
-// count takes a packet.
-func (x *Truth) count(t *task, p *Packet) {
-	flow := p.Vector.And(t.layout.Flow)
-	if _, known := x.Flows[flow]; !known && len(x.Flows) >= x.most {
-		x.Overflow = true
-		return
-	}
-	greatest := func(v uint64) { x.Flows[flow] = max(x.Flows[flow], v) }
-	switch x.kind {
+	switch t.attribute.Kind {
 	case flymon.Packets:
-		x.Flows[flow]++
+		value++
 	case flymon.Bytes:
-		x.Flows[flow] += uint64(p.Size)
-	case flymon.MaxQueue:
-		greatest(uint64(p.QueueBytes))
-	case flymon.MaxDelay:
-		greatest(p.QueueNS)
-	case flymon.MaxSize:
-		greatest(uint64(p.Size))
-	case flymon.MaxInterval:
-		since := uint64(0)
-		if last, known := x.last[flow]; known && p.Vector[5] > last {
-			since = p.Vector[5] - last
+		value += uint64(p.Size)
+	case flymon.Distinct, flymon.Existence, flymon.Similarity:
+		if t.element(f, p.Vector.And(t.attribute.Of)) {
+			value++
 		}
-		x.last[flow] = p.Vector[5]
-		greatest(since)
-	default:
-		x.element(flow, p.Vector.And(x.of))
+	case flymon.MaxQueue:
+		value = max(value, uint64(p.QueueBytes))
+	case flymon.MaxDelay:
+		value = max(value, p.QueueNS)
+	case flymon.MaxSize:
+		value = max(value, uint64(p.Size))
+	case flymon.MaxInterval:
+		at := p.Vector[5]
+		if last, ok := t.last[f]; ok && at > last {
+			value = max(value, at-last)
+		}
+		t.last[f] = at
 	}
+	t.Flows[f] = value
 }
 
-func (x *Truth) element(flow, e flymon.Vector) {
-	if len(x.pairs) >= x.most {
-		x.Overflow = true
-		return
+// element says whether the flow did not have the element yet.
+func (t *Truth) element(flow, e flymon.Vector) bool {
+	pair := [2]flymon.Vector{flow, e}
+	_, known := t.pairs[pair]
+	if !known && len(t.pairs) >= t.most {
+		t.Overflow = true
+		return false
 	}
-	x.Elements[e]++
-	if _, known := x.pairs[[2]flymon.Vector{flow, e}]; !known {
-		x.pairs[[2]flymon.Vector{flow, e}] = struct{}{}
-		x.Flows[flow]++
+	t.pairs[pair] = struct{}{}
+	t.Elements[e]++
+	return !known
+}
+
+// Entropy is that of the values of flows, in bits: of a packet's flow, where the
+// values are packets.
+func (t *Truth) Entropy() float64 {
+	var sum, h float64
+	for _, v := range t.Flows {
+		sum += float64(v)
 	}
+	for _, v := range t.Flows {
+		if v > 0 {
+			p := float64(v) / sum
+			h -= p * math.Log2(p)
+		}
+	}
+	return h
 }

@@ -1,0 +1,118 @@
+package cmu
+
+import (
+	"fmt"
+	"slices"
+
+	"tamtam/flymon"
+)
+
+// Apply makes a task, or replaces the one of that name, at once and whole. On an
+// error nothing is changed: it says all that is wrong with the layout, or names
+// group, CMU and task that it cannot be beside.
+func (g *Groups) Apply(l flymon.Layout) error {
+	old := g.tasks[l.Task]
+	err := l.Check(&g.geometry)
+	if err == nil {
+		err = g.fits(&l, old)
+	}
+	if err != nil {
+		return fmt.Errorf("task %q: %w", l.Task, err)
+	}
+	t := &task{layout: copyLayout(l)}
+	if old != nil {
+		g.leave(old)
+	}
+	g.enter(t)
+	g.compile(t)
+	g.inherit(t, old)
+	return nil
+}
+
+// Remove takes a task away; false: there is none.
+func (g *Groups) Remove(name string) bool {
+	t, ok := g.tasks[name]
+	if ok {
+		g.leave(t)
+	}
+	return ok
+}
+
+// enter takes for the task what it needs.
+func (g *Groups) enter(t *task) {
+	l := &t.layout
+	g.tasks[l.Task] = t
+	g.classifierOf(t).add(t)
+	for _, m := range l.Masks {
+		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
+		h.mask = m.Key
+		h.users = append(h.users, t)
+		h.slot = g.takeSlot(flymon.Poly(m.Group, m.Unit), m.Key)
+	}
+	place := func(u *flymon.Unit, frozen bool) {
+		c := g.cmu(u)
+		if c.words == nil {
+			c.words = make([]uint32, g.geometry.Depth)
+		}
+		c.places = append(c.places, place{t, u.Base, u.Base + u.Size*l.Banks(), u, frozen})
+	}
+	for i := range l.Units {
+		place(&l.Units[i], false)
+	}
+	for i := range l.Frozen {
+		place(&l.Frozen[i], true)
+	}
+	for group := range g.groups {
+		g.groups[group] += t.in(group)
+	}
+}
+
+// leave gives back all that the task has; its words stay until they are another's.
+func (g *Groups) leave(t *task) {
+	is := func(x *task) bool { return x == t }
+	delete(g.tasks, t.layout.Task)
+	g.classifierOf(t).remove(t)
+	for _, m := range t.layout.Masks {
+		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
+		h.users = slices.DeleteFunc(h.users, is)
+		g.slots[h.slot].users--
+	}
+	for i := range g.cmus {
+		c := &g.cmus[i]
+		c.places = slices.DeleteFunc(c.places, func(p place) bool { return p.task == t })
+	}
+	for group := range g.groups {
+		g.groups[group] -= t.in(group)
+	}
+}
+
+// takeSlot finds the slot that makes a compressed key, or makes one. There is
+// always one free: no more keys are in use than there are hash units.
+func (g *Groups) takeSlot(poly uint32, mask flymon.Key) uint8 {
+	free := 0
+	for i := range g.slots {
+		s := &g.slots[i]
+		if s.compressor != nil && s.poly == poly && s.mask == mask {
+			s.users++
+			return uint8(i)
+		}
+		if s.users == 0 && (g.slots[free].users > 0 || s.compressor == nil && g.slots[free].compressor != nil) {
+			free = i
+		}
+	}
+	g.slots[free] = slot{poly, mask, flymon.NewCompressor(poly, mask), 1}
+	return uint8(free)
+}
+
+// partition is all banks of a unit.
+func (g *Groups) partition(u *flymon.Unit, banks uint32) []uint32 {
+	return g.cmu(u).words[u.Base : u.Base+u.Size*banks]
+}
+
+// classifierOf is where a task's filter belongs.
+func (g *Groups) classifierOf(t *task) *classifier {
+	if t.layout.Units[0].Group < g.geometry.Groups {
+		return &g.stacked
+	}
+	return &g.spliced
+}

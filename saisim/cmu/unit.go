@@ -1,0 +1,173 @@
+package cmu
+
+import (
+	"math/bits"
+
+	"tamtam/flymon"
+)
+
+// A task is a layout as the packet path runs it.
+type task struct {
+	start, length uint64 // of the epoch that the last packet was in; length 0: not known
+	bank          uint32
+	coins         bool   // a unit runs by coin
+	ranged        bool   // the filter has ranges of ports
+	keys          uint64 // slots of compressed keys that it needs
+	units         []unit
+	digestUnit    int // -1: none
+	threshold     uint32
+	truth         *[2]Truth // nil: no oracle
+	banks         [2]Bank
+	digests       [2][]flymon.Vector
+	src, dst      flymon.Ports
+
+	layout     flymon.Layout // its own copy
+	since      uint64        // number of the last packet before its units began to count
+	generation uint64
+	frozen     frozen
+}
+
+// frozen is what a task keeps beside its frozen partitions, as long as they are there.
+type frozen struct {
+	banks   [2]Bank
+	at      uint64
+	digests [2][]flymon.Vector
+	truth   *[2]Truth // goes on
+}
+
+type op uint8
+
+const (
+	condAdd op = iota
+	maximum
+	andOr
+	xorSwap
+)
+
+// A unit is a flymon.Unit with all that does not depend on the packet worked out.
+type unit struct {
+	words      []uint32 // of the partition, bank after bank
+	mask       uint32   // of the rotated key
+	wide       uint32   // of a bucket
+	from, span uint32   // coins
+	a, b       uint8    // slots of the key
+	left       uint8    // rotation
+	right, log uint8    // of the address; of a bank's size
+	op         op
+	fixed      bool // both parameters are constant
+	p1, p2     param
+	mapping
+}
+
+type source uint8
+
+const (
+	fromConst source = iota
+	fromSize
+	fromTimestamp
+	fromQueueLength
+	fromQueueDelay
+	fromKey
+	fromResult
+	fromLeast
+	fromSince
+)
+
+type param struct {
+	value      uint32
+	mask       uint32 // of keys and differences; the most of sizes and queues
+	from       source
+	scale      uint8
+	a, b, left uint8
+	of         []int
+}
+
+// compile works out the task's units; its hash units have slots.
+func (g *Groups) compile(t *task) {
+	l := &t.layout
+	t.src, t.dst = l.Filter.SrcPort, l.Filter.DstPort
+	t.ranged = t.src.Has && t.src.Lo != t.src.Hi || t.dst.Has && t.dst.Lo != t.dst.Hi
+	t.digestUnit = -1
+	if d := l.Digest; d != nil {
+		t.digestUnit, t.threshold = d.Unit, d.Threshold
+	}
+	t.units = make([]unit, len(l.Units))
+	for i := range l.Units {
+		g.compileUnit(t, &t.units[i], &l.Units[i])
+	}
+}
+
+func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
+	u.words = g.partition(from, t.layout.Banks())
+	u.log = uint8(bits.TrailingZeros32(from.Size))
+	u.mask = from.Size - 1
+	if from.Shifted {
+		u.mask = uint32(g.geometry.Depth - 1)
+		u.right = uint8(bits.TrailingZeros32(uint32(g.geometry.Depth))) - u.log
+	}
+	u.wide = g.geometry.Mask()
+	u.from, u.span = uint32(from.From), uint32(from.To-from.From)
+	if from.To == 0 {
+		u.span = 256
+	}
+	t.coins = t.coins || from.To != 0
+	u.a, u.b, u.left = g.ref(t, from.Group, from.Key)
+	switch from.Op {
+	case flymon.CondAdd:
+		u.op = condAdd
+	case flymon.Max:
+		u.op = maximum
+	case flymon.AndOr:
+		u.op = andOr
+	case flymon.XorSwap:
+		u.op = xorSwap
+	}
+	u.p1, u.p2 = g.compileParam(t, from.Group, &from.P1), g.compileParam(t, from.Group, &from.P2)
+	u.mapping = newMapping(from.Map)
+	if u.p1.from == fromConst && u.p2.from == fromConst {
+		u.fixed = true
+		u.p1.value = u.translate(u.p1.value) & u.wide
+		u.p2.value &= u.wide
+	}
+}
+
+// ref finds the slots of a compressed key.
+func (g *Groups) ref(t *task, group int, r flymon.Ref) (a, b, left uint8) {
+	a, b = g.hashes[group*g.geometry.Units+r.A].slot, maxSlots
+	t.keys |= 1 << a
+	if r.B > 0 {
+		b = g.hashes[group*g.geometry.Units+r.B-1].slot
+		t.keys |= 1 << b
+	}
+	return a, b, (32 - r.Shift) & 31
+}
+
+func (g *Groups) compileParam(t *task, group int, from *flymon.Param) param {
+	p := param{scale: from.Scale, mask: g.geometry.Mask(), of: from.Of}
+	switch from.From {
+	case flymon.Const:
+		p.from, p.value = fromConst, from.Value
+	case flymon.Size:
+		p.from = fromSize
+	case flymon.Timestamp:
+		p.from = fromTimestamp
+	case flymon.QueueLength:
+		p.from = fromQueueLength
+	case flymon.QueueDelay:
+		p.from = fromQueueDelay
+	case flymon.Compressed:
+		p.from = fromKey
+		p.a, p.b, p.left = g.ref(t, group, from.Key)
+		p.mask = ^uint32(0)
+		if from.Bits > 0 {
+			p.mask >>= 32 - from.Bits
+		}
+	case flymon.Result:
+		p.from = fromResult
+	case flymon.Least:
+		p.from = fromLeast
+	case flymon.Since:
+		p.from = fromSince
+	}
+	return p
+}
