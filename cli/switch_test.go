@@ -239,6 +239,7 @@ func TestSwitchRefusals(t *testing.T) {
 		{modeFlyMon, "task x key src-ip attribute frequency flowgroup wide filter any", "either filter or flowgroup"},
 		{modeFlyMon, "task x key source attribute frequency", `key "source"`},
 		{modeFlyMon, "task x key src-ip attribute frequency algorithm hll", "algorithm hll does not measure frequency"},
+		{modeFlyMon, "query q1 task hh flow 10.0.0.1,10.0.0.2", "want a value for each of 5-tuple"},
 		{modeFlyMon, "query q2 task x flow 10.0.0.1", "there is no flymon-task x"},
 		{modeInterface, "channel-group 9", "PortChannel9"},
 		{modeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},

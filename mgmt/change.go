@@ -65,6 +65,16 @@ func (c *Change) Entries(path, table string) (map[string]map[string]string, erro
 	return out, nil
 }
 
+// Entry returns the row of a table of CONFIG_DB that one entry of a list with one
+// key has, as it is to become; nil: there will be none.
+func (c *Change) Entry(path, key, table string) (map[string]string, error) {
+	e, err := c.entry(path, key)
+	if err != nil {
+		return nil, err
+	}
+	return (&Change{e: e}).Fields(table), nil
+}
+
 // PutEntry gives an entry of a list with one key a row of CONFIG_DB. An entry
 // that is there although it should not be is an error.
 func (c *Change) PutEntry(path, key, table string, fields map[string]string, mayExist bool) error {

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -37,7 +38,7 @@ func flyMonModule() Module {
 		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are no quantity
 		of("/flows/flow", schema.CountersFlyMonFlows, "flow"),
 		of("/distribution/bin", schema.CountersFlyMonSizes, "size"),
-		{Path: "/tam/flymon-queries/flymon-query", Rows: []Row{
+		{Path: "/tam/flymon-queries/flymon-query", Finish: queryFits, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonQuery, Key: "{name}", Entry: true, Check: check(schema.ParseFlyMonQuery),
 				Leaves: []Leaf{{"config/task", text("task")}, {"config/flow", text("flow")}},
@@ -58,6 +59,31 @@ func flyMonModule() Module {
 			}},
 		}},
 	}}
+}
+
+// queryFits refuses a flow that has not the fields of the task's key. That there is
+// such a task, and that its row is good, is checked elsewhere.
+func queryFits(c *Change) error {
+	row := c.Fields(schema.CfgTAMFlyMonQuery)
+	if row == nil || row["task"] == "" || row["flow"] == "" {
+		return nil
+	}
+	fields, err := c.Entry("/tam/flymon-tasks/flymon-task", row["task"], schema.CfgTAMFlyMonTask)
+	if err != nil || fields == nil {
+		return err
+	}
+	task, err := schema.ParseFlyMonTask(row["task"], fields)
+	if err != nil {
+		return nil
+	}
+	key := task.Key
+	if key.IsZero() {
+		key = task.Attribute.Of
+	}
+	if _, err := key.Flow(row["flow"]); err != nil {
+		return fmt.Errorf("config/flow: %w", err)
+	}
+	return nil
 }
 
 func flyMonTaskLeaves(at string) []Leaf {
