@@ -169,8 +169,6 @@ func (w *markWindow) apply(c *Chip, text []byte) error {
 func (w *markWindow) leave(*Chip) {}
 
 func (w *markWindow) read(c *Chip) sai.Value {
-	t, unsync := c.tod.Load().read(c.now)
-	when := []uint64{t.Seconds, uint64(t.Nanoseconds), one(!unsync), c.tod.Load().steps, uint64(c.cfg.Start.UnixNano())}
 	generations := make([]uint64, 0, len(w.flows))
 	values := make([]uint64, 0, 2*markWords*len(w.flows))
 	for _, i := range w.flows {
@@ -185,7 +183,14 @@ func (w *markWindow) read(c *Chip) sai.Value {
 			values = append(values, packets, bytes, x.captures, x.at.Seconds, uint64(x.at.Nanoseconds), one(x.unsync), x.outside, x.pulseBytes)
 		}
 	}
-	return writeExtension(w.entry, []string{"time", "generations", "counters"}, [][]uint64{when, generations, values})
+	return writeExtension(w.entry, []string{"time", "generations", "counters"}, [][]uint64{c.clockNumbers(), generations, values})
+}
+
+// clockNumbers is the attribute "time" of windows.
+func (c *Chip) clockNumbers() []uint64 {
+	tod := c.tod.Load()
+	t, unsync := tod.read(c.now)
+	return []uint64{t.Seconds, uint64(t.Nanoseconds), one(!unsync), tod.steps, uint64(c.cfg.Start.UnixNano())}
 }
 
 func one(b bool) uint64 {

@@ -66,6 +66,10 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 			return uint64(c.prof.AltMark.Flows), nil
 		case AltMarkProfile:
 			return uint64(c.prof.AltMark.Profiles), nil
+		case FlyMonTask:
+			return c.maxSketchTasks(), nil
+		case FlyMonGroups:
+			return uint64(c.prof.FlyMon.Groups + c.prof.FlyMon.Spliced), nil
 		}
 		return c.extensionsLeft(string(name)), nil
 	case sai.ObjectTypeACLEntry:

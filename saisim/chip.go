@@ -20,6 +20,9 @@ type Config struct {
 	// Notify is called for what the chip tells without being asked, with the
 	// chip unlocked and in order; nil: nobody listens.
 	Notify func(sai.Notification)
+	// Oracle is how many flows of a sketch task and bank the chip counts exactly, beside
+	// the sketch, for tests and experiments to compare with; 0: none. No chip has this.
+	Oracle int
 }
 
 // A PortID names a port on the chip: it is the port's first lane. So it depends
@@ -68,6 +71,7 @@ type Chip struct {
 	control
 	forwarding
 	programs
+	sketch sketching
 
 	now     Cycle
 	agenda  *agenda
@@ -295,6 +299,9 @@ func (c *Chip) handle(e event) {
 	case classMirror:
 		c.agenda.pop(e)
 		c.mirrorLeaving()
+	case classRecirculated:
+		c.agenda.pop(e)
+		c.recirculated()
 	case classQueue:
 		pk := c.pipe.First().pk
 		c.pipe.Pop()

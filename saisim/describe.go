@@ -69,6 +69,9 @@ func (c *Chip) Describe() Graph {
 	out := grapher{pipe: "egress"}
 	last = max(g.EgressStages, 1) - 1
 	for s := range last + 1 {
+		if s == 0 && c.sketch.on {
+			out.function("flymon", s, false)
+		}
 		if s == last {
 			out.function("mtu", s, true)
 			out.function("acl", s, true)

@@ -3,15 +3,16 @@ package saisim
 // Events of one cycle are handled class by class, and within a class port by
 // port: what leaves makes room before what comes is queued.
 const (
-	classControl  = iota // a control batch takes effect
-	classSent            // a frame's timestamp point at an egress MAC
-	classDequeue         // a port's scheduler is free again
-	classServe           // the egress pipe takes a frame of a port that waits
-	classMirror          // a copy that is mirrored leaves an egress pipe
-	classQueue           // a packet leaves the ingress pipe
-	classEnter           // a packet enters the ingress pipe
-	classReceived        // a whole frame is in an ingress MAC
-	classAge             // an FDB entry may have become too old
+	classControl      = iota // a control batch takes effect
+	classSent                // a frame's timestamp point at an egress MAC
+	classDequeue             // a port's scheduler is free again
+	classServe               // the egress pipe takes a frame of a port that waits
+	classMirror              // a copy that is mirrored leaves an egress pipe
+	classRecirculated        // a packet comes to spliced groups of CMUs
+	classQueue               // a packet leaves the ingress pipe
+	classEnter               // a packet enters the ingress pipe
+	classReceived            // a whole frame is in an ingress MAC
+	classAge                 // an FDB entry may have become too old
 	numClasses
 )
 

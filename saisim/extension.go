@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"tamtam/flymon"
 	"tamtam/sai"
 )
 
@@ -34,18 +35,30 @@ func (c *Chip) newExtension(name string) extension {
 	case name == AltMarkProfile && c.prof.AltMark.Profiles > 0:
 		return &markProfile{lane: -1}
 	}
-	return nil
+	return c.newSketchExtension(name)
+}
+
+// extensionNames are those that chips have, whether or not this one does.
+func extensionNames() []string {
+	return append([]string{TailstampWindow, AltMarkProfile, AltMarkWindow}, sketchExtensions()...)
 }
 
 // extensionsLeft is how many objects of the name there is room for, 0 for
 // extensions that the chip does not have.
 func (c *Chip) extensionsLeft(name string) uint64 {
-	windows := c.extensions[TailstampWindow] + c.extensions[AltMarkWindow]
 	switch c.newExtension(name).(type) {
 	case nil:
 		return 0
 	case *markProfile:
 		return uint64(c.prof.AltMark.Profiles) - uint64(c.extensions[name])
+	case *sketchTask:
+		return c.maxSketchTasks() - uint64(c.extensions[name])
+	}
+	windows := 0
+	for name, n := range c.extensions {
+		if name != AltMarkProfile && name != FlyMonTask {
+			windows += n
+		}
 	}
 	return uint64(maxWindows - windows)
 }
@@ -53,14 +66,14 @@ func (c *Chip) extensionsLeft(name string) uint64 {
 func (c *Chip) extensionKind() *kind {
 	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
 	return &kind{
-		max:   maxWindows + maxMarkLanes,
+		max:   maxWindows + maxMarkLanes + flymon.MaxGroups*flymon.MaxTasks,
 		attrs: []sai.AttrID{sai.GenericProgrammableAttrObjectName, entry},
 		create: func(o *object) error {
 			name := o.extensionName()
 			x := c.newExtension(name)
 			if x == nil {
 				return refuse("create", t, sai.GenericProgrammableAttrObjectName,
-					sai.StatusNotSupported, "no extension %q, want %q, %q or %q", name, TailstampWindow, AltMarkProfile, AltMarkWindow)
+					sai.StatusNotSupported, "no extension %q, of %v the chip has those that it has room for", name, extensionNames())
 			}
 			if c.extensionsLeft(name) == 0 {
 				return refuse("create", t, sai.GenericProgrammableAttrObjectName, sai.StatusInsufficientResources, "no room for one more %s", name)
@@ -145,19 +158,37 @@ func readExtension(entry []byte, name string, into any) (map[string]json.RawMess
 
 // writeExtension returns ENTRY with what was given and lists of numbers behind it.
 func writeExtension(given map[string]json.RawMessage, names []string, lists [][]uint64) sai.Bytes {
+	values := make([]extensionValue, len(names))
+	for i, name := range names {
+		values[i] = extensionValue{name, valueNumbers, lists[i]}
+	}
+	return writeValues(given, values...)
+}
+
+// An extensionValue is one attribute that a get adds to ENTRY.
+type extensionValue struct {
+	name, kind string
+	value      any
+}
+
+// Kinds of values, by the names of SAI.
+const (
+	valueNumbers = "SAI_ATTR_VALUE_TYPE_UINT64_LIST"
+	valueJSON    = "SAI_ATTR_VALUE_TYPE_JSON"
+)
+
+// writeValues returns ENTRY with what was given and what a get adds behind it.
+func writeValues(given map[string]json.RawMessage, values ...extensionValue) sai.Bytes {
 	attrs := []any{}
 	if given != nil {
 		attrs = append(attrs, given)
 	}
-	for i, name := range names {
-		attrs = append(attrs, map[string]extensionAttr{name: {
-			Meta:  map[string]any{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_UINT64_LIST"},
-			Value: lists[i],
-		}})
+	for _, v := range values {
+		attrs = append(attrs, map[string]extensionAttr{v.name: {Meta: map[string]any{"sai_attr_value_type": v.kind}, Value: v.value}})
 	}
 	text, err := json.Marshal(map[string]any{"attributes": attrs})
 	if err != nil {
-		return sai.Bytes{} // the values are strings and numbers
+		return sai.Bytes{} // the values are strings and numbers, and what has only such
 	}
 	return text
 }

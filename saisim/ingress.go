@@ -325,6 +325,12 @@ func (c *Chip) egress(p *port, t *transmission) (length int, ok bool) {
 	}
 	cp := &t.copyOf
 	pk := cp.pk
+	if cp.mirror == nil {
+		c.sketch.copies++
+		if c.sketch.on {
+			c.measure(cp)
+		}
+	}
 	runs := pk.run != nil && !cp.raw && cp.mirror == nil
 	if runs && !c.runEgress(p, cp) {
 		c.dropCopy(p, *cp, DropEgressProgram)

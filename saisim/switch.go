@@ -71,6 +71,7 @@ func (c *Chip) reset() {
 	}
 	c.agenda, c.buffer = &agenda{}, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
 	c.waiting, c.waitingN, c.served = portSet{}, 0, maxLanes-1
+	c.sketch = sketching{}
 	c.program, c.planned, c.batches = nil, nil, tm.Ring[scheduled]{}
 	n := c.prof.FirstLane + c.prof.Lanes
 	c.forwarding = forwarding{

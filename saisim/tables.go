@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/altmark"
+	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim/tm"
 )
@@ -41,6 +42,7 @@ type Tables struct {
 	Mirrors    []MirrorRow
 	Pools      []uint64 // cells of each pool of the packet memory
 	AltMarks   []AltMarkRow
+	Sketches   []flymon.Layout // tasks of FlyMon, by name
 }
 
 // A SwitchRow is the switch object; zero before it is created.
@@ -274,6 +276,7 @@ func (c *Chip) Tables() Tables {
 			t.AltMarks = append(t.AltMarks, AltMarkRow{p.lane, p.guard, p.s})
 		}
 	}
+	t.Sketches = c.sketches()
 	for _, p := range c.buffer.Pools {
 		t.Pools = append(t.Pools, p.Size)
 	}

@@ -1,0 +1,201 @@
+package saisim
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/flymon"
+	"tamtam/sai"
+	"tamtam/saisim/cmu"
+)
+
+// Names of the extension objects of FlyMon; docs/extensions.md has their JSON. A
+// task is configuration, the others are windows.
+const (
+	FlyMonGroups    = "tamtam.flymon.groups"
+	FlyMonTask      = "tamtam.flymon.task"
+	FlyMonStatus    = "tamtam.flymon.status"
+	FlyMonRegisters = "tamtam.flymon.registers"
+	FlyMonClear     = "tamtam.flymon.clear"
+	FlyMonDigests   = "tamtam.flymon.digests"
+	FlyMonTruth     = "tamtam.flymon.truth" // of chips with Config.Oracle only
+)
+
+func sketchExtensions() []string {
+	return []string{FlyMonGroups, FlyMonTask, FlyMonStatus, FlyMonRegisters, FlyMonClear, FlyMonDigests, FlyMonTruth}
+}
+
+// newSketchExtension is newExtension for FlyMon.
+func (c *Chip) newSketchExtension(name string) extension {
+	if c.prof.FlyMon.Groups == 0 {
+		return nil
+	}
+	switch {
+	case name == FlyMonGroups:
+		return &groupsWindow{}
+	case name == FlyMonTask:
+		return &sketchTask{}
+	case name == FlyMonStatus:
+		return &statusWindow{}
+	case name == FlyMonRegisters:
+		return &registerWindow{}
+	case name == FlyMonClear:
+		return &clearWindow{}
+	case name == FlyMonDigests:
+		return &digestWindow{}
+	case name == FlyMonTruth && c.cfg.Oracle > 0:
+		return &truthWindow{}
+	}
+	return nil
+}
+
+// maxSketchTasks is how many tasks there may be at most: each has a unit in some
+// group.
+func (c *Chip) maxSketchTasks() uint64 {
+	return uint64(c.prof.FlyMon.Groups+c.prof.FlyMon.Spliced) * flymon.MaxTasks
+}
+
+// A sketchTask is a task on the groups of CMUs.
+type sketchTask struct {
+	layout flymon.Layout // without a name: another object has taken it
+}
+
+// apply gives the groups the task, at once and whole. An object that is set to
+// another name takes it from the object that has it: syncd may have two exchange
+// theirs, one after the other. The task of the name before goes.
+func (k *sketchTask) apply(c *Chip, text []byte) error {
+	var l flymon.Layout
+	given, err := readExtension(text, "task", &l)
+	if err != nil {
+		return err
+	}
+	if given == nil {
+		return errors.New("task is missing, want a layout")
+	}
+	groups, err := c.sketchGroups()
+	if err != nil {
+		return err
+	}
+	owner := c.sketch.owners[l.Task]
+	if owner != nil && owner != k && k.layout.Task == "" {
+		return fmt.Errorf("task: task is %q, want a name that no other object has", l.Task)
+	}
+	if err := groups.Apply(l); err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
+	if owner != nil && owner != k {
+		owner.layout = flymon.Layout{}
+	}
+	if k.layout.Task != l.Task {
+		k.leave(c)
+	}
+	k.layout = l
+	c.sketch.owners[l.Task] = k
+	c.sketch.on = true
+	return nil
+}
+
+func (k *sketchTask) leave(c *Chip) {
+	if k.layout.Task == "" {
+		return
+	}
+	s := &c.sketch
+	s.groups.Remove(k.layout.Task)
+	delete(s.owners, k.layout.Task)
+	s.on = s.groups.Busy()
+	k.layout = flymon.Layout{}
+}
+
+func (k *sketchTask) read(*Chip) sai.Value { return nil }
+
+// sketches are the tasks, for Tables.
+func (c *Chip) sketches() []flymon.Layout {
+	var l []flymon.Layout
+	for k := range maps.Values(c.sketch.owners) {
+		l = append(l, cloneLayout(k.layout))
+	}
+	slices.SortFunc(l, func(a, b flymon.Layout) int { return cmp.Compare(a.Task, b.Task) })
+	return l
+}
+
+func cloneLayout(l flymon.Layout) flymon.Layout {
+	units := func(of []flymon.Unit) []flymon.Unit {
+		of = slices.Clone(of)
+		for i := range of {
+			u := &of[i]
+			u.Map, u.P1.Of, u.P2.Of = slices.Clone(u.Map), slices.Clone(u.P1.Of), slices.Clone(u.P2.Of)
+		}
+		return of
+	}
+	l.Masks, l.Units, l.Frozen = slices.Clone(l.Masks), units(l.Units), units(l.Frozen)
+	if l.Digest != nil {
+		d := *l.Digest
+		l.Digest = &d
+	}
+	return l
+}
+
+// A groupsWindow tells what the chip has of groups of CMUs.
+type groupsWindow struct{ entry map[string]json.RawMessage }
+
+func (w *groupsWindow) apply(_ *Chip, text []byte) error {
+	if len(text) == 0 {
+		w.entry = nil
+		return nil
+	}
+	var none struct{}
+	given, err := readExtension(text, "groups", &none)
+	if err == nil {
+		w.entry = given
+	}
+	return err
+}
+
+func (w *groupsWindow) leave(*Chip) {}
+
+func (w *groupsWindow) read(c *Chip) sai.Value {
+	return writeValues(w.entry, extensionValue{"geometry", valueJSON, c.prof.FlyMon.Geometry()})
+}
+
+// maxStatusTasks bounds the tasks of a status window.
+const maxStatusTasks = 128
+
+// A statusWindow reads how tasks are.
+type statusWindow struct {
+	entry map[string]json.RawMessage
+	tasks []string
+}
+
+func (w *statusWindow) apply(_ *Chip, text []byte) error {
+	next := statusWindow{}
+	if len(text) > 0 {
+		var err error
+		if next.entry, err = readExtension(text, "tasks", &next.tasks); err != nil {
+			return err
+		}
+	}
+	if len(next.tasks) > maxStatusTasks {
+		return fmt.Errorf("tasks: %d, want at most %d", len(next.tasks), maxStatusTasks)
+	}
+	*w = next
+	return nil
+}
+
+func (w *statusWindow) leave(*Chip) {}
+
+func (w *statusWindow) read(c *Chip) sai.Value {
+	status := make([]*cmu.Status, len(w.tasks))
+	for i, name := range w.tasks {
+		if c.sketch.groups == nil {
+			break
+		}
+		if s, ok := c.sketch.groups.Status(name); ok {
+			status[i] = &s
+		}
+	}
+	return writeValues(w.entry, extensionValue{"time", valueNumbers, c.clockNumbers()}, extensionValue{"status", valueJSON, status})
+}
