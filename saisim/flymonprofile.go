@@ -11,7 +11,7 @@ import (
 const maxSpliced = 3
 
 // Geometry is what the chip has of groups of CMUs.
-func (f *FlyMonCapacity) Geometry() flymon.Geometry {
+func (f FlyMonCapacity) Geometry() flymon.Geometry {
 	return flymon.Geometry{
 		Groups: int(f.Groups), Spliced: int(f.Spliced), Units: int(f.Units), CMUs: int(f.CMUs),
 		Width: int(f.Width), Depth: int(f.Depth), Partitions: int(f.Partitions),
@@ -44,6 +44,6 @@ func (f *FlyMonCapacity) check(bad func(ok bool, field string, value any, want s
 	because("groups", f.Groups, f.CMUs, "cmus")
 	bad(f.Width >= 8, "flymon.width", f.Width, "8 to 32")
 	bad(power(f.Depth) && f.Depth >= 32, "flymon.depth", f.Depth, "a power of two, at least 32")
-	bad(power(f.Partitions) && f.Partitions <= f.Depth, "flymon.partitions", f.Partitions, fmt.Sprintf("a power of two, at most flymon.depth, %d", f.Depth))
+	bad(power(f.Partitions) && f.Partitions <= f.Depth/2, "flymon.partitions", f.Partitions, fmt.Sprintf("a power of two, at most half of flymon.depth, %d", f.Depth))
 	because("spliced", f.Spliced, f.RecirculationMbps, "recirculation_mbps")
 }

@@ -133,11 +133,11 @@ type digestWindow struct {
 
 func (w *digestWindow) apply(c *Chip, text []byte) (err error) {
 	next := digestWindow{}
-	if next.entry, next.bankRange, err = readRange(text, "digests"); err != nil {
+	if next.entry, next.bankRange, err = readRange(text, "read"); err != nil {
 		return err
 	}
 	if next.Unit != nil || next.Count != nil || next.From > math.MaxInt32 {
-		return errors.New("digests: want a task, a bank, and from")
+		return errors.New("read: want a task, a bank, and from")
 	}
 	if _, err := next.keys(c); err != nil {
 		return err
@@ -149,13 +149,13 @@ func (w *digestWindow) apply(c *Chip, text []byte) (err error) {
 func (w *digestWindow) leave(*Chip) {}
 
 func (w *digestWindow) keys(c *Chip) ([]flymon.Vector, error) {
-	g, err := c.groupsOf("digests", w.Task)
+	g, err := c.groupsOf("read", w.Task)
 	if err != nil {
 		return nil, err
 	}
 	keys, err := g.Digests(w.Task, w.Bank, int(w.From), maxReadDigests)
 	if err != nil {
-		return nil, fmt.Errorf("digests: %w", err)
+		return nil, fmt.Errorf("read: %w", err)
 	}
 	return keys, nil
 }
@@ -201,18 +201,18 @@ type truthQuestion struct {
 
 func (w *truthWindow) apply(c *Chip, text []byte) (err error) {
 	next := truthWindow{}
-	if next.entry, err = readExtension(text, "truth", &next.truthQuestion); err != nil {
+	if next.entry, err = readExtension(text, "read", &next.truthQuestion); err != nil {
 		return err
 	}
 	if len(next.Flows) > maxTruthFlows {
-		return fmt.Errorf("truth: %d flows, want at most %d", len(next.Flows), maxTruthFlows)
+		return fmt.Errorf("read: %d flows, want at most %d", len(next.Flows), maxTruthFlows)
 	}
 	for i, f := range next.Flows {
 		if len(f) != vectorBytes {
-			return fmt.Errorf("truth: flows[%d] has %d bytes, want %d", i, len(f), vectorBytes)
+			return fmt.Errorf("read: flows[%d] has %d bytes, want %d", i, len(f), vectorBytes)
 		}
 	}
-	if _, err := c.groupsOf("truth", next.Task); err != nil {
+	if _, err := c.groupsOf("read", next.Task); err != nil {
 		return err
 	}
 	*w = next
@@ -223,12 +223,13 @@ func (w *truthWindow) leave(*Chip) {}
 
 // A truthAnswer is what the window reads.
 type truthAnswer struct {
-	Flows    int         `json:"flows"` // distinct
-	Elements uint64      `json:"elements"`
+	Flows    int         `json:"flows"`    // distinct
+	Elements int         `json:"elements"` // distinct, where the task measures a set
 	Packets  uint64      `json:"packets"`
-	Entropy  float64     `json:"entropy"` // of the values, in bits
-	Values   []uint64    `json:"values"`  // of the flows asked for
-	Heavy    []truthFlow `json:"heavy"`   // the largest, the first by value and then by key
+	Overflow bool        `json:"overflow"` // more than the oracle keeps: not exact
+	Entropy  float64     `json:"entropy"`  // of the values, in bits
+	Values   []uint64    `json:"values"`   // of the flows asked for
+	Heavy    []truthFlow `json:"heavy"`    // the largest, the first by value and then by key
 }
 
 type truthFlow struct {
@@ -238,16 +239,18 @@ type truthFlow struct {
 
 func (w *truthWindow) read(c *Chip) sai.Value {
 	var answer *truthAnswer
-	if g, err := c.groupsOf("truth", w.Task); err == nil {
+	if g, err := c.groupsOf("read", w.Task); err == nil {
 		if t, ok := g.Truth(w.Task, w.Bank); ok {
+			status, _ := g.Status(w.Task)
 			answer = w.answer(t)
+			answer.Packets = status.Banks[w.Bank].Packets
 		}
 	}
 	return writeValues(w.entry, extensionValue{"truth", valueJSON, answer})
 }
 
 func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
-	a := &truthAnswer{Flows: len(t.Flows), Elements: t.Elements, Packets: t.Packets, Values: make([]uint64, len(w.Flows))}
+	a := &truthAnswer{Flows: len(t.Flows), Elements: len(t.Elements), Overflow: t.Overflow, Values: make([]uint64, len(w.Flows))}
 	for i, f := range w.Flows {
 		a.Values[i] = t.Flows[parseVector(f)]
 	}

@@ -42,7 +42,12 @@ func (s sent) String() string {
 // the default VLAN, with an MTU of 9122.
 func newRig(t testing.TB, p saisim.Profile) *rig {
 	t.Helper()
-	r := bareRig(t, p)
+	return newRigOf(t, saisim.Config{Profile: p, Start: start})
+}
+
+func newRigOf(t testing.TB, cfg saisim.Config) *rig {
+	t.Helper()
+	r := bareRigOf(t, cfg)
 	for _, id := range r.Ports() {
 		r.up(id)
 	}
@@ -51,8 +56,14 @@ func newRig(t testing.TB, p saisim.Profile) *rig {
 
 func bareRig(t testing.TB, p saisim.Profile) *rig {
 	t.Helper()
+	return bareRigOf(t, saisim.Config{Profile: p, Start: start})
+}
+
+func bareRigOf(t testing.TB, cfg saisim.Config) *rig {
+	t.Helper()
 	r := &rig{TB: t}
-	c, err := saisim.New(saisim.Config{Profile: p, Start: start, Notify: func(n sai.Notification) { r.notes = append(r.notes, n) }})
+	cfg.Notify = func(n sai.Notification) { r.notes = append(r.notes, n) }
+	c, err := saisim.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +117,7 @@ func (r *rig) set(t sai.ObjectType, oid sai.OID, id sai.AttrID, v sai.Value) {
 
 func (r *rig) get(t sai.ObjectType, oid sai.OID, id sai.AttrID) sai.Value {
 	r.Helper()
-	got, err := r.Get(context.Background(), sai.Obj(t, oid), []sai.Attr{sai.Want(id, 1024)})
+	got, err := r.Get(context.Background(), sai.Obj(t, oid), []sai.Attr{sai.Want(id, 1<<16)})
 	if err != nil {
 		r.Fatal(err)
 	}

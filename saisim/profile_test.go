@@ -111,7 +111,7 @@ func TestProfileFile(t *testing.T) {
 		{"CMUs without groups", `{"base": "small", "flymon": {"groups": 0}}`, "flymon.groups is 0, want at least 1, or all of flymon 0"},
 		{"buckets too narrow", `{"base": "small", "flymon": {"width": 4}}`, "flymon.width is 4, want 8 to 32"},
 		{"a depth that is no power of two", `{"base": "small", "flymon": {"depth": 1000}}`, "flymon.depth is 1000, want a power of two, at least 32"},
-		{"partitions that do not divide", `{"base": "small", "flymon": {"partitions": 24}}`, "flymon.partitions is 24, want a power of two, at most flymon.depth, 1024"},
+		{"partitions that do not divide", `{"base": "small", "flymon": {"partitions": 24}}`, "flymon.partitions is 24, want a power of two, at most half of flymon.depth, 1024"},
 		{"more partitions than buckets", `{"base": "small", "flymon": {"depth": 32, "partitions": 64}}`, "flymon.partitions is 64"},
 		{"more groups than there can be", `{"base": "rmt20", "flymon": {"spliced": 4}}`, "flymon.spliced is 4, want a whole number from 0 to 3"},
 		{"spliced groups without a way to them", `{"base": "small", "flymon": {"recirculation_mbps": 0}}`, "flymon.recirculation_mbps is 0, want at least 1, because flymon.spliced is 3"},
