@@ -207,6 +207,8 @@ var stateTables = []struct{ state, config, field, good string }{
 	{schema.StateTAMFlowGroup, schema.CfgTAMFlowGroup, "status", schema.StatusActive},
 	{schema.StateTAMTailStamp, schema.CfgTAMTailStamp, "status", schema.StatusActive},
 	{schema.StateTAMAltMark, schema.CfgTAMAltMark, "status", schema.StatusActive},
+	{schema.StateTAMFlyMonTask, schema.CfgTAMFlyMonTask, "status", schema.StatusActive},
+	{schema.StateTAMFlyMonQuery, schema.CfgTAMFlyMonQuery, "status", schema.StatusActive},
 }
 
 // Problems lists the configured objects that STATE_DB says are not active.

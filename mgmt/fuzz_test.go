@@ -95,26 +95,34 @@ func FuzzRow(f *testing.F) {
 	f.Add("L4_SRC_PORT_RANGE", "5-6", "DSCP", "010")
 	f.Add("IN_PORTS@", "Ethernet0, Ethernet4,,", "SRC_MAC", "/00:00:00:00:00:00")
 	f.Add("PRIORITY", "99999999999999999999", "IP_TYPE", "\x00\"")
+	f.Add("ESTIMATE", `{"estimate":1e300,"lower":-0.00001,"upper":null,"confidence":"1","bound":"\u0000","saturated":true,"exact":9.99999e14}`, "KEYS", ";0=free;;")
 	m := offline(f)
-	g := m.find("/tam/flowgroups/flowgroup").group
 	f.Fuzz(func(t *testing.T, f1, v1, f2, v2 string) {
-		e := newEntry(g, []string{"f"})
-		for i := range e.recs {
-			e.recs[i] = map[string]string{f1: v1, f2: v2}
-		}
-		for _, n := range g.leaves {
-			v := e.value(n)
-			if len(v) == 0 {
-				continue
+		for _, list := range []string{"/tam/flowgroups/flowgroup", "/tam/flymon-tasks/flymon-task", "/tam/flymon-queries/flymon-query", "/tam/flymon-groups/flymon-group"} {
+			e := newEntry(m.find(list).group, []string{"1"})
+			for i := range e.recs {
+				e.recs[i] = map[string]string{f1: v1, f2: v2}
 			}
-			raw, err := decodeJSON(n.appendJSON(nil, v, true))
-			if err != nil {
-				t.Fatalf("%s: %v", n.path, err)
-			}
-			if back, err := n.fromJSON(raw); err != nil || first(back) != v[0] {
-				t.Fatalf("%s: %q is read back as %q: %v", n.path, v, back, err)
-			}
-			n.typed(v, gpb.Encoding_PROTO)
+			checkShown(t, e)
 		}
 	})
+}
+
+// checkShown writes the values of an entry and reads them back.
+func checkShown(t *testing.T, e *entry) {
+	t.Helper()
+	for _, n := range e.group.leaves {
+		v := e.value(n)
+		if len(v) == 0 {
+			continue
+		}
+		raw, err := decodeJSON(n.appendJSON(nil, v, true))
+		if err != nil {
+			t.Fatalf("%s: %v", n.path, err)
+		}
+		if back, err := n.fromJSON(raw); err != nil || first(back) != v[0] {
+			t.Fatalf("%s: %q is read back as %q: %v", n.path, v, back, err)
+		}
+		n.typed(v, gpb.Encoding_PROTO)
+	}
 }
