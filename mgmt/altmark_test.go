@@ -114,7 +114,7 @@ func TestAltMarkGet(t *testing.T) {
 func TestAltMarkBadHistory(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{
-		"COUNTERS_DB TAM_ALTMARK_HISTORY:m1": `x={} 1=nonsense 2=null 3={"PERIOD":3} 4={"PACKETS":"many","COLOUR":"1","FLAGS":"first,odd"} *={}`,
+		"COUNTERS_DB TAM_ALTMARK_HISTORY:m1": `x={} 1=nonsense 2=null 3=["PERIOD"] 4={"PACKETS":"many","COLOUR":"1","FLAGS":"first,odd"} *={}`,
 		"COUNTERS_DB TAM_ALTMARK_RESULTS:p":  "STATUS=ok",
 	})
 	got, err := b.get(altMarkM1 + "/periods")

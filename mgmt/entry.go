@@ -2,7 +2,6 @@ package mgmt
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -236,122 +235,6 @@ func (t template) glob(pattern []string) string {
 
 func globEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
-}
-
-// fetch reads rows of the entries: first those that are the entries, from
-// which keys and counter maps follow, then the others that are needed.
-func (r reader) fetch(ctx context.Context, g *group, entries []*entry, need []bool) error {
-	first := make([]bool, len(g.rows))
-	rest := make([]bool, len(g.rows))
-	for i, row := range g.rows {
-		first[i] = row.Entry || len(g.derive) > 0 && row.Map == ""
-		rest[i] = !first[i] && (need == nil || need[i])
-	}
-	if err := r.fetchRows(ctx, g, entries, first); err != nil {
-		return err
-	}
-	return r.fetchRows(ctx, g, slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !e.exists() }), rest)
-}
-
-// A want is a hash to be read.
-type want struct {
-	e    *entry
-	row  int
-	key  string
-	cmd  *redis.MapStringStringCmd
-	name *redis.StringCmd // of a Map
-	each *redis.StringCmd // of a row with Each
-}
-
-// hash is what was read; nil: there is nothing.
-func (w *want) hash() map[string]string {
-	if w.each != nil {
-		return w.e.group.rows[w.row].eachFields(w.each.Val())
-	}
-	if w.cmd != nil && len(w.cmd.Val()) > 0 {
-		return w.cmd.Val()
-	}
-	return nil
-}
-
-// eachFields are the fields of an entry that is a field with this value. What is
-// no JSON of them is left out.
-func (r *row) eachFields(value string) map[string]string {
-	var fields map[string]string
-	if r.Value == "" {
-		if json.Unmarshal([]byte(value), &fields) != nil {
-			return nil
-		}
-		return fields
-	}
-	if !json.Valid([]byte(value)) {
-		return nil
-	}
-	return map[string]string{r.Value: value}
-}
-
-func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which []bool) error {
-	byDB := map[swss.DBName][]*want{}
-	for i, row := range g.rows {
-		if !which[i] {
-			continue
-		}
-		for _, e := range entries {
-			if len(e.keys) > 0 && !strings.HasPrefix(e.keys[0], row.Only) {
-				continue
-			}
-			byDB[row.DB] = append(byDB[row.DB], &want{e: e, row: i, key: row.key.expand(e.keys, e.own())})
-		}
-	}
-	for name, wants := range byDB {
-		for c := range slices.Chunk(wants, chunk) {
-			if err := r.fetchDB(ctx, r.redis.DB(name), g, c); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
-	if slices.ContainsFunc(wants, func(w *want) bool { return g.rows[w.row].Map != "" }) {
-		_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, w := range wants {
-				if m := g.rows[w.row].Map; m != "" {
-					w.name = p.HGet(ctx, m, w.key)
-				}
-			}
-			return nil
-		})
-		if err != nil && err != redis.Nil {
-			return unavailable(err)
-		}
-		for _, w := range wants {
-			if w.name != nil {
-				w.key = w.name.Val()
-			}
-		}
-	}
-	_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
-		for _, w := range wants {
-			r := g.rows[w.row]
-			switch key := r.Table + db.Separator() + w.key; {
-			case w.key == "":
-			case r.each >= 0:
-				w.each = p.HGet(ctx, key, w.e.keys[r.each])
-			default:
-				w.cmd = p.HGetAll(ctx, key)
-			}
-		}
-		return nil
-	})
-	if err != nil && err != redis.Nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
-		return unavailable(err)
-	}
-	for _, w := range wants {
-		w.e.recs[w.row] = w.hash()
-	}
-	return nil
 }
 
 // derive fills in the keys that follow from fields; false: they do not.

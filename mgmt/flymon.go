@@ -1,7 +1,6 @@
 package mgmt
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ func flyMonModule() Module {
 	// of is a list of estimates that are the fields of a task's row.
 	of := func(path, table, key string) Group {
 		return Group{Path: tasks + path, Rows: []Row{
-			{DB: swss.CountersDB, Table: table, Key: task, Each: key, Value: estimateField, Entry: true, Leaves: estimateLeaves("state")},
+			{DB: swss.CountersDB, Table: table, Key: task, Each: key, Entry: true, Leaves: estimateLeaves("state")},
 		}}
 	}
 	return Module{Name: "tamtam-flymon", Groups: []Group{
@@ -48,7 +47,7 @@ func flyMonModule() Module {
 				Leaves: []Leaf{{"state/task", text("task")}, {"state/flow", text("flow")}},
 			},
 			{
-				DB: swss.CountersDB, Table: schema.CountersFlyMonAnswer, Key: "{name}",
+				DB: swss.CountersDB, Table: schema.CountersFlyMonAnswer, Key: "{name}", JSON: "ESTIMATE",
 				Leaves: append(epochLeaves("state/answer"), estimateLeaves("state/answer")...),
 			},
 		}},
@@ -111,47 +110,28 @@ func epochLeaves(at string) []Leaf {
 	}
 }
 
-// estimateField is the field of TAM_FLYMON_ANSWERS that is an estimate, and the
-// name of the values of rows whose every field is one.
-const estimateField = "ESTIMATE"
-
+// estimateLeaves are the members of the JSON of an estimate
+// (schema.FormatFlyMonEstimate).
 func estimateLeaves(at string) []Leaf {
 	return []Leaf{
-		{at + "/estimate", memberOf("estimate")}, {at + "/lower", bounded("lower")}, {at + "/upper", bounded("upper")},
-		{at + "/confidence", bounded("confidence")}, {at + "/bound", memberOf("bound")}, {at + "/exact", memberOf("exact")},
+		{at + "/estimate", text("estimate")}, {at + "/lower", bounded("lower")}, {at + "/upper", bounded("upper")},
+		{at + "/confidence", bounded("confidence")}, {at + "/bound", text("bound")}, {at + "/exact", text("exact")},
 		{at + "/saturated", Codec{Get: func(r Record) []string {
-			if r.Field(estimateField) == "" {
+			if r.Field("estimate") == "" {
 				return nil
 			}
-			return one(strconv.FormatBool(first(memberOf("saturated").Get(r)) == "true"))
+			return one(strconv.FormatBool(r.Field("saturated") == "true"))
 		}}},
 	}
 }
 
-// memberOf is one member of the JSON of an estimate (schema.FormatFlyMonEstimate):
-// text, a number or a flag.
-func memberOf(name string) Codec {
+// bounded is a field that says nothing where no bound is known.
+func bounded(field string) Codec {
 	return Codec{Get: func(r Record) []string {
-		var members map[string]json.RawMessage
-		if json.Unmarshal([]byte(r.Field(estimateField)), &members) != nil {
+		if c, err := strconv.ParseFloat(r.Field("confidence"), 64); err != nil || c == 0 {
 			return nil
 		}
-		raw := members[name]
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
-			return one(s) // null too is ""
-		}
-		return one(string(raw))
-	}}
-}
-
-// bounded is a member that says nothing where no bound is known.
-func bounded(name string) Codec {
-	return Codec{Get: func(r Record) []string {
-		if c, err := strconv.ParseFloat(first(memberOf("confidence").Get(r)), 64); err != nil || c == 0 {
-			return nil
-		}
-		return memberOf(name).Get(r)
+		return one(r.Field(field))
 	}}
 }
 

@@ -47,9 +47,8 @@ type Row struct {
 	// the row is an entry of its own, its name the key and its value JSON of
 	// the fields of the entry. Such rows are of lists that are only read.
 	Each string
-	// Value is, where the values of such fields are JSON of something else, the
-	// name that codecs find them by.
-	Value string
+	// JSON names a field that is JSON of more fields of the row.
+	JSON string
 	// Entry rows are the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says
