@@ -87,7 +87,11 @@ func (s *sketcher) ask(name, attr string, question any, answer string, into any)
 
 func (s *sketcher) answer(window sai.OID, answer string, into any) {
 	s.Helper()
-	text := s.get(sai.ObjectTypeGenericProgrammable, window, sai.GenericProgrammableAttrEntry).(sai.Bytes)
+	got, err := s.Get(s.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, window), []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<16)})
+	if err != nil {
+		s.Fatal(err)
+	}
+	text := got[0].Value.(sai.Bytes)
 	var all struct {
 		Attributes []map[string]struct{ Value json.RawMessage }
 	}

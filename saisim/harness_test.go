@@ -117,7 +117,7 @@ func (r *rig) set(t sai.ObjectType, oid sai.OID, id sai.AttrID, v sai.Value) {
 
 func (r *rig) get(t sai.ObjectType, oid sai.OID, id sai.AttrID) sai.Value {
 	r.Helper()
-	got, err := r.Get(context.Background(), sai.Obj(t, oid), []sai.Attr{sai.Want(id, 1<<16)})
+	got, err := r.Get(context.Background(), sai.Obj(t, oid), []sai.Attr{sai.Want(id, 1024)})
 	if err != nil {
 		r.Fatal(err)
 	}
