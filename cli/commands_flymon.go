@@ -63,10 +63,9 @@ func flyMonCommands() []*command {
 		query = nameKind(liveNames(flyMonQueries.container, flyMonQueries.list))
 		key   = flyMonText("<FIELD,...>", choice{"none", "All packets are one"}, choice{"5-tuple", ""}, choice{"ip-pair", ""}, choice{"src-ip", "Or src-ip/24 and the like"},
 			choice{"dst-ip", ""}, choice{"src-port", ""}, choice{"dst-port", ""}, choice{"protocol", ""}, choice{"timestamp", ""})
-		attribute = flyMonText("<attribute>", choice{"frequency", "Packets"}, choice{"frequency(bytes)", "Bytes"},
+		attribute = flyMonText("<distinct(KEY) | existence(KEY) | similarity(KEY)>", choice{"frequency", "Packets"}, choice{"frequency(bytes)", "Bytes"},
 			choice{"max(queue-length)", "Bytes in the queue"}, choice{"max(queue-delay)", "Nanoseconds in the queue"}, choice{"max(size)", "Bytes of a frame"},
-			choice{"max(interval)", "Nanoseconds between two packets"}, choice{"distinct(src-ip)", "Distinct values of a key, this or another"},
-			choice{"existence(5-tuple)", "Set of values of a key"}, choice{"similarity(5-tuple)", "Of the sets of two epochs"})
+			choice{"max(interval)", "Nanoseconds between two packets"})
 		flow    = flyMonText("<VALUE,...>")
 		options [][]element
 	)
@@ -95,7 +94,7 @@ func flyMonCommands() []*command {
 				modes: at.modes, do: setFlyMonTask,
 				form: seq(at.phrase, kw("task", taskHelp), arg("name", task, "Name of the task"),
 					kw("key", "What tells flows apart"), arg("key", key, "Fields"),
-					kw("attribute", "What is measured of each flow"), arg("attribute", attribute, "Attribute"), options),
+					kw("attribute", "What is measured of each flow"), arg("attribute", attribute, "Of a key such as src-ip,dst-port"), options),
 				no: noForm(at.phrase, kw("task", taskHelp), arg("name", task, "Name of the task")),
 			},
 			&command{

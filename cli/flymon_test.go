@@ -193,6 +193,14 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
 		{modeConfig, "tam flymon ", `  query  A flow that is answered for in each epoch
   task   What is measured of which packets
 `},
+		{modeFlyMon, "task m1 key src-ip attribute ", `  frequency                                           Packets
+  frequency(bytes)                                    Bytes
+  max(queue-length)                                   Bytes in the queue
+  max(queue-delay)                                    Nanoseconds in the queue
+  max(size)                                           Bytes of a frame
+  max(interval)                                       Nanoseconds between two packets
+  <distinct(KEY) | existence(KEY) | similarity(KEY)>  Of a key such as src-ip,dst-port
+`},
 		{modeFlyMon, "task m1 key src-ip attribute frequency plan share ", `  <1 | 1/2 | 1/4 ... 1/128>  Part of the packets that is looked at, for tasks of the same packets; default 1
 `},
 		{modeFlyMon, "task m1 key src-ip attribute frequency plan share 1 ", `  algorithm   How it is measured
