@@ -175,9 +175,13 @@ func TestShares(t *testing.T) {
 	b.apply(l)
 }
 
-// More masks come and go than there are hash units.
+// More masks come and go than there are hash units, beside one that stays.
 func TestMasksComeAndGo(t *testing.T) {
 	b := newBench(t, small(32))
+	stays := one(t, "stays", 0, 1024)
+	stays.Units[0].CMU, stays.Units[0].Key.A, stays.Masks[0].Unit = 1, 2, 2
+	b.apply(stays)
+	want := make([]uint32, 1024)
 	for i := range 300 {
 		l := one(t, "t", 0, 32)
 		l.Masks[0].Key = key(t, fmt.Sprintf("src-ip/%d,dst-ip/%d", 1+i%32, 1+i/32))
@@ -187,6 +191,10 @@ func TestMasksComeAndGo(t *testing.T) {
 		if at := l.Bucket(&b.geo, 0, p.Vector); b.words("t", 0, 0)[at] != 1 {
 			t.Fatalf("%d: %v, want 1 in bucket %d", i, b.words("t", 0, 0), at)
 		}
+		want[stays.Bucket(&b.geo, 0, p.Vector)]++
+	}
+	if got := b.words("stays", 0, 0); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

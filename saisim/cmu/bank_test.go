@@ -244,6 +244,35 @@ func TestFreezeAndDivert(t *testing.T) {
 	}
 }
 
+// A task may leave some of its units: the others go on, digests and all. Where it was,
+// another may count the same packets.
+func TestUnitsThatAreLeft(t *testing.T) {
+	b := newBench(t, small(32))
+	b.SetOracle(10)
+	l := countMin(t, "t", 0, 0, 32)
+	l.Digest = &flymon.Digest{Threshold: 2, Key: l.Flow}
+	b.apply(l)
+	b.send(*packet(1), *packet(1))
+	before := b.status("t")
+	less := l
+	less.Units, less.Frozen = l.Units[:2], l.Units[2:]
+	b.apply(less)
+	same := one(t, "same", 512, 32)
+	same.Units[0].CMU, same.Units[0].Key.A, same.Masks[0].Unit = 2, 1, 1
+	b.apply(same)
+	b.send(*packet(1))
+	s := b.status("t")
+	if s.Generation != before.Generation || s.Banks[0].Packets != 3 || s.Frozen != before.Banks || slices.Max(b.words("t", 1, 0)) != 3 || slices.Max(b.words("t", 2, 0)) != 2 {
+		t.Errorf("%+v, before %+v", s, before)
+	}
+	if x, _ := b.Truth("t", 0); len(b.digests("t", 0)) != 1 || x.Packets != 3 {
+		t.Errorf("%d digests, %d packets, want 1 and 3", len(b.digests("t", 0)), x.Packets)
+	}
+	if slices.Max(b.words("same", 0, 0)) != 1 {
+		t.Error("the other task in the CMU did not count")
+	}
+}
+
 // Words stay only if they mean the same as before.
 func TestWhatIsZeroed(t *testing.T) {
 	for _, tt := range []struct {
