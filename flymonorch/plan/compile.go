@@ -35,6 +35,9 @@ func (p *Pool) compile(t flymon.Task) (*recipe, error) {
 	if t.Algorithm == flymon.Auto || t.Algorithm == "" {
 		t.Algorithm = flymon.AlgorithmsOf(t.Attribute, t.Key.IsZero())[0]
 	}
+	if k := t.Attribute.Kind; (k == flymon.Bytes || k == flymon.MaxSize) && p.geo.Width < 16 {
+		return nil, fmt.Errorf("attribute is %s, want another: buckets have %d bits, and a frame may have more bytes", t.Attribute, p.geo.Width)
+	}
 	r := &recipe{banks: 1, sketch: flymon.Sketch{Algorithm: t.Algorithm}}
 	if t.Epoch > 0 && !t.Live {
 		r.banks = 2
@@ -91,8 +94,12 @@ func (c *compiler) rows() (int, error) {
 
 // size is how many buckets each of n equal partitions has.
 func (c *compiler) size(n int) (uint32, error) {
+	return c.power((int(c.task.Memory)+n-1)/n, n)
+}
+
+// power is the power of two for a partition of so many buckets, one of n.
+func (c *compiler) power(want, n int) (uint32, error) {
 	g := &c.pool.geo
-	want := (int(c.task.Memory) + n - 1) / n
 	size := 1 << bits.Len(uint(want-1)) // at least what is wanted
 	if half := size / 2; !c.task.Accurate && want-half <= size-want && half > 0 {
 		size = half
@@ -118,6 +125,21 @@ func (c *compiler) add() flymon.Param {
 	return constant(1)
 }
 
+// maxFrame is more than the bytes of any frame.
+const maxFrame = 1 << 14
+
+// bytesFull is where a counter of bytes stops, so that it does not begin at 0 again:
+// what is added to it and to those that follow it fits. A bucket must have 16 bits.
+func bytesFull(width int) uint32 { return uint32(1<<width - 2*maxFrame) }
+
+// full is where counters stop.
+func (c *compiler) full() flymon.Param {
+	if c.task.Attribute.Kind == flymon.Bytes {
+		return constant(bytesFull(c.pool.geo.Width))
+	}
+	return constant(c.pool.geo.Mask())
+}
+
 // counters are rows of equal counters: count-min, MRAC, SuMax(Max).
 func (c *compiler) counters() error {
 	op, p1 := flymon.CondAdd, c.add()
@@ -131,7 +153,7 @@ func (c *compiler) counters() error {
 	}
 	c.recipe.sketch.Scale = p1.Scale
 	return c.parallel(func(row int, u *part) {
-		u.unit.Op, u.unit.P1, u.unit.P2 = op, p1, constant(c.pool.geo.Mask())
+		u.unit.Op, u.unit.P1, u.unit.P2 = op, p1, c.full()
 	})
 }
 
@@ -173,7 +195,7 @@ func (c *compiler) suMaxSum() error {
 	var before []int
 	for row := range n {
 		u := part{key: c.task.Key, unit: flymon.Unit{
-			Size: size, Key: flymon.Ref{Shift: shift(row, n)}, Op: flymon.CondAdd, P1: c.add(), P2: constant(c.pool.geo.Mask()),
+			Size: size, Key: flymon.Ref{Shift: shift(row, n)}, Op: flymon.CondAdd, P1: c.add(), P2: c.full(),
 		}}
 		if row > 0 {
 			u.unit.P2 = flymon.Param{From: flymon.Least, Of: append([]int(nil), before...)}
@@ -207,7 +229,7 @@ func (c *compiler) braids() error {
 		return err
 	}
 	least := uint32(c.pool.geo.MinSize())
-	first, err := c.size((5*n + 3) / 4)
+	first, err := c.power((4*int(c.task.Memory)+5*n-1)/(5*n), n) // with a second layer of a quarter
 	if err != nil {
 		return err
 	}

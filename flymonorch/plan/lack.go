@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,46 @@ type Lack struct {
 }
 
 func (l *Lack) Error() string { return l.What }
+
+// beside says of what is short for a change that the task keeps its place until then.
+func beside(err error) error {
+	if l, ok := err.(*Lack); ok {
+		return &Lack{l.Task, l.What + "; this is beside the place that the task has now, which it keeps until it is read"}
+	}
+	return err
+}
+
+// A refusal is why a CMU does not take a row.
+type refusal struct {
+	what       string
+	have, need int
+	task       string // whose filter meets; "": what is short
+}
+
+// why says what the CMUs of a group lack for rows, of which some have found theirs.
+func why(found, rows int, refused []refusal) string {
+	words := []string{fmt.Sprintf("%d of the %d CMUs that it takes", found, rows)}
+	var whats, tasks []string
+	have, need := map[string][]string{}, map[string]int{}
+	for _, r := range refused {
+		if r.task != "" {
+			tasks = append(tasks, r.task)
+			continue
+		}
+		if need[r.what] == 0 {
+			whats = append(whats, r.what)
+		}
+		have[r.what], need[r.what] = append(have[r.what], fmt.Sprint(r.have)), r.need
+	}
+	for _, w := range whats {
+		words = append(words, fmt.Sprintf("%s: %d needed, others have %s", w, need[w], strings.Join(have[w], ", ")))
+	}
+	if len(tasks) > 0 {
+		slices.Sort(tasks)
+		words = append(words, fmt.Sprintf("in %d a filter meets this one's: of task %s", len(tasks), strings.Join(slices.Compact(tasks), ", ")))
+	}
+	return strings.Join(words, "; ")
+}
 
 // because notes why a group will not do.
 func (s *search) because(group int, why string) {
@@ -51,16 +92,35 @@ func (s *search) keysInUse(g int, parts []part) string {
 // maxReasons bounds how many reasons a Lack tells.
 const maxReasons = 4
 
-// lack puts the reasons of all groups into one sentence.
+// lack says what is short, with the reasons of all groups.
 func (s *search) lack() error {
+	return &Lack{Task: *s.task, What: fmt.Sprintf("%s needs %s; %s", s.recipe.sketch.Algorithm, s.need(), s.reasons())}
+}
+
+// never says why a chip like this cannot do it even if it does nothing else.
+func (s *search) never() error {
+	return fmt.Errorf("%s needs %s, more than a chip has that does nothing else; %s", s.recipe.sketch.Algorithm, s.need(), s.reasons())
+}
+
+// need is what a task takes, in words.
+func (s *search) need() string {
 	r := s.recipe
-	need := fmt.Sprintf("%d CMUs of one group", len(r.steps[0]))
-	if len(r.steps) > 1 {
-		need = fmt.Sprintf("%d groups at least %d apart, with %d CMUs each", len(r.steps), flymon.Apart, len(r.steps[0]))
-		if have := s.view.geo.Groups; have <= flymon.Apart*(len(r.steps)-1) {
-			return fmt.Errorf("%s needs %s, and the chip has %d groups: want another algorithm", r.sketch.Algorithm, need, have)
-		}
+	if n := len(r.steps[0]); len(r.steps) > 1 {
+		return fmt.Sprintf("%d groups at least %d apart with %s each", len(r.steps), flymon.Apart, cmus(n))
+	} else {
+		return cmus(n) + " of one group"
 	}
+}
+
+func cmus(n int) string {
+	if n == 1 {
+		return "1 CMU"
+	}
+	return fmt.Sprintf("%d CMUs", n)
+}
+
+// reasons are those of all groups, the first ones first.
+func (s *search) reasons() string {
 	type reason struct {
 		why    string
 		groups []int
@@ -70,7 +130,12 @@ func (s *search) lack() error {
 		slices.Sort(groups)
 		all = append(all, reason{why, groups})
 	}
-	slices.SortFunc(all, func(a, b reason) int { return slices.Compare(a.groups, b.groups) })
+	if len(all) == 0 {
+		return fmt.Sprintf("there are %d groups", s.view.geo.Groups)
+	}
+	slices.SortFunc(all, func(a, b reason) int {
+		return cmp.Or(slices.Compare(a.groups, b.groups), strings.Compare(a.why, b.why))
+	})
 	var words []string
 	for i, x := range all {
 		if i == maxReasons {
@@ -79,7 +144,7 @@ func (s *search) lack() error {
 		}
 		words = append(words, fmt.Sprintf("%s: %s", groupWords(x.groups), x.why))
 	}
-	return &Lack{Task: *s.task, What: fmt.Sprintf("%s needs %s; %s", r.sketch.Algorithm, need, strings.Join(words, "; "))}
+	return strings.Join(words, "; ")
 }
 
 // groupWords writes 0,1,2,5 as groups 0-2, 5.
@@ -102,33 +167,3 @@ func groupWords(groups []int) string {
 	}
 	return "groups " + strings.Join(words, ", ")
 }
-
-// expected says what error to expect, by the algorithm's theory.
-func expected(p *Placed) string {
-	w := p.Layout.Units[0].Size
-	d := len(p.Sketch.Rows)
-	switch p.Sketch.Algorithm {
-	case flymon.CMS, flymon.SuMaxSum:
-		return fmt.Sprintf("never too low; of N in all, too high by more than 2N/%d with probability 2^-%d", w, d)
-	case flymon.Tower, flymon.CounterBraids:
-		return fmt.Sprintf("never too low; %d rows of %d counters", d, w)
-	case flymon.MRAC:
-		return fmt.Sprintf("distribution by EM over %d counters: best with fewer flows than counters", w)
-	case flymon.HyperLogLog:
-		return fmt.Sprintf("standard error 1.04/sqrt(%d)", w)
-	case flymon.LinearCounting:
-		return fmt.Sprintf("linear counting over %d bits", int(w)*bitsOf(p))
-	case flymon.Bloom:
-		return fmt.Sprintf("no member is missed; with n members false positives are (1-exp(-n/%d))^%d", int(w)*bitsOf(p), d)
-	case flymon.BeauCoup:
-		return fmt.Sprintf("%d coupons, each drawn with probability 2^-%d", p.Sketch.Coupons, p.Sketch.CouponShift)
-	case flymon.OddSketch:
-		return fmt.Sprintf("odd sketch of %d bits", int(w)*bitsOf(p))
-	case flymon.MaxInterArr:
-		return fmt.Sprintf("in units of %d ns; flows that share buckets in all %d instances disturb each other", uint64(1)<<p.Sketch.Scale, d)
-	}
-	return fmt.Sprintf("never too low; the least of %d rows of %d buckets", d, w)
-}
-
-// bitsOf is how many bits of a bucket are chosen from.
-func bitsOf(p *Placed) int { return len(p.Layout.Units[0].Map) }

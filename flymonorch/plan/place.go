@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tamtam/flymon"
 )
@@ -16,23 +15,41 @@ func (p *Pool) place(name string, t flymon.Task) (*Placed, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &search{view: p.view(name), recipe: r, task: &t, shares: 1 << t.Share}
-	for share := range s.shares {
-		s.from, s.to = 0, 0
-		if t.Share > 0 {
-			width := uint16(256 / s.shares)
-			s.from, s.to = uint16(share)*width, uint16(share+1)*width
-		}
-		s.step(0, 0, nil)
-	}
-	if s.best == nil && len(r.steps) == 1 && p.geo.Spliced > 0 {
-		s.spliced = true
-		s.step(0, p.geo.Groups, nil)
-	}
+	s := p.search(name, r, &t)
 	if s.best == nil {
+		if alone := New(p.geo).search(name, r, &t); alone.best == nil {
+			return nil, alone.never()
+		}
 		return nil, s.lack()
 	}
-	return s.placed(name, t), nil
+	placed, err := s.placed(name, t)
+	if err == nil {
+		err = placed.Layout.Check(&p.geo)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return placed, nil
+}
+
+// search looks for places: of a task that sees a share of the packets, with each coin.
+func (p *Pool) search(name string, r *recipe, t *flymon.Task) *search {
+	s := &search{view: p.view(name), recipe: r, task: t}
+	shares := 1 << t.Share
+	each := func(from int) {
+		for share := range shares {
+			if shares > 1 {
+				s.from, s.to = uint16(256/shares*share), uint16(256/shares*(share+1))
+			}
+			s.step(0, from, nil)
+		}
+	}
+	each(0)
+	if s.best == nil && len(r.steps) == 1 && p.geo.Spliced > 0 {
+		s.spliced = true
+		each(p.geo.Groups)
+	}
+	return s
 }
 
 // A search looks for groups.
@@ -40,7 +57,6 @@ type search struct {
 	view     *view
 	recipe   *recipe
 	task     *flymon.Task
-	shares   int
 	from, to uint16 // the coin that is tried
 	spliced  bool
 	best     []choice
@@ -124,7 +140,7 @@ func (s *search) in(g, i int, before []choice) []choice {
 func (s *search) memory(g int, parts []part) (choice, bool) {
 	c := choice{group: g}
 	least := uint32(s.view.geo.MinSize())
-	var full, users []string
+	var refused []refusal
 	for at := range s.view.geo.CMUs {
 		if len(c.cmus) == len(parts) {
 			break
@@ -132,17 +148,17 @@ func (s *search) memory(g int, parts []part) (choice, bool) {
 		u := &parts[len(c.cmus)].unit
 		cmu := &s.view.groups[g].cmus[at]
 		if other := s.view.meets(g, at, &s.task.Filter, s.from, s.to); other != "" {
-			users = append(users, other)
+			refused = append(refused, refusal{task: other})
 			continue
 		}
 		base := cmu.find(int(u.Size * s.recipe.banks / least))
 		if base < 0 {
 			_, largest := cmu.free(int(least))
-			full = append(full, fmt.Sprint(largest))
+			refused = append(refused, refusal{what: "buckets in one piece", have: int(largest), need: int(u.Size * s.recipe.banks)})
 			continue
 		}
 		if have := s.view.geo.MapEntries - cmu.entries; len(u.Map) > have {
-			full = append(full, fmt.Sprintf("%d TCAM entries", have))
+			refused = append(refused, refusal{what: "TCAM entries for parameters", have: have, need: len(u.Map)})
 			continue
 		}
 		c.cmus, c.bases = append(c.cmus, at), append(c.bases, uint32(base)*least)
@@ -150,19 +166,7 @@ func (s *search) memory(g int, parts []part) (choice, bool) {
 	if len(c.cmus) == len(parts) {
 		return c, true
 	}
-	u := &parts[len(c.cmus)].unit
-	why := fmt.Sprintf("%d of %d CMUs have what each row needs, %d buckets in one piece", len(c.cmus), len(parts), u.Size*s.recipe.banks)
-	if len(u.Map) > 0 {
-		why += fmt.Sprintf(" and %d TCAM entries", len(u.Map))
-	}
-	if len(full) > 0 {
-		why += "; the largest free in the others: " + strings.Join(full, ", ")
-	}
-	if len(users) > 0 {
-		slices.Sort(users)
-		why += fmt.Sprintf("; %d do task %s for packets that the filter matches too", len(users), strings.Join(slices.Compact(users), ", "))
-	}
-	s.because(g, why)
+	s.because(g, why(len(c.cmus), len(parts), refused))
 	return c, false
 }
 
@@ -236,7 +240,7 @@ func apart(x, y flymon.Key) bool {
 }
 
 // placed makes the layout of the best choice.
-func (s *search) placed(name string, t flymon.Task) *Placed {
+func (s *search) placed(name string, t flymon.Task) (*Placed, error) {
 	l := flymon.Layout{Task: name, Filter: t.Filter, Flow: t.Key, Measures: t.Attribute.String()}
 	if s.recipe.banks == 2 {
 		l.Epoch = uint64(t.Epoch)
@@ -260,36 +264,48 @@ func (s *search) placed(name string, t flymon.Task) *Placed {
 		placed.Sketch.Element = l.Units[0].P1
 	}
 	placed.Expected = expected(placed)
-	placed.digest()
-	return placed
+	return placed, placed.digest(s.view.geo.Width)
 }
 
-// digest has the chip tell of flows that pass the threshold in the first row, which
-// never counts too little.
-func (p *Placed) digest() {
+// digest has the chip tell of flows that reach the threshold in one row, which never
+// counts too little. The threshold is refused if no bucket gets there.
+func (p *Placed) digest(width int) error {
 	p.Layout.Digest = nil
-	t := &p.Task
-	d := flymon.Digest{Key: t.Key, Threshold: uint32(min(t.Threshold, 1<<32-1))}
+	t, rows := &p.Task, p.Sketch.Rows
+	if t.Threshold == 0 {
+		return nil
+	}
+	d := flymon.Digest{Key: t.Key}
+	reach, most, unit := t.Threshold, uint64(1)<<width-1, uint64(1)
 	switch p.Sketch.Algorithm {
 	case flymon.BeauCoup:
-		if t.Key.IsZero() {
-			return
+		if !t.Key.IsZero() {
+			d.Threshold = uint32(1<<p.Sketch.Coupons - 1)
+			p.Layout.Digest = &d
 		}
-		d.Threshold = uint32(1<<p.Sketch.Coupons - 1)
+		return nil
 	case flymon.CMS, flymon.SuMaxSum:
-		d.Threshold = uint32(min(max(t.Threshold>>t.Share, 1), 1<<32-1))
-	case flymon.Tower:
-		d.Unit = len(p.Layout.Units) - 1 // whose counters are whole buckets
-		d.Threshold = uint32(min(max(t.Threshold>>t.Share, 1), 1<<32-1))
+		reach = max(1, t.Threshold>>t.Share)
+		if t.Attribute.Kind == flymon.Bytes {
+			most = uint64(bytesFull(width))
+		}
+	case flymon.Tower: // the last row has the widest counters
+		reach = max(1, t.Threshold>>t.Share)
+		d.Unit = rows[len(rows)-1][0]
+		b := int(p.Sketch.Bits[len(rows)-1])
+		most, unit = uint64(1)<<b-1, uint64(1)<<(width-b)
 	case flymon.SuMaxMax:
-		d.Threshold = uint32(min(max(t.Threshold>>p.Sketch.Scale, 1), 1<<32-1))
+		reach = max(1, t.Threshold>>p.Sketch.Scale)
 	case flymon.MaxInterArr:
-		d.Unit = p.Sketch.Rows[0][2]
-		d.Threshold = uint32(min(max(t.Threshold>>p.Sketch.Scale, 1), 1<<32-1))
+		reach = max(1, t.Threshold>>p.Sketch.Scale)
+		d.Unit = rows[0][2]
 	default:
-		return
+		return nil
 	}
-	if t.Threshold > 0 {
-		p.Layout.Digest = &d
+	if reach > most {
+		return fmt.Errorf("threshold is %d, want at most %d: no bucket of %s reaches it", t.Threshold, most*(t.Threshold/reach), p.Sketch.Algorithm)
 	}
+	d.Threshold = uint32(reach * unit)
+	p.Layout.Digest = &d
+	return nil
 }

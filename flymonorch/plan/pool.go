@@ -54,7 +54,8 @@ func (p *Pool) Try(name string, t flymon.Task) (*Placed, error) {
 // Change finds a place for another form of a task. Where only the filter or what is
 // done with the answers differs, units stay. Else the old ones are frozen beside the
 // new ones until Thaw, so that they can be read; with another number of banks they go
-// at once. On error the task stays as it was.
+// at once, and so do those that an earlier Change has frozen. On error the task stays as
+// it was.
 func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
 	old := p.tasks[name]
 	if old == nil {
@@ -73,7 +74,7 @@ func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
 	placed, err := p.place(name, t)
 	if err != nil {
 		p.tasks[name] = old
-		return nil, err
+		return nil, beside(err)
 	}
 	placed.Layout.Frozen = held.Layout.Frozen
 	p.tasks[name] = placed
@@ -92,7 +93,7 @@ func (p *Pool) stay(old *Placed, t flymon.Task) (*Placed, bool) {
 		return nil, false
 	}
 	placed := *old
-	placed.Task, placed.Layout.Filter, placed.Layout.Frozen = t, t.Filter, nil
+	placed.Task, placed.Layout.Filter = t, t.Filter
 	v := p.view(old.Name)
 	for i := range placed.Layout.Units {
 		u := &placed.Layout.Units[i]
@@ -100,7 +101,9 @@ func (p *Pool) stay(old *Placed, t flymon.Task) (*Placed, bool) {
 			return nil, false
 		}
 	}
-	placed.digest()
+	if placed.digest(p.geo.Width) != nil {
+		return nil, false
+	}
 	return &placed, true
 }
 
@@ -234,20 +237,32 @@ func (v *view) meets(group, at int, f *flymon.Filter, from, to uint16) string {
 	return ""
 }
 
+// blocks are the free buddies, each as large as it can be: where they begin and how
+// many of the smallest partitions they have.
+func (c *cmuView) blocks(yield func(at, size int) bool) {
+	for at := 0; at < len(c.taken); {
+		if c.taken[at] {
+			at++
+			continue
+		}
+		size := 1
+		for at%(2*size) == 0 && at+2*size <= len(c.taken) && !slices.Contains(c.taken[at+size:at+2*size], true) {
+			size *= 2
+		}
+		if !yield(at, size) {
+			return
+		}
+		at += size
+	}
+}
+
 // find returns where a block of so many of the smallest partitions goes, a power
 // of two: into the smallest free buddy that holds it, of equals the first. It is -1 if
 // there is none.
 func (c *cmuView) find(n int) int {
 	best, smallest := -1, 0
-	for at := 0; at+n <= len(c.taken); at += n {
-		if slices.Contains(c.taken[at:at+n], true) {
-			continue
-		}
-		size := n
-		for first := at &^ (2*size - 1); 2*size <= len(c.taken) && !slices.Contains(c.taken[first:first+2*size], true); first = at &^ (2*size - 1) {
-			size *= 2
-		}
-		if best < 0 || size < smallest {
+	for at, size := range c.blocks {
+		if size >= n && (best < 0 || size < smallest) {
 			best, smallest = at, size
 		}
 	}
@@ -256,15 +271,9 @@ func (c *cmuView) find(n int) int {
 
 // free returns the buckets that are free, and the largest partition of them.
 func (c *cmuView) free(least int) (all, largest uint32) {
-	for _, t := range c.taken {
-		if !t {
-			all += uint32(least)
-		}
+	for _, size := range c.blocks {
+		n := uint32(size * least)
+		all, largest = all+n, max(largest, n)
 	}
-	for n := len(c.taken); n > 0; n /= 2 {
-		if c.find(n) >= 0 {
-			return all, uint32(n * least)
-		}
-	}
-	return all, 0
+	return all, largest
 }

@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"fmt"
+
+	"tamtam/flymon"
+)
+
+// expected says what error to expect, by the algorithm's theory and by sampling.
+func expected(p *Placed) string {
+	s := theory(p)
+	if n := p.Task.Share; n > 0 {
+		s += fmt.Sprintf("; of one packet in %d: two standard deviations of a flow of n packets are 2 sqrt(%d n)", 1<<n, 1<<n-1)
+	}
+	return s
+}
+
+func theory(p *Placed) string {
+	w := p.Layout.Units[0].Size
+	d := len(p.Sketch.Rows)
+	switch p.Sketch.Algorithm {
+	case flymon.CMS, flymon.SuMaxSum:
+		return fmt.Sprintf("never too low; of N in all, too high by more than 2N/%d with probability 2^-%d", w, d)
+	case flymon.Tower, flymon.CounterBraids:
+		return fmt.Sprintf("never too low; %d rows of %d counters", d, w)
+	case flymon.MRAC:
+		return fmt.Sprintf("distribution by EM over %d counters: best with fewer flows than counters", w)
+	case flymon.HyperLogLog:
+		return fmt.Sprintf("standard error 1.04/sqrt(%d)", w)
+	case flymon.LinearCounting:
+		return fmt.Sprintf("linear counting over %d bits", int(w)*bitsOf(p))
+	case flymon.Bloom:
+		return fmt.Sprintf("no member is missed; with n members false positives are (1-exp(-n/%d))^%d", int(w)*bitsOf(p), d)
+	case flymon.BeauCoup:
+		return fmt.Sprintf("%d coupons, each drawn with probability 2^-%d", p.Sketch.Coupons, p.Sketch.CouponShift)
+	case flymon.OddSketch:
+		return fmt.Sprintf("odd sketch of %d bits", int(w)*bitsOf(p))
+	case flymon.MaxInterArr:
+		return fmt.Sprintf("in units of %d ns; flows that share buckets in all %d instances disturb each other", uint64(1)<<p.Sketch.Scale, d)
+	}
+	return fmt.Sprintf("never too low; the least of %d rows of %d buckets", d, w)
+}
+
+// bitsOf is how many bits of a bucket are chosen from.
+func bitsOf(p *Placed) int { return len(p.Layout.Units[0].Map) }
