@@ -26,6 +26,10 @@ type Report struct {
 	CPU          CPUReport                `json:"cpu"`
 	Books        BooksReport              `json:"books"`
 	TailStamping map[string]SessionReport `json:"tailstamping"`
+	// FlyMon is what tasks have measured, Queries what was asked of them; nil: there are
+	// none.
+	FlyMon  map[string]TaskReport   `json:"flymon,omitempty"`
+	Queries map[string]AnswerReport `json:"queries,omitempty"`
 	// Truth is what an oracle saw, by flow group; nil: none was asked.
 	Truth map[string]TruthReport `json:"truth,omitempty"`
 	// Program is what a program in the chip has counted; nil: there was none.
@@ -106,6 +110,9 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 	}
 	r.SwitchID = op["op-switch-id"]
 	if err := s.sessions(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := s.tasks(ctx, r); err != nil {
 		return nil, err
 	}
 	r.Problems, err = Problems(ctx, s.Redis)

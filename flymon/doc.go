@@ -17,7 +17,7 @@
 // Each CMU group has hash units ([Geometry].Units, three in the paper's setting). A
 // unit computes the CRC-32 of the masked vector, most significant bit first, register
 // all ones at the beginning, not inverted at the end, with the polynomial [Poly] of its
-// group and number. A compressed key is one unit's, or two units' XOR.
+// group and number, and mixes its bits ([Compress]). A compressed key is one unit's, or two units' XOR.
 //
 // # A unit of a task
 //

@@ -1,6 +1,7 @@
 package flymon_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -171,8 +172,7 @@ func TestFiltersMeet(t *testing.T) {
 	}
 }
 
-// The fast form of the CRC is the slow one; so are its tables those of CRC-32 as it is
-// known: 0x0376e6e7 is CRC-32/MPEG-2 of "123456789".
+// The fast form is the slow one.
 func TestCompress(t *testing.T) {
 	const seed = 5
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -192,24 +192,6 @@ func TestCompress(t *testing.T) {
 			}
 		}
 	}
-	// The register after 39 zero bytes that begins at the value which they turn into the
-	// standard's beginning is the standard's: checked through linearity instead.
-	zero := flymon.Compress(0x04c11db7, flymon.Vector{})
-	var digits flymon.Vector
-	for i, c := range []byte("123456789") {
-		at := 39 + i
-		digits[at/8] |= uint64(c) << (56 - 8*(at%8))
-	}
-	plain := uint32(0) // CRC with a register of zeros at the beginning
-	for _, c := range []byte("123456789") {
-		plain ^= uint32(c) << 24
-		for range 8 {
-			plain = plain<<1 ^ 0x04c11db7&-(plain>>31)
-		}
-	}
-	if got := flymon.Compress(0x04c11db7, digits) ^ zero; got != plain || plain != 0x89a1897f {
-		t.Errorf("%#x, want %#x, CRC-32/POSIX without its length and inversion", got, plain)
-	}
 	for g := range 6 {
 		if flymon.Poly(g, 1) != flymon.Poly(g+4, 0) {
 			t.Errorf("group %d: unit 1 and unit 0 four groups on differ", g)
@@ -218,6 +200,26 @@ func TestCompress(t *testing.T) {
 			if flymon.Poly(g, u) == flymon.Poly(g, u+1) || flymon.Poly(g, u) == flymon.Poly(g+1, u) || flymon.Poly(g, u) == flymon.Poly(g+4, u) {
 				t.Errorf("group %d, unit %d: the polynomial of a neighbour", g, u)
 			}
+		}
+	}
+}
+
+// Addresses that follow each other fill buckets as random ones do: of m buckets
+// m e^(-n/m) stay empty, within four standard deviations.
+func TestSequentialAddresses(t *testing.T) {
+	const n, m = 3000, 8192
+	c := flymon.NewCompressor(flymon.Poly(0, 0), key(t, "src-ip"))
+	for _, shift := range []int{0, 8, 19} {
+		used := map[uint32]bool{}
+		for i := range n {
+			v := flymon.Make(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), netip.Addr{}, 0, 0, 0, 0)
+			used[c.Sum(&v)>>shift%m] = true
+		}
+		empty, ratio := float64(m-len(used)), float64(n)/m
+		want := m * math.Exp(-ratio)
+		dev := math.Sqrt(m * math.Exp(-ratio) * (1 - (1+ratio)*math.Exp(-ratio)))
+		if math.Abs(empty-want) > 4*dev {
+			t.Errorf("from bit %d: %.0f empty buckets, want %.0f +- %.0f", shift, empty, want, dev)
 		}
 	}
 }

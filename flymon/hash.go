@@ -10,8 +10,23 @@ func Poly(group, unit int) uint32 {
 	return polynomials[(3*(group&1)+unit+group>>2)%len(polynomials)]
 }
 
-// Compress is the CRC-32 of a vector that is masked: slow, and the definition.
-func Compress(poly uint32, v Vector) uint32 {
+// Compress is the compressed key of a vector that is masked: slow, and the definition.
+func Compress(poly uint32, v Vector) uint32 { return mix(crc(poly, v)) }
+
+// mix is a bijection of 32 bits in which every bit depends on all (lowbias32, by C.
+// Wellons). A CRC alone is linear: addresses that follow each other would hardly ever
+// share a bucket, and the 3,000 of a network would count as 3,700 where empty buckets are
+// counted. It also makes parts of one compressed key as good as independent.
+func mix(x uint32) uint32 {
+	x ^= x >> 16
+	x *= 0x7feb352d
+	x ^= x >> 15
+	x *= 0x846ca68b
+	return x ^ x>>16
+}
+
+// crc is the CRC-32 of a vector.
+func crc(poly uint32, v Vector) uint32 {
 	r := ^uint32(0)
 	for _, w := range v {
 		for b := 63; b >= 0; b-- {
@@ -35,7 +50,7 @@ type Compressor struct {
 
 // NewCompressor makes the tables of a polynomial for a mask.
 func NewCompressor(poly uint32, mask Key) *Compressor {
-	c := &Compressor{mask: mask, start: Compress(poly, Vector{})}
+	c := &Compressor{mask: mask, start: crc(poly, Vector{})}
 	// The CRC is linear: a byte adds the sum of what its bits add, and a bit adds what the
 	// bit behind it adds, one step on.
 	bit := poly // of the last bit
@@ -77,5 +92,5 @@ func (c *Compressor) Sum(v *Vector) uint32 {
 			r ^= t[0][uint8(x)] ^ t[1][uint8(x>>8)] ^ t[2][uint8(x>>16)] ^ t[3][x>>24]
 		}
 	}
-	return r
+	return mix(r)
 }

@@ -97,8 +97,8 @@ type MaskRule struct {
 	Key   Key `json:"key"`
 }
 
-// A Digest is made when the result of a unit reaches Threshold: the word before was
-// below it. It is the packet's vector under Key.
+// A Digest is made when the result of a unit, or its P1, is Threshold or more. It is the
+// packet's vector under Key; a bank has one for each key.
 type Digest struct {
 	Unit      int    `json:"unit"` // index in Layout.Units
 	Threshold uint32 `json:"threshold"`
@@ -361,10 +361,11 @@ func (l *Layout) Compressed(group int, r Ref, v Vector) uint32 {
 // base and bank.
 func (l *Layout) Bucket(g *Geometry, i int, v Vector) uint32 {
 	u := &l.Units[i]
-	return u.translate(l.Compressed(u.Group, u.Key, v), uint32(g.Depth))
+	return u.Translate(l.Compressed(u.Group, u.Key, v), uint32(g.Depth))
 }
 
-func (u *Unit) translate(c, depth uint32) uint32 {
+// Translate is the bucket, from 0 on, of a compressed key in a CMU of depth buckets.
+func (u *Unit) Translate(c, depth uint32) uint32 {
 	raw := c & (depth - 1)
 	if u.Shifted {
 		return raw >> (bits.TrailingZeros32(depth) - bits.TrailingZeros32(u.Size))

@@ -45,7 +45,7 @@ func (g *Groups) inherit(t, old *task) {
 	}
 	for b := range t.layout.Banks() {
 		if t.layout.Digest != nil && t.digests[b] == nil {
-			t.digests[b] = make([]flymon.Vector, 0, g.geometry.Digests)
+			t.digests[b], t.seen[b] = make([]flymon.Vector, 0, g.geometry.Digests), newKeySet(g.geometry.Digests)
 			t.banks[b].Digests, t.banks[b].DigestsLost = 0, 0
 		}
 	}
@@ -60,7 +60,7 @@ func (t *task) inheritCounts(old *task) {
 	d, o := t.layout.Digest, old.layout.Digest
 	switch {
 	case d != nil && o != nil && *d == *o:
-		t.digests = old.digests
+		t.digests, t.seen = old.digests, old.seen
 	case d == nil:
 		for b := range t.banks {
 			t.banks[b].Digests, t.banks[b].DigestsLost = 0, 0

@@ -3,6 +3,7 @@ package cmu_test
 import (
 	"math/bits"
 	"reflect"
+	"slices"
 
 	"tamtam/flymon"
 	"tamtam/saisim/cmu"
@@ -151,7 +152,7 @@ func (in *interpreter) task(t *interpreted, p *cmu.Packet) {
 		p1 := in.translate(u.Map, in.param(t, u, &u.P1, p, results)) & in.geo.Mask()
 		p2 := in.param(t, u, &u.P2, p, results) & in.geo.Mask()
 		*word, results[i] = in.operate(u.Op, before, p1, p2)
-		if d := t.Digest; d != nil && d.Unit == i && results[i] >= d.Threshold && before < d.Threshold {
+		if d := t.Digest; d != nil && d.Unit == i && max(results[i], p1) >= d.Threshold && !slices.Contains(t.digests[bank], p.Vector.And(d.Key)) {
 			if len(t.digests[bank]) < in.geo.Digests {
 				t.digests[bank] = append(t.digests[bank], p.Vector.And(d.Key))
 			} else {

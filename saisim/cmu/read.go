@@ -39,6 +39,7 @@ func (g *Groups) Clear(task string, bank int) error {
 	}
 	t.banks[bank], t.frozen.banks[bank] = Bank{Epoch: t.banks[bank].Epoch}, Bank{Epoch: t.frozen.banks[bank].Epoch}
 	t.digests[bank], t.frozen.digests[bank] = t.digests[bank][:0], t.frozen.digests[bank][:0]
+	clear(t.seen[bank])
 	for _, truth := range []*[2]Truth{t.truth, t.frozen.truth} {
 		if truth != nil {
 			truth[bank].clear()

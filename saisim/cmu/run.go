@@ -152,8 +152,7 @@ func (g *Groups) run(t *task, p *Packet, coin uint32) {
 			p1 = u.translate(g.param(&u.p1, p)) & u.wide
 			p2 = g.param(&u.p2, p) & u.wide
 		}
-		before := *word
-		result := uint32(0)
+		before, result := *word, uint32(0)
 		switch u.op {
 		case condAdd:
 			if before < p2 {
@@ -173,13 +172,13 @@ func (g *Groups) run(t *task, p *Packet, coin uint32) {
 			*word = result
 		case xorSwap:
 			result = before
-			if p2 == 0 {
-				p1 ^= before
-			}
 			*word = p1
+			if p2 == 0 {
+				*word = before ^ p1
+			}
 		}
 		g.results[i] = result
-		if i == t.digestUnit && before < t.threshold && result >= t.threshold {
+		if i == t.digestUnit && max(result, p1) >= t.threshold {
 			t.digest(&p.Vector)
 		}
 	}
@@ -194,15 +193,41 @@ func (g *Groups) compress(need uint64, v *flymon.Vector) {
 	}
 }
 
-// digest keeps a flow for the controller, if there is room.
+// digest keeps a flow for the controller, if it is new and there is room.
 func (t *task) digest(v *flymon.Vector) {
 	kept, b := &t.digests[t.bank&1], &t.banks[t.bank&1]
-	if len(*kept) == cap(*kept) {
+	flow := v.And(t.layout.Digest.Key)
+	at := t.seen[t.bank&1].find(*kept, &flow)
+	switch {
+	case *at != 0:
+	case len(*kept) == cap(*kept):
 		b.DigestsLost++
-		return
+	default:
+		*kept = append(*kept, flow)
+		*at = uint32(len(*kept))
+		b.Digests++
 	}
-	*kept = append(*kept, v.And(t.layout.Digest.Key))
-	b.Digests++
+}
+
+// A keySet finds keys in a list: numbers of its items plus 1, by open addressing; 0 is
+// free. It has at least twice as many slots as the list has items.
+type keySet []uint32
+
+func newKeySet(items int) keySet { return make(keySet, 2<<bits.Len(uint(items))) }
+
+// find returns the slot that a key has, or would have.
+func (s keySet) find(keys []flymon.Vector, k *flymon.Vector) *uint32 {
+	var h uint64
+	for _, w := range k {
+		h = (h ^ w) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	for i := h >> 32; ; i++ {
+		at := &s[i&uint64(len(s)-1)]
+		if *at == 0 || keys[*at-1] == *k {
+			return at
+		}
+	}
 }
 
 // param is the value of a parameter, of 32 bits.

@@ -19,6 +19,7 @@ type task struct {
 	truth         *[2]Truth // nil: no oracle
 	banks         [2]Bank
 	digests       [2][]flymon.Vector
+	seen          [2]keySet // of digests
 	src, dst      flymon.Ports
 
 	layout     flymon.Layout // its own copy

@@ -1,0 +1,161 @@
+package answer
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/bits"
+	"slices"
+
+	"tamtam/flymon"
+	"tamtam/sketch"
+)
+
+// Metrics are the answers for all flows together, by the names in flymon.
+func (r *Reading) Metrics() map[string]flymon.Estimate {
+	m := map[string]flymon.Estimate{
+		flymon.MetricPackets: exactly(r.Packets), flymon.MetricBytes: exactly(r.Bytes),
+	}
+	put := func(name string, e flymon.Estimate) { m[name] = e }
+	switch r.Sketch.Algorithm {
+	case flymon.MRAC:
+		d := r.sizes()
+		put(flymon.MetricCardinality, r.cardinalityOfCounters())
+		put(flymon.MetricEntropy, flymon.Estimate{Value: d.Entropy(), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
+	case flymon.CMS, flymon.SuMaxSum, flymon.SuMaxMax, flymon.Tower, flymon.CounterBraids:
+		put(flymon.MetricCardinality, r.cardinalityOfCounters())
+	case flymon.HyperLogLog:
+		put(flymon.MetricCardinality, r.hyperLogLog())
+	case flymon.LinearCounting:
+		put(flymon.MetricCardinality, r.linearCounting("linear counting"))
+	case flymon.Bloom:
+		put(flymon.MetricMembers, r.linearCounting("linear counting of the first row's bits"))
+	case flymon.OddSketch:
+		put(flymon.MetricMembers, r.oddSize(r.Registers[0]))
+	case flymon.BeauCoup:
+		if r.Task.Key.IsZero() {
+			put(flymon.MetricCardinality, r.allCoupons())
+		}
+	}
+	return m
+}
+
+func exactly(n uint64) flymon.Estimate {
+	v := float64(n)
+	return flymon.Estimate{Value: v, Lower: v, Upper: v, Confidence: 1, Bound: "counted"}
+}
+
+// within gives an estimate two standard errors: 95 %.
+func within(value, relative float64, bound string) flymon.Estimate {
+	dev := 2 * relative * value
+	return flymon.Estimate{Value: value, Lower: math.Max(0, value-dev), Upper: value + dev, Confidence: 0.95, Bound: bound}
+}
+
+// cardinalityOfCounters counts flows by the counters that none of them has.
+func (r *Reading) cardinalityOfCounters() flymon.Estimate {
+	words := r.Registers[r.Sketch.Rows[0][0]]
+	return counting(float64(len(words))-r.used()*float64(len(words)), float64(len(words)), "linear counting of the first row's counters")
+}
+
+func counting(zero, n float64, how string) flymon.Estimate {
+	full := zero < 0.5
+	v := sketch.LinearCounting(math.Max(zero, 0.5), n)
+	e := within(v, sketch.LinearCountingError(v, n), fmt.Sprintf("%s: two standard errors for %.0f", how, n))
+	if full {
+		e.Saturated, e.Upper, e.Confidence = true, math.MaxFloat64, 0
+	}
+	return e
+}
+
+func (r *Reading) linearCounting(how string) flymon.Estimate {
+	unit := r.Sketch.Rows[0][0]
+	n := r.bitsIn(unit)
+	return counting(n-ones(r.Registers[unit]), n, how)
+}
+
+func (r *Reading) hyperLogLog() flymon.Estimate {
+	words := r.Registers[r.Sketch.Rows[0][0]]
+	width := int(r.Sketch.Element.Bits)
+	if width == 0 || width > 32 {
+		width = 32
+	}
+	v := sketch.HyperLogLog(sketch.Ranks(words, width), width+1)
+	e := within(v, sketch.HyperLogLogError(len(words)), fmt.Sprintf("HyperLogLog: two standard errors of 1.04/sqrt(%d)", len(words)))
+	if most := float64(uint64(len(words)) << width); v > most/8 {
+		e.Saturated = true // elements collide in the compressed key
+	}
+	if math.IsInf(v, 0) {
+		e = flymon.Estimate{Value: math.MaxFloat64, Upper: math.MaxFloat64, Saturated: true, Bound: e.Bound}
+	}
+	return e
+}
+
+// allCoupons is the number of distinct values of all packets: they share a bucket.
+func (r *Reading) allCoupons() flymon.Estimate {
+	all := uint32(1)<<r.Sketch.Coupons - 1
+	for _, row := range r.Sketch.Rows {
+		var any uint32
+		for _, w := range r.Registers[row[0]] {
+			any |= w
+		}
+		all &= any
+	}
+	return r.collected(bits.OnesCount32(all))
+}
+
+func (r *Reading) oddSize(words []uint32) flymon.Estimate {
+	n := r.bitsIn(r.Sketch.Rows[0][0])
+	odd := ones(words)
+	v := sketch.OddSketchSize(math.Min(odd, n/2-1), n)
+	e := within(v, sketch.OddSketchError(v, n)/math.Max(v, 1), fmt.Sprintf("odd sketch of %.0f bits: two standard errors", n))
+	e.Saturated = odd > 0.49*n
+	e.Bound += "; of packets: an element counts if it came an odd number of times"
+	return e
+}
+
+// Similarity compares the sets of two readings of one layout: how many elements
+// are in one of both only, and the Jaccard similarity of both.
+func Similarity(a, b *Reading) map[string]flymon.Estimate {
+	if a.Sketch.Algorithm != flymon.OddSketch || b.Sketch.Algorithm != flymon.OddSketch || len(a.Registers[0]) != len(b.Registers[0]) {
+		return nil
+	}
+	both := make([]uint32, len(a.Registers[0]))
+	for i := range both {
+		both[i] = a.Registers[0][i] ^ b.Registers[0][i]
+	}
+	diff, x, y := a.oddSize(both), a.oddSize(a.Registers[0]), b.oddSize(b.Registers[0])
+	all := (x.Value + y.Value + diff.Value) / 2 // of the union: half of both and of what they have not in common
+	j := flymon.Estimate{Value: 1, Upper: 1, Saturated: diff.Saturated || x.Saturated || y.Saturated}
+	if all > 0 {
+		j.Value = math.Max(0, 1-diff.Value/all)
+		j.Lower, j.Upper = math.Max(0, 1-diff.Upper/all), math.Min(1, 1-diff.Lower/all)
+		j.Confidence, j.Bound = 0.95, "from two standard errors of the difference"
+	}
+	return map[string]flymon.Estimate{flymon.MetricDifference: diff, flymon.MetricJaccard: j}
+}
+
+// sizes is MRAC's distribution, computed once.
+func (r *Reading) sizes() sketch.Distribution {
+	if !r.counted {
+		r.distribution, r.counted = sketch.MRAC(r.Registers[r.Sketch.Rows[0][0]]), true
+	}
+	return r.distribution
+}
+
+// crowded says whether so many flows share counters that their sizes cannot be told
+// apart: more than two for each.
+func (r *Reading) crowded() bool { return r.used() > 1-math.Exp(-2) }
+
+// Distribution is how many flows there are of each size, by MRAC; nil for other
+// algorithms.
+func (r *Reading) Distribution() []Bin {
+	if r.Sketch.Algorithm != flymon.MRAC {
+		return nil
+	}
+	d := r.sizes()
+	var bins []Bin
+	for _, size := range slices.Sorted(maps.Keys(d)) {
+		bins = append(bins, Bin{size, d[size]})
+	}
+	return bins
+}

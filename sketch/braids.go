@@ -1,0 +1,74 @@
+package sketch
+
+// A Braid is a row of Counter Braids (Lu et al., 2008; FlyMon, Appendix D): what the
+// flows of each counter of its first layer have counted together is from Low to High.
+type Braid struct{ Low, High []uint64 }
+
+// NewBraid reads two layers. A counter of the first layer counts to full; the packets
+// after that count in the second layer, in the counter of its number modulo their
+// length. If it is the only full one of those, that is exact.
+func NewBraid(first, second []uint32, full uint32) Braid {
+	b := Braid{Low: make([]uint64, len(first)), High: make([]uint64, len(first))}
+	sharing := make([]int, len(second))
+	for i, c := range first {
+		if c >= full {
+			sharing[i%len(second)]++
+		}
+	}
+	for i, c := range first {
+		b.Low[i], b.High[i] = uint64(c), uint64(c)
+		if at := i % len(second); c >= full {
+			b.High[i] += uint64(second[at])
+			if sharing[at] == 1 {
+				b.Low[i] = b.High[i]
+			}
+		}
+	}
+	return b
+}
+
+// Decode bounds the sizes of flows from rows, given the counter that each flow has in
+// each row: counters[flow][row]. A flow is at most what its counters are, less what the
+// other flows in them are at least; and at least what they are, less what the others are at
+// most. That is passed to and fro until nothing changes, at most limit times. All flows that
+// were counted must be among them: then where both bounds meet the size is exact.
+func Decode(rows []Braid, counters [][]uint32, limit int) (low, high []uint64) {
+	low, high = make([]uint64, len(counters)), make([]uint64, len(counters))
+	for f, at := range counters {
+		low[f], high[f] = 1, ^uint64(0)
+		for r := range rows {
+			high[f] = min(high[f], rows[r].High[at[r]])
+		}
+		low[f] = min(low[f], high[f])
+	}
+	for range limit {
+		changed := false
+		for r := range rows {
+			lows, highs := make([]uint64, len(rows[r].Low)), make([]uint64, len(rows[r].Low))
+			for f, at := range counters {
+				lows[at[r]] += low[f]
+				highs[at[r]] += high[f]
+			}
+			for f, at := range counters {
+				c := at[r]
+				if most := less(rows[r].High[c], lows[c]-low[f]); most < high[f] && most >= low[f] {
+					high[f], changed = most, true
+				}
+				if least := less(rows[r].Low[c], highs[c]-high[f]); least > low[f] && least <= high[f] {
+					low[f], changed = least, true
+				}
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	return low, high
+}
+
+func less(a, b uint64) uint64 {
+	if b > a {
+		return 0
+	}
+	return a - b
+}

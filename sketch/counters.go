@@ -1,0 +1,86 @@
+package sketch
+
+import (
+	"math"
+	"slices"
+)
+
+// CountMin is the estimate of a flow whose counters are given, one of each row: the
+// least. It is never too low (Cormode and Muthukrishnan, 2005).
+func CountMin(counters []uint64) uint64 { return slices.Min(counters) }
+
+// CountMinExcess bounds how much too high [CountMin] is when all flows together
+// count total in rows of width counters: more than excess with a probability below
+// 2^-rows, by Markov's inequality with a factor of 2 for each row.
+func CountMinExcess(total float64, width, rows int) (excess, confidence float64) {
+	return 2 * total / float64(width), 1 - math.Pow(2, -float64(rows))
+}
+
+// LinearCounting estimates how many distinct elements have been put into buckets of
+// which zero are empty still: -n ln(zero/n) (Whang et al., 1990). It is infinite if none
+// is empty.
+func LinearCounting(zero, n float64) float64 {
+	if zero >= n {
+		return 0
+	}
+	return -n * math.Log(zero/n)
+}
+
+// LinearCountingError is the standard error, relative, of an estimate of count elements
+// in n buckets (Whang et al., theorem 4.2).
+func LinearCountingError(count, n float64) float64 {
+	if count <= 0 {
+		return 0
+	}
+	t := count / n
+	return math.Sqrt(n*math.Max(0, math.Exp(t)-t-1)) / count
+}
+
+// BloomFalsePositive is the probability that an element that is not in the set has all
+// its bits set, when load is the part of the bits that are set in each row.
+func BloomFalsePositive(loads []float64) float64 {
+	p := 1.0
+	for _, l := range loads {
+		p *= l
+	}
+	return p
+}
+
+// BloomTheory is that probability for members elements in rows of bits bits each.
+func BloomTheory(members, bits float64, rows int) float64 {
+	return math.Pow(1-math.Exp(-members/bits), float64(rows))
+}
+
+// OddSketchSize estimates how many elements an odd number of times were put into n bits
+// of which odd are set: n/2 * -ln(1 - 2 odd/n) (Mitzenmacher, Pagh and Pham, 2014). It is
+// infinite if half of them are set or more.
+func OddSketchSize(odd, n float64) float64 {
+	if 2*odd >= n {
+		return math.Inf(1)
+	}
+	return -n / 2 * math.Log(1-2*odd/n)
+}
+
+// OddSketchError is the standard error of OddSketchSize for a set of size elements: the
+// number of odd bins has the variance n/4 (1 - e^(-4 size/n)).
+func OddSketchError(size, n float64) float64 {
+	return math.Sqrt(n*(math.Exp(4*size/n)-1)) / 2
+}
+
+// CouponsDrawn estimates how many distinct elements have been drawn when collected of
+// coupons are there, each drawn by an element with probability p: the mean of a coupon
+// collector. With all collected it is the least number that is likely to do so.
+func CouponsDrawn(collected float64, coupons int, p float64) float64 {
+	if collected <= 0 {
+		return 0
+	}
+	if collected < float64(coupons) {
+		// The number for which just so many are expected.
+		return math.Log(1-collected/float64(coupons)) / math.Log(1-p)
+	}
+	n := 0.0
+	for i := range coupons {
+		n += 1 / (p * float64(coupons-i))
+	}
+	return n
+}

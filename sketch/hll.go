@@ -1,0 +1,73 @@
+package sketch
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Ranks returns the rank of each bucket of a HyperLogLog whose buckets have the greatest
+// of their elements' strings of width bits: one more than the ones that it begins with; 0
+// for a bucket without elements (FlyMon, section 4). A string of zeros only leaves its
+// bucket 0 as well, which one in 2^width does.
+func Ranks(strings []uint32, width int) []uint8 {
+	ranks := make([]uint8, len(strings))
+	for i, s := range strings {
+		if s != 0 {
+			ones := bits.LeadingZeros32(^(s << (32 - width)))
+			ranks[i] = uint8(min(ones, width) + 1)
+		}
+	}
+	return ranks
+}
+
+// HyperLogLog estimates the number of distinct elements from ranks of at most most,
+// by Ertl's estimator (2017, algorithm 6), which needs no correction for few or many
+// elements. It is infinite if all ranks are most.
+func HyperLogLog(ranks []uint8, most int) float64 {
+	m := float64(len(ranks))
+	counts := make([]float64, most+1)
+	for _, r := range ranks {
+		counts[min(int(r), most)]++
+	}
+	z := m * ertlTau(1-counts[most]/m)
+	for k := most - 1; k >= 1; k-- {
+		z = 0.5 * (z + counts[k])
+	}
+	z += m * ertlSigma(counts[0]/m)
+	return m * m / (2 * math.Ln2 * z)
+}
+
+// HyperLogLogError is the relative standard error with m buckets (Flajolet et al., 2007).
+func HyperLogLogError(m int) float64 { return 1.04 / math.Sqrt(float64(m)) }
+
+func ertlSigma(x float64) float64 {
+	if x == 1 {
+		return math.Inf(1)
+	}
+	y, z := 1.0, x
+	for {
+		x *= x
+		before := z
+		z += x * y
+		y += y
+		if z == before {
+			return z
+		}
+	}
+}
+
+func ertlTau(x float64) float64 {
+	if x == 0 || x == 1 {
+		return 0
+	}
+	y, z := 1.0, 1-x
+	for {
+		x = math.Sqrt(x)
+		before := z
+		y *= 0.5
+		z -= (1 - x) * (1 - x) * y
+		if z == before {
+			return z / 3
+		}
+	}
+}
