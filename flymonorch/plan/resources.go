@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"fmt"
+	"math/bits"
+
+	"tamtam/flymon"
+)
+
+// Resource is a kind of what match-action stages have.
+type Resource int
+
+// Resources, in the order of figure 13a.
+const (
+	HashUnits Resource = iota // hash distribution units
+	SALUs                     // stateful ALUs
+	SRAM                      // blocks
+	TCAM                      // blocks
+	VLIW                      // instruction words
+	PHV                       // bits of the packet header vector: of the pipeline, not of a stage
+	resources
+)
+
+// Resources returns all kinds.
+func Resources() []Resource { return []Resource{HashUnits, SALUs, SRAM, TCAM, VLIW, PHV} }
+
+// String is the name that plots and input files have.
+func (r Resource) String() string {
+	if r < 0 || r >= resources {
+		return fmt.Sprintf("resource %d", int(r))
+	}
+	return [...]string{"hash units", "SALUs", "SRAM", "TCAM", "VLIW", "PHV"}[r]
+}
+
+// ParseResource is the counterpart of String.
+func ParseResource(s string) (Resource, error) {
+	for _, r := range Resources() {
+		if r.String() == s {
+			return r, nil
+		}
+	}
+	return 0, fmt.Errorf("resource %q, want one of %v", s, Resources())
+}
+
+// Amounts are of each resource.
+type Amounts [resources]float64
+
+func (a Amounts) plus(b Amounts) Amounts {
+	for i := range a {
+		a[i] += b[i]
+	}
+	return a
+}
+
+// A Pipeline is what there is of match-action stages.
+type Pipeline struct {
+	Stages      int
+	Stage       Amounts // of one stage; PHV of the pipeline
+	SRAMBits    int     // of a block
+	TCAMEntries int     // of a block
+	TCAMWidth   int     // bits of an entry
+}
+
+// RMT12 is the pipeline of the paper's chip. Hash units and SALUs of a stage follow from
+// what the paper states: nine groups of six hash units and three SALUs are 75 % and
+// 56.25 % of twelve stages (section 5.2). The others it does not state; they are assumed,
+// as RMT chips of its time had them.
+func RMT12() Pipeline {
+	return Pipeline{
+		Stages:   12,
+		Stage:    Amounts{HashUnits: 6, SALUs: 4, SRAM: 80, TCAM: 24, VLIW: 32, PHV: 4096},
+		SRAMBits: 128 * 1024, TCAMEntries: 512, TCAMWidth: 44,
+	}
+}
+
+// all is what there is in so many stages.
+func (p *Pipeline) all(stages int) Amounts {
+	a := p.Stage
+	for i := range a {
+		if Resource(i) != PHV {
+			a[i] *= float64(stages)
+		}
+	}
+	return a
+}
+
+// percent is a part of what so many stages have.
+func (p *Pipeline) percent(a Amounts, stages int) Amounts {
+	for i, have := range p.all(stages) {
+		if have > 0 {
+			a[i] = 100 * a[i] / have
+		}
+	}
+	return a
+}
+
+// Widths in bits that are assumed of a group.
+const (
+	taskBits   = 8   // a task's number, found by its filter once (section 6)
+	tupleBits  = 104 // the 5-tuple of IPv4 that filters match
+	hashedBits = 32  // a compressed key
+	stagesOf   = 4   // of a group
+)
+
+// A GroupStage is one of a group's four stages: a row of table 2, with what the
+// stage takes.
+type GroupStage struct {
+	Letter, Name, Function string
+	Key                    []Resource // that it takes most of
+	Use                    Amounts    // its PHV is what it writes
+}
+
+// GroupStages says what each stage of a group takes. How instructions are counted:
+// a CMU's key is chosen by one word for each of k(k+1)/2 keys, constants come as the
+// word's data, one more word takes a parameter out of metadata; tables of exact
+// match take one block of SRAM. Buckets take Depth words of Width bits.
+func GroupStages(g flymon.Geometry, p Pipeline) []GroupStage {
+	n, k := float64(g.CMUs), float64(g.Units)
+	buckets := ceil(g.Depth*g.Width, p.SRAMBits)
+	address := bits.Len(uint(g.Depth - 1))
+	return []GroupStage{
+		{
+			"C", "compression", "makes compressed keys by the hash masks that the controller sets; finds the task by its filter", []Resource{HashUnits},
+			Amounts{HashUnits: k, VLIW: k, TCAM: float64(p.tcam(flymon.MaxTasks, tupleBits)), SRAM: 1, PHV: k*hashedBits + taskBits},
+		},
+		{
+			"I", "initialization", "chooses key and parameters by the task", []Resource{VLIW},
+			Amounts{VLIW: n * (k*(k+1)/2 + 1), SRAM: n, PHV: n * float64(address+2*g.Width)},
+		},
+		{
+			"P", "preparation", "translates the address and maps parameters", []Resource{TCAM},
+			Amounts{VLIW: n, TCAM: n * float64(p.translation(g, g.Partitions)+p.mapping(g))},
+		},
+		{
+			"O", "operation", "updates the bucket by the operation of the task", []Resource{SALUs, SRAM, HashUnits},
+			Amounts{HashUnits: n, SALUs: n, SRAM: n * float64(buckets+1), VLIW: n},
+		},
+	}
+}
+
+// GroupUse is what a group takes in all.
+func GroupUse(g flymon.Geometry, p Pipeline) Amounts {
+	var a Amounts
+	for _, s := range GroupStages(g, p) {
+		a = a.plus(s.Use)
+	}
+	return a
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+// tcam is how many blocks a table takes.
+func (p *Pipeline) tcam(entries, width int) int {
+	return ceil(entries, p.TCAMEntries) * ceil(width, p.TCAMWidth)
+}
+
+// translation is the TCAM of a CMU in n partitions, each of another task: n entries
+// for each of them, its default among them (figure 9).
+func (p *Pipeline) translation(g flymon.Geometry, n int) int {
+	return p.tcam(n*n, taskBits+bits.Len(uint(g.Depth-1)))
+}
+
+// mapping is the TCAM of a CMU that maps parameters.
+func (p *Pipeline) mapping(g flymon.Geometry) int { return p.tcam(g.MapEntries, taskBits+g.Width) }
+
+// A Share is one resource of figure 13a: what a switch program takes of the pipeline,
+// what one group takes, and both with as many groups as fit, in percent.
+type Share struct {
+	Resource                Resource
+	Program, Group, Average float64 // Average: of the group over all resources
+	With                    []float64
+}
+
+// Beside says how many groups have room beside a switch program that takes these
+// percentages of the pipeline, and what all take then: With[n] with n groups. Where in
+// the pipeline the program leaves its room is not looked at.
+func Beside(program Amounts, g flymon.Geometry, p Pipeline) (fit int, shares []Share) {
+	one := p.percent(GroupUse(g, p), p.Stages)
+	fit = max(0, p.Stages-stagesOf+1)
+	average := 0.0
+	for i, share := range one {
+		average += share / float64(len(one))
+		for fit > 0 && program[i]+float64(fit)*share > 100 {
+			fit--
+		}
+	}
+	for _, r := range Resources() {
+		s := Share{Resource: r, Program: program[r], Group: one[r], Average: average}
+		for n := range fit + 1 {
+			s.With = append(s.With, program[r]+float64(n)*one[r])
+		}
+		shares = append(shares, s)
+	}
+	return fit, shares
+}
