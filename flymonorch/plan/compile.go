@@ -17,6 +17,7 @@ type recipe struct {
 	// step's bucket follows from that of the step before.
 	alike  bool
 	sketch flymon.Sketch
+	digest *flymon.Digest
 	banks  uint32
 }
 
@@ -63,6 +64,9 @@ func (p *Pool) compile(t flymon.Task) (*recipe, error) {
 		err = c.maxInterval()
 	default:
 		err = fmt.Errorf("algorithm %q is not known", t.Algorithm)
+	}
+	if err == nil {
+		r.digest, err = digest(&t, &r.sketch, p.geo.Width)
 	}
 	return r, err
 }

@@ -22,14 +22,8 @@ func (p *Pool) place(name string, t flymon.Task) (*Placed, error) {
 		}
 		return nil, s.lack()
 	}
-	placed, err := s.placed(name, t)
-	if err == nil {
-		err = placed.Layout.Check(&p.geo)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return placed, nil
+	placed := s.placed(name, t)
+	return placed, placed.Layout.Check(&p.geo)
 }
 
 // search looks for places: of a task that sees a share of the packets, with each coin.
@@ -240,8 +234,8 @@ func apart(x, y flymon.Key) bool {
 }
 
 // placed makes the layout of the best choice.
-func (s *search) placed(name string, t flymon.Task) (*Placed, error) {
-	l := flymon.Layout{Task: name, Filter: t.Filter, Flow: t.Key, Measures: t.Attribute.String()}
+func (s *search) placed(name string, t flymon.Task) *Placed {
+	l := flymon.Layout{Task: name, Filter: t.Filter, Flow: t.Key, Measures: t.Attribute.String(), Digest: s.recipe.digest}
 	if s.recipe.banks == 2 {
 		l.Epoch = uint64(t.Epoch)
 	}
@@ -264,48 +258,5 @@ func (s *search) placed(name string, t flymon.Task) (*Placed, error) {
 		placed.Sketch.Element = l.Units[0].P1
 	}
 	placed.Expected = expected(placed)
-	return placed, placed.digest(s.view.geo.Width)
-}
-
-// digest has the chip tell of flows that reach the threshold in one row, which never
-// counts too little. The threshold is refused if no bucket gets there.
-func (p *Placed) digest(width int) error {
-	p.Layout.Digest = nil
-	t, rows := &p.Task, p.Sketch.Rows
-	if t.Threshold == 0 {
-		return nil
-	}
-	d := flymon.Digest{Key: t.Key}
-	reach, most, unit := t.Threshold, uint64(1)<<width-1, uint64(1)
-	switch p.Sketch.Algorithm {
-	case flymon.BeauCoup:
-		if !t.Key.IsZero() {
-			d.Threshold = uint32(1<<p.Sketch.Coupons - 1)
-			p.Layout.Digest = &d
-		}
-		return nil
-	case flymon.CMS, flymon.SuMaxSum:
-		reach = max(1, t.Threshold>>t.Share)
-		if t.Attribute.Kind == flymon.Bytes {
-			most = uint64(bytesFull(width))
-		}
-	case flymon.Tower: // the last row has the widest counters
-		reach = max(1, t.Threshold>>t.Share)
-		d.Unit = rows[len(rows)-1][0]
-		b := int(p.Sketch.Bits[len(rows)-1])
-		most, unit = uint64(1)<<b-1, uint64(1)<<(width-b)
-	case flymon.SuMaxMax:
-		reach = max(1, t.Threshold>>p.Sketch.Scale)
-	case flymon.MaxInterArr:
-		reach = max(1, t.Threshold>>p.Sketch.Scale)
-		d.Unit = rows[0][2]
-	default:
-		return nil
-	}
-	if reach > most {
-		return fmt.Errorf("threshold is %d, want at most %d: no bucket of %s reaches it", t.Threshold, most*(t.Threshold/reach), p.Sketch.Algorithm)
-	}
-	d.Threshold = uint32(reach * unit)
-	p.Layout.Digest = &d
-	return nil
+	return placed
 }

@@ -101,10 +101,9 @@ func (p *Pool) stay(old *Placed, t flymon.Task) (*Placed, bool) {
 			return nil, false
 		}
 	}
-	if placed.digest(p.geo.Width) != nil {
-		return nil, false
-	}
-	return &placed, true
+	var err error
+	placed.Layout.Digest, err = digest(&t, &placed.Sketch, p.geo.Width)
+	return &placed, err == nil
 }
 
 // Thaw gives the frozen partitions of a task back; false: there are none.

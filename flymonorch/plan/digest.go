@@ -1,0 +1,47 @@
+package plan
+
+import (
+	"fmt"
+
+	"tamtam/flymon"
+)
+
+// digest has the chip tell of flows that reach the threshold in one row, which never
+// counts too little. The threshold is refused if no bucket gets there.
+func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error) {
+	if t.Threshold == 0 {
+		return nil, nil
+	}
+	d := &flymon.Digest{Key: t.Key}
+	reach, most, unit := t.Threshold, uint64(1)<<width-1, uint64(1)
+	switch s.Algorithm {
+	case flymon.BeauCoup:
+		if t.Key.IsZero() {
+			return nil, nil
+		}
+		d.Threshold = uint32(1<<s.Coupons - 1)
+		return d, nil
+	case flymon.CMS, flymon.SuMaxSum:
+		reach = max(1, t.Threshold>>t.Share)
+		if t.Attribute.Kind == flymon.Bytes {
+			most = uint64(bytesFull(width))
+		}
+	case flymon.Tower: // the last row has the widest counters
+		reach = max(1, t.Threshold>>t.Share)
+		d.Unit = s.Rows[len(s.Rows)-1][0]
+		b := int(s.Bits[len(s.Rows)-1])
+		most, unit = uint64(1)<<b-1, uint64(1)<<(width-b)
+	case flymon.SuMaxMax:
+		reach = max(1, t.Threshold>>s.Scale)
+	case flymon.MaxInterArr:
+		reach = max(1, t.Threshold>>s.Scale)
+		d.Unit = s.Rows[0][2]
+	default:
+		return nil, nil
+	}
+	if reach > most {
+		return nil, fmt.Errorf("threshold is %d, want at most %d: no bucket of %s reaches it", t.Threshold, most*(t.Threshold/reach), s.Algorithm)
+	}
+	d.Threshold = uint32(reach * unit)
+	return d, nil
+}
