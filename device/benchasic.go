@@ -48,6 +48,9 @@ type asicLoad struct {
 	badVLAN  bool // tagged with a VLAN that does not exist
 	marked   bool // each flow has a session of muxed marking
 	samePort bool // to a host at the port where the packet comes from
+	groups   int  // CMU groups with a task of three rows for all packets
+	coupons  bool // of which each counts distinct values, and not packets
+	tasks    int  // in one CMU group, of one row, three for each of 32 hosts
 }
 
 // features are (a) VLAN forwarding, and what is added to it, one after the other.
@@ -201,6 +204,7 @@ func newTraffic(ctx context.Context, l asicLoad) (*traffic, error) {
 	if l.marked {
 		s.markAll(sai.Obj(sai.ObjectTypeSwitch, sw), len(t.frames))
 	}
+	s.addTasks(l)
 	if l.sketch && s.err == nil {
 		s.err = t.loadSketch()
 	}

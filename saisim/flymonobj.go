@@ -187,6 +187,17 @@ func (w *statusWindow) apply(_ *Chip, text []byte) error {
 
 func (w *statusWindow) leave(*Chip) {}
 
+// TaskStatus is what a window of tasks reads, for those who have the chip at hand;
+// false: there is no such task.
+func (c *Chip) TaskStatus(task string) (cmu.Status, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sketch.groups == nil {
+		return cmu.Status{}, false
+	}
+	return c.sketch.groups.Status(task)
+}
+
 func (w *statusWindow) read(c *Chip) sai.Value {
 	status := make([]*cmu.Status, len(w.tasks))
 	for i, name := range w.tasks {

@@ -34,11 +34,12 @@ func newBench() *cobra.Command {
 	var groups, changes int
 	var duration time.Duration
 	c := &cobra.Command{
-		Use:   "bench [config|asic|altmark]",
+		Use:   "bench [config|asic|altmark|flymon]",
 		Short: "Measure this build on this machine",
 		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
 			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.\n" +
-			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.",
+			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.\n" +
+			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
@@ -63,8 +64,10 @@ func newBench() *cobra.Command {
 				results, err = device.BenchASIC(cmd.Context(), duration)
 			case "altmark":
 				results, err = device.BenchAltMark(cmd.Context(), groups, changes, duration)
+			case "flymon":
+				results, err = device.BenchFlyMon(cmd.Context(), duration)
 			default:
-				return usagef("bench %q: want config, asic or altmark", name)
+				return usagef("bench %q: want config, asic, altmark or flymon", name)
 			}
 			if err != nil {
 				return err
@@ -86,7 +89,7 @@ func newBench() *cobra.Command {
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	c.Flags().IntVar(&groups, "groups", 10000, "config, altmark: flow groups with a session each, written at once")
 	c.Flags().IntVar(&changes, "changes", 1000, "config, altmark: changes made one by one")
-	c.Flags().DurationVar(&duration, "duration", time.Second, "asic, altmark: least time of each measurement")
+	c.Flags().DurationVar(&duration, "duration", time.Second, "asic, altmark, flymon: least time of each measurement")
 	return c
 }
 

@@ -40,7 +40,7 @@ var rules = []room{
 	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark", "flymon", "sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch", "amorch",
-			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "swss", "schema", "altmark", "flymon", "sketch", "flymonorch", "flymonorch/plan", "flymonorch/answer"}},
+			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "altmark", "flymon", "flymonorch", "flymonorch/plan"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "altmark", "flymon"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                               // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI

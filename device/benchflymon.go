@@ -1,0 +1,149 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"tamtam/flymon"
+	"tamtam/flymonorch/plan"
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/cmu"
+)
+
+// BenchFlyMon measures CMU groups: what one update of a CMU costs by itself and with
+// the compression of its key, the packet rate of the simulated chip with 0, 1 and 9
+// groups busy and with 96 tasks in one group (as [BenchASIC] measures it, d for each
+// load), and how soon tasks count ([BenchDeploy]).
+func BenchFlyMon(ctx context.Context, d time.Duration) ([]Result, error) {
+	b := asicBench{ctx: ctx, d: d}
+	b.engine()
+	idle := b.run(asicLoad{flows: 1024})
+	b.add("chip, no task", idle.mpps, "Mpps")
+	for _, l := range []struct {
+		name string
+		load asicLoad
+	}{
+		{"count-min of 3 rows in 1 group", asicLoad{flows: 1024, groups: 1}},
+		{"BeauCoup of 3 rows in 1 group", asicLoad{flows: 1024, groups: 1, coupons: true}},
+		{"count-min of 3 rows in each of 9 groups", asicLoad{flows: 1024, groups: 9}},
+		{"96 tasks in 1 group, 3 for each packet", asicLoad{flows: 32, tasks: 96}},
+	} {
+		r := b.run(l.load)
+		b.add("chip, "+l.name, r.mpps, "Mpps")
+		b.add("chip, "+l.name+", of no task", r.mpps/idle.mpps, "times")
+		b.add("chip, "+l.name+", allocations", r.allocs, "per packet")
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	deploy, err := BenchDeploy(ctx, 100)
+	return append(b.results, deploy...), err
+}
+
+// engine measures CMU groups without a chip: a packet for which no task is, one task
+// of one row, and of three, each with the same compressed key. The buckets of 1,024
+// flows are in the cache.
+func (b *asicBench) engine() {
+	run := func(rows int) float64 {
+		if b.err != nil {
+			return 1
+		}
+		g, err := cmu.New(b.geometry())
+		if err == nil && rows > 0 {
+			t := countMin("any")
+			t.Rows = uint8(rows)
+			var p *plan.Placed
+			if p, err = plan.New(g.Geometry()).Add("t", t); err == nil {
+				err = g.Apply(p.Layout)
+			}
+		}
+		if b.err = err; err != nil {
+			return 1
+		}
+		var packets [1024]cmu.Packet
+		for i := range packets {
+			src := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
+			packets[i] = cmu.Packet{Vector: flymon.Make(src, src.Next(), uint16(i), 443, 17, 0), Ports: true, Size: 64, Number: uint64(i)}
+		}
+		best := 0.0
+		for range 5 {
+			start, n := time.Now(), 0
+			for took := time.Duration(0); took < max(1, b.d/5); took = time.Since(start) {
+				for i := range packets {
+					g.Run(&packets[i])
+				}
+				n += len(packets)
+			}
+			best = max(best, float64(n)/float64(time.Since(start).Nanoseconds()))
+		}
+		return 1 / best
+	}
+	idle, one, three := run(0), run(1), run(3)
+	b.add("CMU groups alone, no task", idle, "ns/packet")
+	b.add("CMU groups alone, filter, key of 5-tuple and one CMU", one-idle, "ns/packet")
+	b.add("CMU groups alone, one more CMU", (three-one)/2, "ns/packet")
+	b.add("CMU groups alone, count-min of 3 rows", 1e3/three, "Mpps")
+}
+
+func (b *asicBench) geometry() flymon.Geometry {
+	p := saisim.DefaultProfile()
+	return p.FlyMon.Geometry()
+}
+
+// countMin is a task for packets of a filter that is known to be right.
+func countMin(filter string) flymon.Task {
+	f, err := flymon.ParseFilter(filter)
+	k, err2 := flymon.ParseKey("5-tuple")
+	if err != nil || err2 != nil {
+		return flymon.Task{} // which is refused
+	}
+	return flymon.Task{Filter: f, Key: k, Attribute: flymon.Attribute{Kind: flymon.Packets}, Algorithm: flymon.CMS, Memory: 3 * 16384, Accurate: true}
+}
+
+// addTasks fills groups: each with a task of three rows that sees all packets, or
+// group 0 with tasks of one row, three for each of 32 hosts.
+func (s *saiCalls) addTasks(l asicLoad) {
+	p := saisim.DefaultProfile()
+	geo := p.FlyMon.Geometry()
+	pool := plan.New(geo)
+	add := func(name string, t flymon.Task) {
+		if s.err != nil {
+			return
+		}
+		placed, err := pool.Add(name, t)
+		if s.err = err; err == nil {
+			s.applyTask(placed.Layout)
+		}
+	}
+	for i := range l.groups {
+		t := countMin("any")
+		if l.coupons {
+			t.Key, t.Attribute, t.Algorithm, t.Threshold = keyOf("dst-ip"), flymon.Attribute{Kind: flymon.Distinct, Of: keyOf("src-ip")}, flymon.BeauCoup, 512
+		}
+		add(fmt.Sprintf("all%d", i), t)
+	}
+	for i := range l.tasks {
+		t := countMin(fmt.Sprintf("src-ip=10.0.0.%d", i%32))
+		t.Rows, t.Memory = 1, uint32(geo.MinSize())
+		add(fmt.Sprintf("host%d", i), t)
+	}
+}
+
+func keyOf(s string) flymon.Key {
+	k, _ := flymon.ParseKey(s) // none, which a task refuses, where the words are wrong
+	return k
+}
+
+func (s *saiCalls) applyTask(l flymon.Layout) {
+	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"task": map[string]any{"value": l}}}})
+	if s.err == nil {
+		s.err = err
+	}
+	s.create(sai.ObjectTypeGenericProgrammable,
+		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(saisim.FlyMonTask)},
+		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)})
+}
