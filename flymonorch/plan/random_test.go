@@ -55,9 +55,9 @@ type books struct {
 
 // uses computes what Pool.Group should say, and finds what overlaps.
 func (b *books) uses() (all []plan.Use, err error) {
-	type spot struct{ group, cmu, bucket int }
-	step := b.geo.MinSize()
-	owner := map[spot]string{}
+	step, parts := b.geo.MinSize(), b.geo.Partitions
+	owner := make([]string, b.geo.All()*b.geo.CMUs*parts) // of the smallest partitions
+	first := func(group, cmu int) int { return (group*b.geo.CMUs + cmu) * parts }
 	keys := map[[2]int]flymon.Key{}
 	tasks := make([]int, b.geo.All())
 	for name, p := range b.tasks {
@@ -71,11 +71,11 @@ func (b *books) uses() (all []plan.Use, err error) {
 		in := map[int]bool{}
 		for i, u := range slices.Concat(l.Units, l.Frozen) {
 			for at := u.Base; at < u.Base+u.Size*l.Banks(); at += uint32(step) {
-				s := spot{u.Group, u.CMU, int(at)}
-				if owner[s] != "" {
-					return nil, fmt.Errorf("%s and %s both have %+v", name, owner[s], s)
+				o := &owner[first(u.Group, u.CMU)+int(at)/step]
+				if *o != "" {
+					return nil, fmt.Errorf("%s and %s both have bucket %d of CMU %d of group %d", name, *o, at, u.CMU, u.Group)
 				}
-				owner[s] = name
+				*o = name
 			}
 			in[u.Group] = in[u.Group] || i < len(l.Units)
 		}
@@ -92,20 +92,17 @@ func (b *books) uses() (all []plan.Use, err error) {
 			u.Keys, u.Used = append(u.Keys, k), append(u.Used, used)
 		}
 		for c := range b.geo.CMUs {
+			mine := owner[first(g, c):][:parts]
 			free, largest := 0, 0
-			for at := 0; at < b.geo.Depth; at += step {
-				if owner[spot{g, c, at}] == "" {
+			for _, o := range mine {
+				if o == "" {
 					free += step
 				}
 			}
-			for size := step; size <= b.geo.Depth; size *= 2 {
-				for base := 0; base < b.geo.Depth; base += size {
-					clean := true
-					for at := base; at < base+size; at += step {
-						clean = clean && owner[spot{g, c, at}] == ""
-					}
-					if clean {
-						largest = size
+			for n := 1; n <= parts; n *= 2 {
+				for at := 0; at < parts; at += n {
+					if !slices.ContainsFunc(mine[at:at+n], func(o string) bool { return o != "" }) {
+						largest = n * step
 					}
 				}
 			}
