@@ -66,15 +66,30 @@ func ternary(f *flymon.Filter) (mask, value words) {
 	return mask, value
 }
 
-// inRanges says whether the ports of a packet that has some are in the filter's ranges.
-func (t *task) inRanges(w uint64) bool {
-	src, dst := uint16(w>>48), uint16(w>>32)
-	return (!t.src.Has || t.src.Lo <= src && src <= t.src.Hi) && (!t.dst.Has || t.dst.Lo <= dst && dst <= t.dst.Hi)
+// A member is a task in a cell, with its ranges of ports: the lowest, and how many
+// more.
+type member struct {
+	src, srcMore, dst, dstMore uint16
+	task                       *task
 }
+
+func newMember(t *task) member {
+	m := member{srcMore: 0xffff, dstMore: 0xffff, task: t}
+	if p := t.layout.Filter.SrcPort; p.Has {
+		m.src, m.srcMore = p.Lo, p.Hi-p.Lo
+	}
+	if p := t.layout.Filter.DstPort; p.Has {
+		m.dst, m.dstMore = p.Lo, p.Hi-p.Lo
+	}
+	return m
+}
+
+func (m *member) has(src, dst uint16) bool { return src-m.src <= m.srcMore && dst-m.dst <= m.dstMore }
 
 // A classifier finds the tasks that a packet belongs to: a hash table for each mask
 // that filters have.
 type classifier struct {
+	tasks  int
 	all    []*task // of filters that let everything through
 	tuples []*tuple
 }
@@ -87,11 +102,12 @@ type tuple struct {
 }
 
 type cell struct {
-	value words
-	tasks []*task // none: free
+	value   words
+	members []member // none: free
 }
 
 func (c *classifier) add(t *task) {
+	c.tasks++
 	mask, _ := ternary(&t.layout.Filter)
 	if mask == (words{}) {
 		c.all = append(c.all, t)
@@ -107,6 +123,7 @@ func (c *classifier) add(t *task) {
 }
 
 func (c *classifier) remove(t *task) {
+	c.tasks--
 	is := func(x *task) bool { return x == t }
 	c.all = slices.DeleteFunc(c.all, is)
 	for i, x := range c.tuples {
@@ -130,15 +147,15 @@ func (x *tuple) build() {
 	for _, t := range x.tasks {
 		_, v := ternary(&t.layout.Filter)
 		c := x.cell(&v)
-		c.value, c.tasks = v, append(c.tasks, t)
+		c.value, c.members = v, append(c.members, newMember(t))
 	}
 }
 
-// find returns the tasks of the cell that a packet falls into.
-func (x *tuple) find(w *words) []*task {
+// find returns the members of the cell that a packet falls into.
+func (x *tuple) find(w *words) []member {
 	m := &x.mask
 	v := words{w[0] & m[0], w[1] & m[1], w[2] & m[2], w[3] & m[3], w[4] & m[4]}
-	return x.cell(&v).tasks
+	return x.cell(&v).members
 }
 
 // cell is where a value is, or a free cell where it would be.
@@ -146,7 +163,7 @@ func (x *tuple) cell(v *words) *cell {
 	h := v[0]*0x9e3779b97f4a7c15 ^ v[1]*0xbf58476d1ce4e5b9 ^ v[2]*0x94d049bb133111eb ^ v[3]*0xd6e8feb86659fd93 ^ v[4]*0xff51afd7ed558ccd
 	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
 	for i := h >> x.shift; ; i++ {
-		if c := &x.cells[int(i)&(len(x.cells)-1)]; len(c.tasks) == 0 || c.value == *v {
+		if c := &x.cells[int(i)&(len(x.cells)-1)]; len(c.members) == 0 || c.value == *v {
 			return c
 		}
 	}

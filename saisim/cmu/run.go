@@ -41,8 +41,10 @@ const (
 // groups want the packet too, after recirculation.
 func (g *Groups) Run(p *Packet) (again bool) {
 	g.number, g.at = p.Number, p.Vector[5]
-	g.pass(&g.stacked, p, first)
-	return g.pass(&g.spliced, p, ask)
+	if g.stacked.tasks > 0 {
+		g.pass(&g.stacked, p, first)
+	}
+	return g.spliced.tasks > 0 && g.pass(&g.spliced, p, ask)
 }
 
 // RunAgain has the units of tasks in spliced groups run for a packet that was
@@ -62,10 +64,12 @@ func (g *Groups) pass(c *classifier, p *Packet, what pass) (any bool) {
 		return any
 	}
 	w := wordsOf(&p.Vector, p.Ports)
+	src, dst := uint16(w[4]>>48), uint16(w[4]>>32)
 	for _, tuple := range c.tuples {
-		for _, t := range tuple.find(&w) {
-			if !t.ranged || t.inRanges(w[4]) {
-				any = g.hit(t, p, what) || any
+		members := tuple.find(&w)
+		for i := range members {
+			if m := &members[i]; m.has(src, dst) {
+				any = g.hit(m.task, p, what) || any
 			}
 		}
 	}
@@ -147,10 +151,10 @@ func (g *Groups) run(t *task, p *Packet, coin uint32) {
 		}
 		key := bits.RotateLeft32(g.sums[u.a]^g.sums[u.b], int(u.left))
 		word := &u.words[key&u.mask>>u.right+t.bank<<u.log]
-		p1, p2 := u.p1.value, u.p2.value
-		if !u.fixed {
-			p1 = u.translate(g.param(&u.p1, p)) & u.wide
-			p2 = g.param(&u.p2, p) & u.wide
+		p1, p2 := u.p1, u.p2
+		if s := u.sources; s != nil {
+			p1 = s.translate(g.param(&s.p1, p)) & u.wide
+			p2 = g.param(&s.p2, p) & u.wide
 		}
 		before, result := *word, uint32(0)
 		switch u.op {

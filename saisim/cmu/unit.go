@@ -11,7 +11,6 @@ type task struct {
 	start, length uint64 // of the epoch that the last packet was in; length 0: not known
 	bank          uint32
 	coins         bool   // a unit runs by coin
-	ranged        bool   // the filter has ranges of ports
 	keys          uint64 // slots of compressed keys that it needs
 	units         []unit
 	digestUnit    int // -1: none
@@ -20,7 +19,6 @@ type task struct {
 	banks         [2]Bank
 	digests       [2][]flymon.Vector
 	seen          [2]keySet // of digests
-	src, dst      flymon.Ports
 
 	layout     flymon.Layout // its own copy
 	since      uint64        // number of the last packet before its units began to count
@@ -45,18 +43,24 @@ const (
 	xorSwap
 )
 
-// A unit is a flymon.Unit with all that does not depend on the packet worked out.
+// A unit is a flymon.Unit with all that does not depend on the packet worked out. It
+// is as long as a line of the processor's cache.
 type unit struct {
 	words      []uint32 // of the partition, bank after bank
 	mask       uint32   // of the rotated key
 	wide       uint32   // of a bucket
 	from, span uint32   // coins
+	p1, p2     uint32   // if they are constant
 	a, b       uint8    // slots of the key
 	left       uint8    // rotation
 	right, log uint8    // of the address; of a bank's size
 	op         op
-	fixed      bool // both parameters are constant
-	p1, p2     param
+	sources    *sources // of parameters that are not constant; nil: both are
+}
+
+// sources are where parameters come from.
+type sources struct {
+	p1, p2 param
 	mapping
 }
 
@@ -86,8 +90,6 @@ type param struct {
 // compile works out the task's units; its hash units have slots.
 func (g *Groups) compile(t *task) {
 	l := &t.layout
-	t.src, t.dst = l.Filter.SrcPort, l.Filter.DstPort
-	t.ranged = t.src.Has && t.src.Lo != t.src.Hi || t.dst.Has && t.dst.Lo != t.dst.Hi
 	t.digestUnit = -1
 	if d := l.Digest; d != nil {
 		t.digestUnit, t.threshold = d.Unit, d.Threshold
@@ -123,12 +125,11 @@ func (g *Groups) compileUnit(t *task, u *unit, from *flymon.Unit) {
 	case flymon.XorSwap:
 		u.op = xorSwap
 	}
-	u.p1, u.p2 = g.compileParam(t, from.Group, &from.P1), g.compileParam(t, from.Group, &from.P2)
-	u.mapping = newMapping(from.Map)
-	if u.p1.from == fromConst && u.p2.from == fromConst {
-		u.fixed = true
-		u.p1.value = u.translate(u.p1.value) & u.wide
-		u.p2.value &= u.wide
+	s := &sources{g.compileParam(t, from.Group, &from.P1), g.compileParam(t, from.Group, &from.P2), newMapping(from.Map)}
+	u.sources = s
+	if s.p1.from == fromConst && s.p2.from == fromConst {
+		u.p1, u.p2 = s.translate(s.p1.value)&u.wide, s.p2.value&u.wide
+		u.sources = nil
 	}
 }
 
