@@ -70,15 +70,35 @@ func (in *interpreter) zero(u *flymon.Unit, banks uint32) {
 
 // counts says whether the task counted in the very same unit.
 func (t *interpreted) counts(l *flymon.Layout, u *flymon.Unit) bool {
-	if t == nil || t.Epoch != l.Epoch || !reflect.DeepEqual(t.Masks, l.Masks) {
+	if t == nil || t.Epoch != l.Epoch {
 		return false
 	}
 	for i := range t.Units {
 		if reflect.DeepEqual(&t.Units[i], u) {
-			return true
+			return reflect.DeepEqual(keysOf(&t.Layout, u), keysOf(l, u))
 		}
 	}
 	return false
+}
+
+// keysOf are the masks that a unit's compressed keys are made with.
+func keysOf(l *flymon.Layout, u *flymon.Unit) (keys []flymon.Key) {
+	refs := []flymon.Ref{u.Key}
+	for _, p := range []*flymon.Param{&u.P1, &u.P2} {
+		if p.From == flymon.Compressed {
+			refs = append(refs, p.Key)
+		}
+	}
+	for _, r := range refs {
+		for _, unit := range []int{r.A, r.B - 1} {
+			for _, m := range l.Masks {
+				if m.Group == u.Group && m.Unit == unit {
+					keys = append(keys, m.Key)
+				}
+			}
+		}
+	}
+	return keys
 }
 
 func (t *interpreted) owns(u *flymon.Unit, banks uint32) bool {

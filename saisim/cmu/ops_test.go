@@ -116,6 +116,44 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// Results of units in groups before: one, the least that is not 0, and the time since
+// one, as wide as a bucket before it is mapped.
+func TestResults(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		first, second uint32 // results of units 0 and 1
+		param         flymon.Param
+		want          uint32
+	}{
+		{"result", 7, 9, of(flymon.Result, 1), 9},
+		{"least", 7, 9, of(flymon.Least, 0, 1), 7},
+		{"least that is not 0", 0, 9, of(flymon.Least, 0, 1), 9},
+		{"least of nothing", 0, 0, of(flymon.Least, 0, 1), 255},
+		{"since", 250, 0, of(flymon.Since, 0, 1), 0x134 - 250},
+		{"since, around the corner", 0x35, 0, of(flymon.Since, 0, 1), 255},
+		{"since nothing", 250, 1, of(flymon.Since, 0, 1), 0},
+		{"since, in 4 ns", 2, 0, flymon.Param{From: flymon.Since, Scale: 2, Of: []int{0, 1}}, 0x134>>2 - 2},
+	} {
+		for _, mapped := range []bool{false, true} {
+			b := newBench(t, small(8))
+			l := rows(t, 3, 3, flymon.Unit{Size: 32, Op: flymon.CondAdd, P2: always()})
+			l.Units[0].P1, l.Units[1].P1 = constant(tt.first), constant(tt.second)
+			u := &l.Units[2]
+			u.Op, u.P1, u.P2 = flymon.XorSwap, tt.param, constant(1)
+			want := tt.want
+			if mapped && tt.param.From == flymon.Since { // whatever is above the bucket's bits is cut off before
+				u.Map, want = []flymon.MapRule{rule(tt.want, ^uint32(0), 77)}, 77
+			}
+			b.apply(l)
+			p := at(0x134)
+			b.send(p)
+			if got := b.words("t", 2, 0)[l.Bucket(&b.geo, 2, p.Vector)]; got != want {
+				t.Errorf("%s, mapped %v: %#x, want %#x", tt.name, mapped, got, want)
+			}
+		}
+	}
+}
+
 func rule(value, mask, out uint32) flymon.MapRule {
 	return flymon.MapRule{Value: value, Mask: mask, Out: out}
 }
