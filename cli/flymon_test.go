@@ -29,8 +29,8 @@ const flyMonTree = `{"tam": {
        "expected": "at most 0.02 % of the packets too many, with 86 %"},
      "last-epoch": {"epoch": "17000000091", "start": "1700000009100000000", "end": "1700000009200000000", "flags": ["first", "digests-lost"], "load": "0.25", "full": "0.0", "flows-from": "digests"}},
    "metrics": {"metric": [
-     {"quantity": "packets", "state": {"quantity": "packets", "estimate": "123456.0", "lower": "123456.0", "upper": "123456.0", "confidence": "1.0", "saturated": false}},
-     {"quantity": "entropy", "state": {"quantity": "entropy", "estimate": "8.1234", "saturated": true, "exact": "8.0"}},
+     {"quantity": "packets", "state": {"quantity": "packets", "estimate": "123456.0", "lower": "123456.0", "upper": "123456.0", "confidence": "1.0", "bound": "counted", "saturated": false}},
+     {"quantity": "entropy", "state": {"quantity": "entropy", "estimate": "8.1234", "bound": "no bound is known", "saturated": true, "exact": "8.0"}},
      {"quantity": "heavy-flows", "state": {"quantity": "heavy-flows", "estimate": "2.0", "saturated": false, "exact": "0.0"}}]},
    "flows": {"flow": [
      {"flow": "10.0.0.9,80", "state": {"flow": "10.0.0.9,80", "estimate": "1000.0", "lower": "997.5", "upper": "1000.0", "confidence": "0.865", "bound": "Markov", "saturated": false, "exact": "999.0"}},
@@ -83,6 +83,7 @@ func TestEstimateCells(t *testing.T) {
 		{"too low", `{"estimate": "123456.789", "exact": "200000.0"}`, []string{"123457", "-", "200000", "-38.27 %"}},
 		{"no flow, and one seen", `{"estimate": "1.0", "exact": "0.0"}`, []string{"1", "-", "0", "-"}},
 		{"no flow, and none seen", `{"estimate": "0.0", "exact": "0.0"}`, []string{"0", "-", "0", "+0.00 %"}},
+		{"too much for a number", `{"saturated": true}`, []string{"-", "saturated", "-", "-"}},
 		{"no estimate", `{"exact": "5.0"}`, []string{"-", "-", "5", "-"}},
 	} {
 		var state map[string]any
@@ -91,6 +92,33 @@ func TestEstimateCells(t *testing.T) {
 		}
 		if diff := cmp.Diff(tt.want, estimateCells(tree{state})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// What bounds are from is said once, and of which rows.
+func TestTheories(t *testing.T) {
+	bounds := func(texts ...string) []string {
+		var b theories
+		for i, text := range texts {
+			cells := []string{"1", "-", "-", "-"}
+			if text == "counted" {
+				cells[1] = exactBound
+			}
+			b.add(string(rune('a'+i)), cells, text)
+		}
+		return b.lines()
+	}
+	for _, tt := range []struct{ got, want []string }{
+		{bounds(), nil},
+		{bounds("", "counted"), nil},
+		{bounds("x", "x"), []string{"Bound: x"}},
+		{bounds("x", "", "x"), []string{"Bound of a, c: x"}},
+		{bounds("x", "y", "x", "x", "x", "x"), []string{"Bound of a, c, d and 2 more: x", "Bound of b: y"}},
+		{bounds("1", "2", "3", "4", "5", "6", "7", "8"), []string{"Bound of a: 1", "Bound of b: 2", "Bound of c: 3", "Bound of d: 4", "Bound of e: 5", "Bound of f: 6", "and 2 more, which | json shows"}},
+	} {
+		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
 }

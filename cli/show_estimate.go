@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,27 +12,58 @@ import (
 func (p *page) estimates(head, leaf string, entries []tree) {
 	columns := append([]column{{head, 12, 2}}, estimateColumns...)
 	var rows [][]string
-	var bounds []string
+	var bounds theories
 	for _, e := range entries {
-		s := e.at("state")
-		rows = append(rows, append([]string{e.text(leaf)}, estimateCells(s)...))
-		bounds = append(bounds, s.text("bound"))
+		cells := estimateCells(e.at("state"))
+		rows = append(rows, append([]string{e.text(leaf)}, cells...))
+		bounds.add(e.text(leaf), cells, e.text("state", "bound"))
 	}
 	p.line("")
 	p.table(columns, rows)
-	p.boundLines(bounds)
+	p.after(bounds.lines())
 }
 
-// boundLines writes each theory once.
-func (p *page) boundLines(bounds []string) {
-	slices.Sort(bounds)
-	var lines []string
-	for _, b := range slices.Compact(bounds) {
-		if b != "" {
-			lines = append(lines, "Bound: "+b)
+// theories are what the bounds of a table are from, with the rows that each is of.
+// Exact values need none.
+type theories struct {
+	texts []string // in the order of the table
+	rows  map[string][]string
+	all   int
+}
+
+func (t *theories) add(row string, cells []string, text string) {
+	t.all++
+	if text == "" || cells[1] == exactBound {
+		return
+	}
+	if t.rows == nil {
+		t.rows = map[string][]string{}
+	}
+	if t.rows[text] == nil {
+		t.texts = append(t.texts, text)
+	}
+	t.rows[text] = append(t.rows[text], row)
+}
+
+// lines writes each theory once, and not very many.
+func (t *theories) lines() []string {
+	const most, names = 6, 3
+	var out []string
+	for i, text := range t.texts {
+		if i == most {
+			return append(out, fmt.Sprintf("and %d more, which | json shows", len(t.texts)-most))
+		}
+		rows := t.rows[text]
+		switch n := len(rows); {
+		case n == t.all:
+			out = append(out, "Bound: "+text)
+		case n > names:
+			out = append(out, fmt.Sprintf("Bound of %s and %d more: %s", strings.Join(rows[:names], ", "), n-names, text))
+		default:
+			out = append(out, fmt.Sprintf("Bound of %s: %s", strings.Join(rows, ", "), text))
 		}
 	}
-	p.after(lines)
+	return out
 }
 
 var estimateColumns = []column{{"Estimate", 10, 2}, {"Bound", 12, 2}, {"Exact", 10, 2}, {"Error", 7, 0}}
@@ -43,7 +73,11 @@ var estimateColumns = []column{{"Estimate", 10, 2}, {"Bound", 12, 2}, {"Exact", 
 func estimateCells(s tree) []string {
 	v, ok := number64(s, "estimate")
 	if !ok {
-		return []string{"-", "-", orDash(quantity(s, "exact")), "-"}
+		bound := "-"
+		if s.text("saturated") == "true" {
+			bound = "saturated"
+		}
+		return []string{"-", bound, orDash(quantity(s, "exact")), "-"}
 	}
 	failure := "-"
 	if exact, known := number64(s, "exact"); known && exact != 0 {
@@ -53,6 +87,8 @@ func estimateCells(s tree) []string {
 	}
 	return []string{quantity(s, "estimate"), boundText(s, v), orDash(quantity(s, "exact")), failure}
 }
+
+const exactBound = "exact"
 
 // boundText is "± 3 (95 %)", or with two sides "-3 +0 (95 %)".
 func boundText(s tree, v float64) string {
@@ -64,7 +100,7 @@ func boundText(s tree, v float64) string {
 	case !ok || !both:
 		return "-"
 	case lower == v && upper == v:
-		return "exact"
+		return exactBound
 	}
 	sure := ""
 	if c, ok := number64(s, "confidence"); ok {

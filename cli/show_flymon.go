@@ -219,18 +219,19 @@ func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
 	}
 	text := func(p *page) {
 		var rows [][]string
-		var bounds []string
+		var bounds theories
 		for _, e := range entries {
 			answer := e.at("state", "answer")
 			row := []string{e.name(), config(e, "task"), config(e, "flow"), orDash(answer.text("epoch"))}
-			rows = append(rows, append(append(row, estimateCells(answer)...), orDash(answer.text("flags"))))
-			bounds = append(bounds, answer.text("bound"))
+			cells := estimateCells(answer)
+			rows = append(rows, append(append(row, cells...), orDash(answer.text("flags"))))
+			bounds.add(e.name(), cells, answer.text("bound"))
 		}
 		columns := append([]column{{"Name", 11, 2}, {"Task", 11, 2}, {"Flow", 16, 2}, {"Epoch", 10, 2}}, estimateColumns...)
 		columns[len(columns)-1].gap = 2
 		p.line("")
 		p.table(append(columns, column{"Flags", 5, 0}), rows)
-		p.boundLines(bounds)
+		p.after(bounds.lines())
 		p.whyNots(entries)
 		p.line("")
 	}
