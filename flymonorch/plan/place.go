@@ -23,7 +23,10 @@ func (p *Pool) place(name string, t flymon.Task) (*Placed, error) {
 		return nil, s.lack()
 	}
 	placed := s.placed(name, t)
-	return placed, placed.Layout.Check(&p.geo)
+	if err := placed.Layout.Check(&p.geo); err != nil {
+		return nil, err
+	}
+	return placed, nil
 }
 
 // search looks for places: of a task that sees a share of the packets, with each coin.

@@ -2,8 +2,8 @@ package plan
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"tamtam/flymon"
 )
@@ -11,7 +11,8 @@ import (
 // A Pool is what of a chip's CMU groups is in use.
 type Pool struct {
 	geo   flymon.Geometry
-	tasks map[string]*Placed
+	tasks []*Placed // by name
+	seen  *view     // of these; nil: they have changed since
 }
 
 // Placed is a task with its place.
@@ -25,30 +26,50 @@ type Placed struct {
 }
 
 // New returns a pool with nothing in use.
-func New(g flymon.Geometry) *Pool { return &Pool{geo: g, tasks: map[string]*Placed{}} }
+func New(g flymon.Geometry) *Pool { return &Pool{geo: g} }
 
 // Get returns a task's place; nil: there is no such task.
-func (p *Pool) Get(name string) *Placed { return p.tasks[name] }
+func (p *Pool) Get(name string) *Placed {
+	if i, ok := p.index(name); ok {
+		return p.tasks[i]
+	}
+	return nil
+}
+
+func (p *Pool) index(name string) (int, bool) {
+	return slices.BinarySearchFunc(p.tasks, name, func(t *Placed, name string) int { return strings.Compare(t.Name, name) })
+}
+
+// put takes a task's place into the pool, for the one that it has if any.
+func (p *Pool) put(t *Placed) {
+	p.seen = nil
+	if i, ok := p.index(t.Name); ok {
+		p.tasks[i] = t
+	} else {
+		p.tasks = slices.Insert(p.tasks, i, t)
+	}
+}
 
 // Add finds a place for a new task and takes it.
 func (p *Pool) Add(name string, t flymon.Task) (*Placed, error) {
-	if p.tasks[name] != nil {
+	if p.Get(name) != nil {
 		return nil, fmt.Errorf("task %q has a place already", name)
 	}
 	placed, err := p.place(name, t)
-	if err == nil {
-		p.tasks[name] = placed
+	if err != nil {
+		return nil, err
 	}
-	return placed, err
+	p.put(placed)
+	return placed, nil
 }
 
 // Try says what Add would, or for a task that has a place Change, and takes nothing.
 func (p *Pool) Try(name string, t flymon.Task) (*Placed, error) {
-	trial := &Pool{geo: p.geo, tasks: maps.Clone(p.tasks)}
-	if p.tasks[name] != nil {
-		return trial.Change(name, t)
+	if p.Get(name) == nil {
+		return p.place(name, t)
 	}
-	return trial.Add(name, t)
+	trial := &Pool{geo: p.geo, tasks: slices.Clone(p.tasks)}
+	return trial.Change(name, t)
 }
 
 // Change finds a place for another form of a task. Where only the filter or what is
@@ -57,12 +78,12 @@ func (p *Pool) Try(name string, t flymon.Task) (*Placed, error) {
 // at once, and so do those that an earlier Change has frozen. On error the task stays as
 // it was.
 func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
-	old := p.tasks[name]
+	old := p.Get(name)
 	if old == nil {
 		return nil, fmt.Errorf("task %q has no place", name)
 	}
 	if stay, ok := p.stay(old, t); ok {
-		p.tasks[name] = stay
+		p.put(stay)
 		return stay, nil
 	}
 	held := *old
@@ -70,14 +91,14 @@ func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
 	if (t.Epoch == 0 || t.Live) != (old.Layout.Epoch == 0) {
 		held.Layout.Frozen = nil
 	}
-	p.tasks[name] = &held
+	p.put(&held)
 	placed, err := p.place(name, t)
 	if err != nil {
-		p.tasks[name] = old
+		p.put(old)
 		return nil, beside(err)
 	}
 	placed.Layout.Frozen = held.Layout.Frozen
-	p.tasks[name] = placed
+	p.put(placed)
 	return placed, nil
 }
 
@@ -108,18 +129,22 @@ func (p *Pool) stay(old *Placed, t flymon.Task) (*Placed, bool) {
 
 // Thaw gives the frozen partitions of a task back; false: there are none.
 func (p *Pool) Thaw(name string) (*Placed, bool) {
-	old := p.tasks[name]
+	old := p.Get(name)
 	if old == nil || len(old.Layout.Frozen) == 0 {
 		return old, false
 	}
 	placed := *old
 	placed.Layout.Frozen = nil
-	p.tasks[name] = &placed
+	p.put(&placed)
 	return &placed, true
 }
 
 // Remove gives back what a task has.
-func (p *Pool) Remove(name string) { delete(p.tasks, name) }
+func (p *Pool) Remove(name string) {
+	if i, ok := p.index(name); ok {
+		p.seen, p.tasks = nil, slices.Delete(p.tasks, i, i+1)
+	}
+}
 
 // Use is what of a group is in use.
 type Use struct {
@@ -177,6 +202,10 @@ type user struct {
 // view makes the view of all tasks. Those of the name except are not users of CMUs:
 // its filter does not count, its buckets do.
 func (p *Pool) view(except string) *view {
+	_, left := p.index(except)
+	if !left && p.seen != nil {
+		return p.seen
+	}
 	v := &view{geo: p.geo, groups: make([]groupView, p.geo.All())}
 	for i := range v.groups {
 		g := &v.groups[i]
@@ -185,8 +214,11 @@ func (p *Pool) view(except string) *view {
 			g.cmus[c].taken = make([]bool, p.geo.Partitions)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.tasks)) {
-		v.enter(p.tasks[name], name != except)
+	for _, t := range p.tasks {
+		v.enter(t, t.Name != except)
+	}
+	if !left {
+		p.seen = v
 	}
 	return v
 }
@@ -196,7 +228,7 @@ func (v *view) enter(t *Placed, counts bool) {
 	for _, m := range l.Masks {
 		v.groups[m.Group].hash[m.Unit] = hashView{m.Key, true}
 	}
-	in := make(map[int]bool)
+	in := 0 // groups, as bits
 	for i := range l.Units {
 		u := &l.Units[i]
 		g := &v.groups[u.Group]
@@ -206,8 +238,8 @@ func (v *view) enter(t *Placed, counts bool) {
 		if counts {
 			c.users = append(c.users, user{t.Name, &l.Filter, u.From, u.To})
 		}
-		if !in[u.Group] {
-			in[u.Group] = true
+		if in>>u.Group&1 == 0 {
+			in |= 1 << u.Group
 			g.tasks++
 		}
 	}
