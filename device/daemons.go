@@ -15,6 +15,7 @@ import (
 	"tamtam/amorch"
 	"tamtam/copporch"
 	"tamtam/fdborch"
+	"tamtam/flymonorch"
 	"tamtam/mgmt"
 	"tamtam/mirrororch"
 	"tamtam/orch"
@@ -83,6 +84,7 @@ type Orchagent struct {
 	fdb     *fdborch.Orch
 	ts      *tsorch.Orch
 	am      *amorch.Orch
+	fm      *flymonorch.Orch
 	qos     *qosorch.Orch
 	mirrors *mirrororch.Orch
 	traps   *copporch.Orch
@@ -152,6 +154,10 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("alternate marking: %w", err)
 	}
+	o.fm, err = flymonorch.New(ctx, flymonorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Features: features})
+	if err != nil {
+		return fmt.Errorf("FlyMon: %w", err)
+	}
 	o.Daemon.Receive(o.client.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
 		notes, err := sairedis.ParseNotification(k)
 		if err != nil {
@@ -189,13 +195,14 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	}
 	o.Daemon.Release()
 	o.am.ViewApplied()
+	o.fm.ViewApplied()
 	_, err := o.Daemon.Step(ctx, now)
 	return err
 }
 
 // PollCounters reads the sessions' counters now.
 func (o *Orchagent) PollCounters(ctx context.Context) error {
-	return errors.Join(o.ts.PollCounters(ctx), o.am.PollCounters(ctx))
+	return errors.Join(o.ts.PollCounters(ctx), o.am.PollCounters(ctx), o.fm.PollCounters(ctx))
 }
 
 // Close ends the daemon's connections. The ASIC stays as it is.

@@ -45,6 +45,8 @@ type SimConfig struct {
 	Redis *swss.Redis
 	// Config is loaded into CONFIG_DB before anything starts.
 	Config ConfigDB
+	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
+	Oracle int
 	// Attach is called with every chip as it is made, the one after a restart of
 	// syncd too; nil: nobody wants to know.
 	Attach func(*saisim.Chip)
@@ -67,7 +69,7 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	if cfg.Start.IsZero() {
 		cfg.Start = time.Unix(0, 0).UTC()
 	}
-	s.chip = saisim.Config{Profile: cfg.Profile, Start: cfg.Start, Notify: func(n sai.Notification) { s.notes = append(s.notes, n) }}
+	s.chip = saisim.Config{Profile: cfg.Profile, Start: cfg.Start, Oracle: cfg.Oracle, Notify: func(n sai.Notification) { s.notes = append(s.notes, n) }}
 	if err := s.startSyncd(ctx); err != nil {
 		return nil, err
 	}

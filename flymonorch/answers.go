@@ -1,0 +1,291 @@
+package flymonorch
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+
+	"tamtam/flymon"
+	"tamtam/flymonorch/answer"
+	"tamtam/flymonorch/plan"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// maxFlows are the flows of one row of TAM_FLYMON_FLOWS.
+const maxFlows = 4096
+
+// An epoch is what is to be told of one, besides its registers.
+type epoch struct {
+	number     uint64
+	which      int    // of the banks
+	start, end uint64 // ns since 1970
+	flags      flymon.Flags
+	bank       bank
+}
+
+// taken is what the chip had of a task in an epoch.
+type taken struct {
+	registers [][]uint32 // by unit
+	digests   []flymon.Vector
+	truth     *truth                   // nil: the chip has no oracle
+	exact     map[flymon.Vector]uint64 // of truth, the flows that were asked for
+	reading   *answer.Reading
+	flows     []answer.FlowEstimate
+	from      string
+}
+
+// take reads what the chip has of an epoch: the units of a layout, which are behind so
+// many others. A bank that nothing came into is not read.
+func (o *Orch) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*taken, error) {
+	got := &taken{registers: make([][]uint32, len(p.Layout.Units))}
+	for i := range got.registers {
+		size := p.Layout.Units[i].Size
+		if !e.bank.Used {
+			got.registers[i] = make([]uint32, size)
+			continue
+		}
+		words, err := r.unit(t.name, behind+i, e.which, size)
+		if err != nil {
+			return nil, err
+		}
+		got.registers[i] = words
+	}
+	if most := min(e.bank.Digests, o.geo.Digests, maxFlows); most > 0 { // those of frozen units come first
+		keys, err := r.digests(t.name, e.which, most)
+		if err != nil {
+			return nil, err
+		}
+		got.digests = keys
+	}
+	return got, o.read(r, t, p, behind == 0, got, e)
+}
+
+// read makes of the registers what they mean, and asks the oracle while the bank is as
+// it was read.
+func (o *Orch) read(r *round, t *task, p *plan.Placed, truth bool, got *taken, e *epoch) (err error) {
+	got.reading, err = answer.New(answer.Dump{
+		Geometry: o.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers, Packets: e.bank.Packets, Bytes: e.bank.Bytes,
+	})
+	if err != nil {
+		return err
+	}
+	flags := []struct {
+		is   bool
+		flag flymon.Flags
+	}{{e.bank.Dirty, flymon.FlagDirty}, {e.bank.Lost > 0, flymon.FlagRecirc}, {e.bank.DigestsLost > 0, flymon.FlagDigests}}
+	for _, f := range flags {
+		if f.is {
+			e.flags |= f.flag
+		}
+	}
+	asked := o.flowsAsked(t, p.Task)
+	if !p.Task.Key.IsZero() {
+		got.from = sources(got.digests, asked)
+		got.flows = got.reading.Heavy(slices.Concat(got.digests, asked), p.Task.Threshold)
+		got.flows = got.flows[:min(len(got.flows), maxFlows)]
+	}
+	if truth && o.oracle(r.ctx) {
+		flows := firstOf(windowTruths, asked, got.flows)
+		if got.truth, err = r.truth(t.name, e.which, flows); err != nil {
+			return err
+		}
+		got.exact = make(map[flymon.Vector]uint64, len(flows))
+		for i, v := range flows {
+			got.exact[v] = got.truth.Values[i]
+		}
+	}
+	return nil
+}
+
+// sources says where candidates for flows are from.
+func sources(digests, asked []flymon.Vector) string {
+	switch {
+	case len(digests) > 0 && len(asked) > 0:
+		return "digests,queries"
+	case len(digests) > 0:
+		return "digests"
+	case len(asked) > 0:
+		return "queries"
+	}
+	return ""
+}
+
+// firstOf returns n flows at most, each once: those that are asked for, then the
+// largest.
+func firstOf(n int, asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
+	var list []flymon.Vector
+	seen := map[flymon.Vector]bool{}
+	add := func(v flymon.Vector) {
+		if !seen[v] && len(list) < n {
+			seen[v] = true
+			list = append(list, v)
+		}
+	}
+	for _, v := range asked {
+		add(v)
+	}
+	for _, f := range flows {
+		add(f.Flow)
+	}
+	return list
+}
+
+// tell makes the rows of an epoch.
+func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
+	row := schema.FlyMonResult{
+		Epoch: e.number, Start: int64(e.start), End: int64(e.end), Flags: e.flags, Flows: got.from, Metrics: got.reading.Metrics(),
+	}
+	row.Load, row.Full = got.reading.Load()
+	if row.Metrics == nil {
+		row.Metrics = map[string]flymon.Estimate{}
+	}
+	o.compare(d, e, got, row.Metrics)
+	if got.from != "" && d.row.Threshold > 0 {
+		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(len(got.flows))}
+	}
+	got.addExact(d.row, row.Metrics)
+	for name, m := range row.Metrics {
+		row.Metrics[name] = finite(m)
+	}
+	flows := make(swss.FieldValues, len(got.flows))
+	for _, f := range got.flows {
+		flows[d.row.Key.Format(f.Flow)] = schema.FormatFlyMonEstimate(finite(got.withExact(f.Flow, f.Estimate)))
+	}
+	o.books.flows.put(t.name, flows)
+	o.books.sizes.put(t.name, sizes(got.reading.Distribution()))
+	o.answerQueries(t, d, e, got)
+	o.books.results.put(t.name, row.Fields())
+}
+
+// compare tells how alike the sets of this epoch and the one before are.
+func (o *Orch) compare(d *deployment, e epoch, got *taken, metrics map[string]flymon.Estimate) {
+	if d.row.Attribute.Kind != flymon.Similarity {
+		return
+	}
+	if d.last != nil && d.lastEpoch+1 == e.number {
+		maps.Copy(metrics, answer.Similarity(d.last, got.reading))
+	}
+	d.last, d.lastEpoch = got.reading, e.number
+}
+
+// withExact puts the oracle's value beside an estimate.
+func (g *taken) withExact(v flymon.Vector, e flymon.Estimate) flymon.Estimate {
+	if n, ok := g.exact[v]; ok {
+		x := float64(n)
+		e.Exact = &x
+	}
+	return e
+}
+
+// addExact puts the oracle's values beside the metrics.
+func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
+	tr := g.truth
+	if tr == nil {
+		return
+	}
+	put := func(name string, v float64) {
+		if m, ok := metrics[name]; ok {
+			m.Exact = &v
+			metrics[name] = m
+		}
+	}
+	put(flymon.MetricPackets, float64(tr.Packets))
+	put(flymon.MetricEntropy, tr.Entropy)
+	put(flymon.MetricMembers, float64(tr.Elements))
+	if row.Key.IsZero() {
+		put(flymon.MetricCardinality, float64(tr.Elements))
+	} else {
+		put(flymon.MetricCardinality, float64(tr.Flows))
+	}
+	heavy := 0
+	for _, h := range tr.Heavy {
+		if h.Value >= row.Threshold {
+			heavy++
+		}
+	}
+	if heavy < windowTruths { // all that are heavy are among the largest
+		put(flymon.MetricHeavy, float64(heavy))
+	}
+}
+
+// sizes are the rows of TAM_FLYMON_DISTRIBUTION: classes of flow sizes, each from a
+// power of two to less than the next.
+func sizes(bins []answer.Bin) swss.FieldValues {
+	classes := map[uint64]float64{}
+	for _, b := range bins {
+		if b.Size > 0 {
+			classes[1<<(bits.Len64(b.Size)-1)] += b.Flows
+		}
+	}
+	row := make(swss.FieldValues, len(classes))
+	for least, n := range classes {
+		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(finite(flymon.Estimate{Value: n}))
+	}
+	return row
+}
+
+// finite makes of an estimate one that JSON has numbers for. What is beyond all
+// bounds is saturated.
+func finite(e flymon.Estimate) flymon.Estimate {
+	for _, v := range []*float64{&e.Value, &e.Lower, &e.Upper} {
+		if math.IsNaN(*v) || math.IsInf(*v, 0) {
+			*v, e.Saturated = math.MaxFloat64, true
+		}
+	}
+	return e
+}
+
+// placement is what TAM_FLYMON_PLACEMENT says of a task.
+func (o *Orch) placement(p *plan.Placed, planned bool) schema.FlyMonPlacement {
+	l := &p.Layout
+	row := schema.FlyMonPlacement{
+		Planned: planned, Algorithm: p.Sketch.Algorithm, Rows: uint32(len(p.Sketch.Rows)), Buckets: p.Buckets, Banks: l.Banks(),
+		Rules: uint32(l.Rules(&o.geo)), Expected: p.Expected,
+	}
+	groups := map[int]bool{}
+	for i := range l.Units {
+		u := &l.Units[i]
+		groups[u.Group] = true
+		row.Bytes += uint64(u.Size) * uint64(row.Banks) * uint64(o.geo.Width) / 8
+		row.Tcam += uint32(u.Translation(&o.geo) + len(u.Map))
+		row.Units = append(row.Units, strconv.Itoa(u.Group)+"."+strconv.Itoa(u.CMU)+":"+strconv.FormatUint(uint64(u.Base), 10)+"+"+strconv.FormatUint(uint64(u.Size), 10))
+	}
+	row.Groups = slices.Sorted(maps.Keys(groups))
+	masks := slices.SortedFunc(slices.Values(l.Masks), func(a, b flymon.MaskRule) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Unit, b.Unit))
+	})
+	for _, m := range masks {
+		row.Keys = append(row.Keys, strconv.Itoa(m.Group)+"."+strconv.Itoa(m.Unit)+"="+m.Key.String())
+	}
+	return row
+}
+
+// bookGroups tells what of the CMU groups is in use.
+func (o *Orch) bookGroups() {
+	if o.pool == nil {
+		return
+	}
+	for i := range o.geo.All() {
+		use := o.pool.Group(i)
+		row := schema.FlyMonGroup{Tasks: uint32(use.Tasks), Free: use.Free, Most: use.Largest}
+		for h, k := range use.Keys {
+			text := ""
+			if use.Used[h] {
+				text = k.String()
+			}
+			row.Keys = append(row.Keys, text)
+		}
+		o.books.groups.put(strconv.Itoa(i), row.Fields())
+	}
+}
+
+// oracle says whether the chip tells what really was. It may be switched on and off.
+func (o *Orch) oracle(ctx context.Context) bool {
+	n, err := o.available(ctx, ObjectTruth)
+	return err == nil && n > 0
+}

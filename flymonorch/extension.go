@@ -1,0 +1,375 @@
+package flymonorch
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tamtam/flymon"
+	"tamtam/orch"
+	"tamtam/sai"
+)
+
+// Names of the extensions of SAI that FlyMon uses; docs/extensions.md.
+const (
+	ObjectGroups    = "tamtam.flymon.groups"
+	ObjectTask      = "tamtam.flymon.task"
+	ObjectStatus    = "tamtam.flymon.status"
+	ObjectRegisters = "tamtam.flymon.registers"
+	ObjectClear     = "tamtam.flymon.clear"
+	ObjectDigests   = "tamtam.flymon.digests"
+	ObjectTruth     = "tamtam.flymon.truth"
+)
+
+// What one window holds at most: more may be longer than a list of SAI on the
+// wire, 65536 bytes.
+const (
+	windowTasks   = 128
+	windowWords   = 8192
+	windowDigests = 512
+	windowTruths  = 256
+	timeWords     = 5
+	vectorBytes   = 8 * flymon.Words
+)
+
+// An extensionAttr is one attribute of an ENTRY.
+type extensionAttr struct {
+	Meta  map[string]string `json:"sai_metadata"`
+	Value any               `json:"value"`
+}
+
+// entryText is an ENTRY with one attribute, JSON for SAI.
+func entryText(attr string, value any) (sai.Bytes, error) {
+	return json.Marshal(map[string]any{"attributes": []any{map[string]extensionAttr{attr: {
+		Meta:  map[string]string{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_JSON", "sai_attr_flags": "SAI_ATTR_FLAGS_CREATE_AND_SET"},
+		Value: value,
+	}}}})
+}
+
+// create makes an extension object.
+func (o *Orch) create(ctx context.Context, name string, entry sai.Bytes) (sai.OID, error) {
+	return o.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
+		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(name)},
+		{ID: sai.GenericProgrammableAttrEntry, Value: entry},
+	})
+}
+
+// set gives an extension object another entry.
+func (o *Orch) set(ctx context.Context, oid sai.OID, entry sai.Bytes) error {
+	return o.api.Set(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: entry})
+}
+
+// remove ends an extension object; one that is not there is no error.
+func (o *Orch) remove(ctx context.Context, oid sai.OID) error {
+	err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid))
+	if err != nil && orch.Classify(err) == orch.Benign {
+		return nil
+	}
+	return err
+}
+
+// A round is one occasion to look into the chip: the windows that it opens it may
+// use again and again, and close ends them.
+type round struct {
+	o    *Orch
+	ctx  context.Context
+	open map[string]sai.OID // by the extension's name
+}
+
+func (o *Orch) round(ctx context.Context) *round {
+	return &round{o: o, ctx: ctx, open: map[string]sai.OID{}}
+}
+
+// close removes the windows, also those that could not be removed before.
+func (r *round) close() error {
+	clear(r.open)
+	return r.o.dropWindows(r.ctx)
+}
+
+func (o *Orch) dropWindows(ctx context.Context) error {
+	var errs []error
+	o.windows = slices.DeleteFunc(o.windows, func(oid sai.OID) bool {
+		err := o.remove(ctx, oid)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove a window: %w", err))
+		}
+		return err == nil
+	})
+	return errors.Join(errs...)
+}
+
+// say opens a window with what it is to read, or sets one that is open; that is all
+// there is to a window that is a command.
+func (r *round) say(name, attr string, value any) (sai.OID, error) {
+	entry, err := entryText(attr, value)
+	if err != nil {
+		return 0, err
+	}
+	if oid, ok := r.open[name]; ok {
+		if err := r.o.set(r.ctx, oid, entry); err != nil {
+			return 0, fmt.Errorf("set the window %s: %w", name, err)
+		}
+		return oid, nil
+	}
+	oid, err := r.o.create(r.ctx, name, entry)
+	if err != nil {
+		return 0, fmt.Errorf("create the window %s: %w", name, err)
+	}
+	r.open[name] = oid
+	r.o.windows = append(r.o.windows, oid)
+	return oid, nil
+}
+
+// ask reads what a window says, by attribute. room is how long the answer is, about.
+func (r *round) ask(name, attr string, value any, room int) (map[string]json.RawMessage, error) {
+	oid, err := r.say(name, attr, value)
+	if err != nil {
+		return nil, err
+	}
+	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
+	got, err := r.o.api.Get(r.ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
+	for tries := 0; errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 && tries < 3; tries++ {
+		n, ok := sai.ListLen(got[0].Value)
+		if !ok {
+			break
+		}
+		got, err = r.o.api.Get(r.ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, n+64)})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the window %s: %w", name, err)
+	}
+	text, _ := got[0].Value.(sai.Bytes)
+	values, err := parseEntry(text)
+	if err != nil {
+		return nil, fmt.Errorf("the window %s returned %w", name, err)
+	}
+	return values, nil
+}
+
+// parseEntry takes the values of an ENTRY apart.
+func parseEntry(text []byte) (map[string]json.RawMessage, error) {
+	var entry struct {
+		Attributes []map[string]struct {
+			Value json.RawMessage `json:"value"`
+		} `json:"attributes"`
+	}
+	if err := json.Unmarshal(text, &entry); err != nil {
+		return nil, fmt.Errorf("no entry: %w", err)
+	}
+	values := map[string]json.RawMessage{}
+	for _, a := range entry.Attributes {
+		for name, v := range a {
+			values[name] = v.Value
+		}
+	}
+	return values, nil
+}
+
+// value takes one value out of what a window said.
+func value[T any](values map[string]json.RawMessage, name string) (v T, err error) {
+	raw, ok := values[name]
+	if !ok {
+		return v, fmt.Errorf("the window has no %s", name)
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("%s of the window: %w", name, err)
+	}
+	return v, nil
+}
+
+// A clock is what a window says of the chip's time.
+type clock struct {
+	now     uint64 // time of day, ns since 1970
+	steps   uint64 // how often the clock was set
+	started uint64 // when the chip started, ns since 1970: another chip has another
+}
+
+func clockOf(w []uint64) (clock, error) {
+	switch {
+	case len(w) != timeWords:
+		return clock{}, fmt.Errorf("the window returned %d numbers as time, want %d", len(w), timeWords)
+	case w[0] >= 1<<34 || w[1] >= 1e9:
+		return clock{}, fmt.Errorf("the window returned the time %d s %d ns, want seconds below 2^34 and nanoseconds below 10^9", w[0], w[1])
+	}
+	return clock{now: w[0]*1e9 + w[1], steps: w[3], started: w[4]}, nil
+}
+
+// status is what the chip says of a task.
+type status struct {
+	Generation uint64  `json:"generation"`
+	Banks      [2]bank `json:"banks"`
+	Frozen     [2]bank `json:"frozen"`
+	FrozenAt   uint64  `json:"frozen-at"`
+}
+
+// A bank is what the chip says of one of a task's banks.
+type bank struct {
+	Epoch       uint64 `json:"epoch"`
+	Used        bool   `json:"used"`
+	Dirty       bool   `json:"dirty"`
+	Packets     uint64 `json:"packets"`
+	Bytes       uint64 `json:"bytes"`
+	Lost        uint64 `json:"lost"`
+	DigestsLost uint64 `json:"digests-lost"`
+	Digests     int    `json:"digests"`
+}
+
+// of says whether something of epoch n is in the bank.
+func (b *bank) of(n uint64) bool { return b.Used && b.Epoch == n }
+
+// status asks for tasks, at most windowTasks; of one that the chip does not have it
+// returns nil. All is of one instant.
+func (r *round) status(tasks []string) (clock, []*status, error) {
+	values, err := r.ask(ObjectStatus, "tasks", tasks, 1024+700*len(tasks))
+	if err != nil {
+		return clock{}, nil, err
+	}
+	words, err := value[[]uint64](values, "time")
+	if err != nil {
+		return clock{}, nil, err
+	}
+	now, err := clockOf(words)
+	if err != nil {
+		return clock{}, nil, err
+	}
+	list, err := value[[]*status](values, "status")
+	if err != nil {
+		return clock{}, nil, err
+	}
+	if len(list) != len(tasks) {
+		return clock{}, nil, fmt.Errorf("the window told of %d tasks, want %d", len(list), len(tasks))
+	}
+	return now, list, nil
+}
+
+// A part is a range of a unit's words in one bank.
+type part struct {
+	Task  string `json:"task"`
+	Unit  int    `json:"unit"`
+	Bank  int    `json:"bank"`
+	From  uint32 `json:"from"`
+	Count uint32 `json:"count"`
+}
+
+// words reads a part, at most windowWords.
+func (r *round) words(p part) ([]uint32, error) {
+	values, err := r.ask(ObjectRegisters, "read", p, 1024+(4*int(p.Count)+2)/3*4)
+	if err != nil {
+		return nil, err
+	}
+	b, err := value[[]byte](values, "words") // base64 is what JSON has for bytes
+	if err != nil {
+		return nil, err
+	}
+	if len(b) != 4*int(p.Count) {
+		return nil, fmt.Errorf("the window returned %d bytes, want %d for %d words", len(b), 4*p.Count, p.Count)
+	}
+	words := make([]uint32, p.Count)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return words, nil
+}
+
+// unit reads a bank of a unit, whole.
+func (r *round) unit(task string, unit, bank int, size uint32) ([]uint32, error) {
+	all := make([]uint32, 0, size)
+	for from := uint32(0); from < size; from += windowWords {
+		words, err := r.words(part{task, unit, bank, from, min(size-from, windowWords)})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, words...)
+	}
+	return all, nil
+}
+
+// clear zeroes a bank of a task.
+func (r *round) clear(task string, bank int) error {
+	_, err := r.say(ObjectClear, "clear", map[string]any{"task": task, "bank": bank})
+	return err
+}
+
+// clearPart zeroes words of a bank and nothing else of it.
+func (r *round) clearPart(p part) error {
+	_, err := r.say(ObjectClear, "clear", p)
+	return err
+}
+
+// digests reads the keys that the chip has kept of a bank, at most most.
+func (r *round) digests(task string, bank, most int) ([]flymon.Vector, error) {
+	var keys []flymon.Vector
+	for len(keys) < most {
+		request := map[string]any{"task": task, "bank": bank, "from": len(keys)}
+		values, err := r.ask(ObjectDigests, "read", request, 1024+windowDigests*vectorBytes/3*4)
+		if err != nil {
+			return nil, err
+		}
+		b, err := value[[]byte](values, "keys")
+		if err != nil {
+			return nil, err
+		}
+		if len(b)%vectorBytes != 0 {
+			return nil, fmt.Errorf("the window returned %d bytes of keys, want a multiple of %d", len(b), vectorBytes)
+		}
+		for chunk := range slices.Chunk(b, vectorBytes) {
+			keys = append(keys, vectorOf(chunk))
+		}
+		if len(b) < windowDigests*vectorBytes {
+			break
+		}
+	}
+	return keys[:min(len(keys), most)], nil
+}
+
+func vectorOf(b []byte) (v flymon.Vector) {
+	for i := range v {
+		v[i] = binary.BigEndian.Uint64(b[8*i:])
+	}
+	return v
+}
+
+func vectorText(v flymon.Vector) string {
+	var b []byte
+	for _, w := range v {
+		b = binary.BigEndian.AppendUint64(b, w)
+	}
+	return base64.StdEncoding.EncodeToString(b)
+}
+
+// truth is what really was, by the chip's oracle.
+type truth struct {
+	Flows    uint64   `json:"flows"`    // distinct
+	Elements uint64   `json:"elements"` // distinct, of the attribute's key
+	Packets  uint64   `json:"packets"`
+	Entropy  float64  `json:"entropy"`
+	Values   []uint64 `json:"values"` // of the flows that were asked for
+	Heavy    []struct {
+		Flow  []byte `json:"flow"`
+		Value uint64 `json:"value"`
+	} `json:"heavy"` // the largest
+}
+
+// truth asks the oracle, for at most windowTruths flows too.
+func (r *round) truth(task string, bank int, flows []flymon.Vector) (*truth, error) {
+	texts := make([]string, len(flows))
+	for i, v := range flows {
+		texts[i] = vectorText(v)
+	}
+	values, err := r.ask(ObjectTruth, "read", map[string]any{"task": task, "bank": bank, "flows": texts}, 1<<16)
+	if err != nil {
+		return nil, err
+	}
+	t, err := value[*truth](values, "truth")
+	if err != nil {
+		return nil, err
+	}
+	if t == nil || len(t.Values) != len(flows) {
+		return nil, errors.New("the oracle did not tell the values of all flows")
+	}
+	return t, nil
+}

@@ -1,0 +1,505 @@
+package flymonorch
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/flymon"
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/saisim/cmu"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A chip is a fake ASIC whose extensions are those of FlyMon, on real CMU groups.
+type chip struct {
+	sai.API
+	groups  *cmu.Groups
+	now     func() time.Time // its time of day
+	steps   uint64
+	started uint64
+	packets uint64
+	has     map[string]uint64 // availability of extensions
+	objects map[sai.OID]*extension
+}
+
+type extension struct {
+	name  string
+	entry map[string]json.RawMessage
+	task  string
+}
+
+func extensionNames() []string {
+	return []string{ObjectGroups, ObjectTask, ObjectStatus, ObjectRegisters, ObjectClear, ObjectDigests, ObjectTruth}
+}
+
+func (c *chip) Availability(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
+	if name, ok := sai.Find(attrs, sai.GenericProgrammableAttrObjectName); ok && t == sai.ObjectTypeGenericProgrammable {
+		return c.has[string(name.(sai.Bytes))], nil
+	}
+	return c.API.Availability(ctx, t, attrs)
+}
+
+func (c *chip) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	name, ok := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
+	if !ok {
+		return c.API.Create(ctx, t, attrs)
+	}
+	entry, _ := sai.Find(attrs, sai.GenericProgrammableAttrEntry)
+	x := &extension{name: string(name.(sai.Bytes))}
+	if err := c.apply(x, entry); err != nil {
+		return 0, err
+	}
+	oid, err := c.API.Create(ctx, t, attrs)
+	c.objects[oid] = x
+	return oid, err
+}
+
+func (c *chip) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
+	if x := c.objects[k.OID]; x != nil {
+		if err := c.apply(x, a.Value); err != nil {
+			return err
+		}
+	}
+	return c.API.Set(ctx, k, a)
+}
+
+func (c *chip) Remove(ctx context.Context, k sai.Key) error {
+	err := c.API.Remove(ctx, k)
+	if x := c.objects[k.OID]; err == nil && x != nil {
+		c.groups.Remove(x.task)
+		delete(c.objects, k.OID)
+	}
+	return err
+}
+
+func refuse(err error) error {
+	return &sai.CallError{Op: "set", Type: sai.ObjectTypeGenericProgrammable, Status: sai.StatusInvalidParameter, Reason: err.Error()}
+}
+
+func (c *chip) apply(x *extension, v sai.Value) error {
+	var err error
+	if x.entry, err = parseEntry(v.(sai.Bytes)); err != nil {
+		return refuse(err)
+	}
+	switch x.name {
+	case ObjectTask:
+		var l flymon.Layout
+		if err := json.Unmarshal(x.entry["task"], &l); err != nil {
+			return refuse(err)
+		}
+		if x.task != "" && x.task != l.Task {
+			c.groups.Remove(x.task)
+		}
+		x.task = l.Task
+		err = c.groups.Apply(l)
+	case ObjectClear:
+		var p struct {
+			Task       string
+			Bank, Unit int
+			From       uint32
+			Count      *uint32
+		}
+		if err := json.Unmarshal(x.entry["clear"], &p); err != nil {
+			return refuse(err)
+		}
+		if p.Count == nil {
+			err = c.groups.Clear(p.Task, p.Bank)
+		} else {
+			err = c.groups.ClearRange(p.Task, p.Unit, p.Bank, p.From, *p.Count)
+		}
+	}
+	if err != nil {
+		return refuse(err)
+	}
+	return nil
+}
+
+func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	x := c.objects[k.OID]
+	if x == nil || k.Type != sai.ObjectTypeGenericProgrammable {
+		return c.API.Get(ctx, k, want)
+	}
+	said, err := c.read(x)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	attrs := []any{}
+	for name, v := range said {
+		attrs = append(attrs, map[string]any{name: map[string]any{"value": v}})
+	}
+	text, err := json.Marshal(map[string]any{"attributes": attrs})
+	if err != nil {
+		return nil, err
+	}
+	got := []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)}}
+	if room, _ := sai.ListLen(want[0].Value); room < len(text) {
+		return got, sai.StatusBufferOverflow
+	}
+	return got, nil
+}
+
+func (c *chip) read(x *extension) (map[string]any, error) {
+	var p struct {
+		Task             string
+		Unit, Bank, From int
+		Count            uint32
+		Flows            [][]byte
+	}
+	if err := json.Unmarshal(x.entry["read"], &p); x.entry["read"] != nil && err != nil {
+		return nil, err
+	}
+	switch x.name {
+	case ObjectGroups:
+		return map[string]any{"geometry": c.groups.Geometry()}, nil
+	case ObjectStatus:
+		return c.status(x.entry["tasks"])
+	case ObjectRegisters:
+		words, err := c.groups.Read(p.Task, p.Unit, p.Bank, uint32(p.From), p.Count)
+		var b []byte
+		for _, w := range words {
+			b = binary.LittleEndian.AppendUint32(b, w)
+		}
+		return map[string]any{"words": base64.StdEncoding.EncodeToString(b)}, err
+	case ObjectDigests:
+		keys, err := c.groups.Digests(p.Task, p.Bank, p.From, windowDigests)
+		var b []byte
+		for _, v := range keys {
+			for _, w := range v {
+				b = binary.BigEndian.AppendUint64(b, w)
+			}
+		}
+		return map[string]any{"keys": base64.StdEncoding.EncodeToString(b)}, err
+	case ObjectTruth:
+		return c.truth(p.Task, p.Bank, p.Flows)
+	}
+	return nil, fmt.Errorf("%s cannot be read", x.name)
+}
+
+func (c *chip) status(list json.RawMessage) (map[string]any, error) {
+	var tasks []string
+	if err := json.Unmarshal(list, &tasks); err != nil {
+		return nil, err
+	}
+	all := make([]*cmu.Status, len(tasks))
+	for i, name := range tasks {
+		if s, ok := c.groups.Status(name); ok {
+			all[i] = &s
+		}
+	}
+	now := c.now()
+	return map[string]any{"time": []uint64{uint64(now.Unix()), uint64(now.Nanosecond()), 1, c.steps, c.started}, "status": all}, nil
+}
+
+func (c *chip) truth(task string, bank int, flows [][]byte) (map[string]any, error) {
+	tr, ok := c.groups.Truth(task, bank)
+	if !ok {
+		return nil, fmt.Errorf("no truth of %s", task)
+	}
+	said := truth{Flows: uint64(len(tr.Flows)), Elements: uint64(len(tr.Elements)), Packets: tr.Packets, Entropy: math.Pi, Values: []uint64{}}
+	for _, f := range flows {
+		said.Values = append(said.Values, tr.Flows[vectorOf(f)])
+	}
+	return map[string]any{"truth": said}, nil
+}
+
+// logs passes what the daemon warns of to the test's log.
+type logs struct{ b *bench }
+
+func (l logs) Write(p []byte) (int, error) {
+	l.b.logged = append(l.b.logged, strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// bench is the FlyMon of an orchagent on a fake ASIC.
+type bench struct {
+	t      testing.TB
+	ctx    context.Context
+	redis  *swss.Redis
+	chip   *chip
+	rec    *saitest.Recorder
+	daemon *orch.Daemon
+	fm     *Orch
+	now    time.Time
+	ahead  time.Duration // the chip's time of day is ahead of the daemon's
+	geo    flymon.Geometry
+	exact  int // flows that the chip's oracle keeps
+	logged []string
+}
+
+// start is the middle of epoch 1700000000 of one second.
+var start = time.Unix(1700000000, 500_000_000)
+
+func smallGeometry() flymon.Geometry {
+	return flymon.Geometry{Groups: 2, Units: 3, CMUs: 3, Width: 16, Depth: 1024, Partitions: 32, MapEntries: 64, Digests: 600}
+}
+
+func newBench(t testing.TB, changes ...func(*bench)) *bench {
+	t.Helper()
+	r, err := swss.OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	b := &bench{t: t, ctx: t.Context(), redis: r, now: start, geo: smallGeometry()}
+	b.chip = &chip{now: func() time.Time { return b.now.Add(b.ahead) }, has: map[string]uint64{}}
+	for _, name := range extensionNames() {
+		b.chip.has[name] = 16
+	}
+	b.chip.has[ObjectTruth] = 0
+	for _, f := range changes {
+		f(b)
+	}
+	b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	b.run()
+	b.rec.Reset()
+	return b
+}
+
+// newChip is one that has counted nothing.
+func (b *bench) newChip() {
+	b.t.Helper()
+	g, err := cmu.New(b.geo)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	g.SetOracle(b.exact)
+	fake := saitest.New(saitest.Options{Ports: 1, Extensions: extensionNames()})
+	if _, err := fake.Create(b.ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.chip.API, b.chip.groups, b.chip.objects = fake, g, map[sai.OID]*extension{}
+	b.chip.started = uint64(b.now.UnixNano())
+}
+
+// restart has another chip take the place of the chip, with its tasks.
+func (b *bench) restart() {
+	b.t.Helper()
+	old := b.chip.objects
+	groups := b.chip.groups
+	b.newChip()
+	b.chip.objects = map[sai.OID]*extension{}
+	for oid, x := range old {
+		l, _ := groups.Layout(x.task)
+		if err := b.chip.groups.Apply(l); err != nil {
+			b.t.Fatal(err)
+		}
+		b.chip.objects[oid] = x
+	}
+}
+
+// run starts an orchagent with a new ASIC on what is in Redis, until the first
+// view is applied.
+func (b *bench) run() {
+	b.t.Helper()
+	b.newChip()
+	b.rec = saitest.NewRecorder(b.chip)
+	b.daemon = orch.NewDaemon(orch.Orchagent, b.redis, orch.Options{Logger: slog.New(slog.NewTextHandler(logs{b}, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	b.t.Cleanup(func() { b.daemon.Close() })
+	var err error
+	b.fm, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Features: orch.NewFeatures(b.daemon)})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.daemon.Hold()
+	b.step()
+	if calls := b.rec.Lines(); len(calls) > 0 {
+		b.t.Errorf("calls before there is a view: %v", calls)
+	}
+	b.fm.ViewApplied()
+	b.daemon.Release()
+	b.step()
+}
+
+func (b *bench) step() {
+	b.t.Helper()
+	if _, err := b.daemon.Step(b.ctx, b.now); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// pass lets time pass, with every timer at its own time.
+func (b *bench) pass(d time.Duration) {
+	b.t.Helper()
+	for end := b.now.Add(d); ; {
+		next, ok := b.daemon.NextTimer()
+		if !ok || next.After(end) {
+			b.now = end
+			return
+		}
+		if next.After(b.now) {
+			b.now = next
+		}
+		b.step()
+	}
+}
+
+// to lets time pass until so many seconds after the beginning of epoch 1700000000. Three
+// packets come in each second: at 0.2, 0.5 and 0.8.
+func (b *bench) to(seconds float64) {
+	b.t.Helper()
+	for end := time.Unix(1700000000, 0).Add(time.Duration(seconds * 1e9)); ; {
+		next := b.now.Truncate(time.Second).Add(200 * time.Millisecond)
+		for !next.After(b.now) {
+			next = next.Add(300 * time.Millisecond)
+			if next.Nanosecond() == 100_000_000 {
+				next = next.Add(100 * time.Millisecond)
+			}
+		}
+		if next.After(end) {
+			b.pass(max(0, end.Sub(b.now)))
+			return
+		}
+		b.pass(next.Sub(b.now))
+		b.send("10.0.0.1", 1)
+	}
+}
+
+// set writes a whole row as a manager does; fields are name, value, ...
+func (b *bench) set(table, key string, fields ...string) {
+	b.t.Helper()
+	var pairs []swss.Pair
+	for i := 0; i < len(fields); i += 2 {
+		pairs = append(pairs, swss.Pair{Field: fields[i], Value: fields[i+1]})
+	}
+	p := swss.NewProducerState(b.redis.DB(swss.ApplDB), table)
+	if err := p.Del(b.ctx, key); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := p.Set(b.ctx, key, pairs); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) del(table, key string) {
+	b.t.Helper()
+	if err := swss.NewProducerState(b.redis.DB(swss.ApplDB), table).Del(b.ctx, key); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// task writes a task that counts packets by source address in 3 * 64 buckets; later
+// fields win.
+func (b *bench) task(name string, fields ...string) {
+	all := map[string]string{"key": "src-ip", "attribute": "frequency", "memory": "192", "epoch": "1000"}
+	for i := 0; i < len(fields); i += 2 {
+		all[fields[i]] = fields[i+1]
+	}
+	var list []string
+	for f, v := range all {
+		list = append(list, f, v)
+	}
+	b.set(schema.AppTAMFlyMonTask, name, list...)
+}
+
+func (b *bench) query(name, task, flow string) {
+	b.set(schema.AppTAMFlyMonQuery, name, "task", task, "flow", flow)
+}
+
+func (b *bench) row(db swss.DBName, table, key string) swss.FieldValues {
+	b.t.Helper()
+	row, _, err := swss.NewTable(b.redis.DB(db), table).Get(b.ctx, key)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return row
+}
+
+func (b *bench) wantStatus(table, key, want string) {
+	b.t.Helper()
+	row := b.row(swss.StateDB, table, key)
+	got := strings.TrimSuffix(row[schema.StatusField(table)]+": "+row["reason"], ": ")
+	if !strings.Contains(got, want) || want == "" && got != "" {
+		b.t.Errorf("status of %s|%s = %q, want %q", table, key, got, want)
+	}
+}
+
+func (b *bench) wantTask(name, want string) {
+	b.t.Helper()
+	b.wantStatus(schema.StateTAMFlyMonTask, name, want)
+}
+
+func (b *bench) wantQuery(name, want string) {
+	b.t.Helper()
+	b.wantStatus(schema.StateTAMFlyMonQuery, name, want)
+}
+
+// send has packets from a source come now, of 100 bytes.
+func (b *bench) send(src string, n int) {
+	b.t.Helper()
+	now := uint64(b.now.Add(b.ahead).UnixNano())
+	for range n {
+		b.chip.packets++
+		b.chip.groups.Run(&cmu.Packet{
+			Vector: flymon.Make(netip.MustParseAddr(src), netip.MustParseAddr("10.9.9.9"), 1000, 80, 17, now),
+			Ports:  true, Size: 100, Number: b.chip.packets,
+		})
+	}
+}
+
+// result is a task's last epoch, "number: packets flags".
+func (b *bench) result(task string) string {
+	b.t.Helper()
+	row := b.row(swss.CountersDB, schema.CountersFlyMonResult, task)
+	if len(row) == 0 {
+		return ""
+	}
+	r, err := schema.ParseFlyMonResult(task, row)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d: %v %s", r.Epoch, r.Metrics[flymon.MetricPackets].Value, r.Flags))
+}
+
+func (b *bench) wantResult(task, want string) {
+	b.t.Helper()
+	if got := b.result(task); got != want {
+		b.t.Errorf("the last epoch of %s is %q, want %q", task, got, want)
+	}
+}
+
+// answer is what a query was answered with, "epoch: estimate".
+func (b *bench) answer(name string) string {
+	b.t.Helper()
+	row := b.row(swss.CountersDB, schema.CountersFlyMonAnswer, name)
+	if len(row) == 0 {
+		return ""
+	}
+	e, err := schema.ParseFlyMonEstimate(row["ESTIMATE"])
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s: %v", row["EPOCH"], e.Value)
+	if e.Exact != nil {
+		text += fmt.Sprintf(" of %v", *e.Exact)
+	}
+	return text
+}
+
+func (b *bench) wantAnswer(name, want string) {
+	b.t.Helper()
+	if got := b.answer(name); got != want {
+		b.t.Errorf("the answer to %s is %q, want %q", name, got, want)
+	}
+}
+
+// objects are the names of the extension objects that are there.
+func (b *bench) objects() (names []string) {
+	for _, x := range b.chip.objects {
+		names = append(names, strings.TrimSuffix(x.name+" "+x.task, " "))
+	}
+	slices.Sort(names)
+	return names
+}

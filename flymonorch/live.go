@@ -1,0 +1,148 @@
+package flymonorch
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tamtam/flymon"
+	"tamtam/swss"
+)
+
+// wordTime is what it takes to read a register: section 4 of the paper reads a bank
+// of 65536 words through the control plane of a Tofino in tens of milliseconds, which
+// is half a microsecond for each.
+const wordTime = 500 * time.Nanosecond
+
+// A sweep reads a task that counts while it is read. Parts of the registers are read
+// one after the other, at the pace of wordTime; each is cleared when it has arrived, and
+// what was counted between, nobody sees. So rows of one sketch are of different times,
+// and each lacks some packets: the error that two banks avoid.
+type sweep struct {
+	due   time.Time // by the daemon's clock; zero: at once
+	began uint64    // when the last one ended, ns since 1970
+	on    bool      // parts are being read
+	unit  int
+	from  uint32
+	clear part       // that has been read; Count 0: none
+	words [][]uint32 // by unit
+
+	packets, bytes, lost, digestsLost uint64                   // when the last one ended
+	exact                             map[flymon.Vector]uint64 // the oracle's, of the flows asked for
+}
+
+// sweepOn does the next step of a sweep.
+func (o *Orch) sweepOn(ctx context.Context, now time.Time, t *task) error {
+	r := o.round(ctx)
+	err := errors.Join(o.sweepStep(r, now, t), r.close())
+	if err == nil || errors.Is(err, swss.ErrUnavailable) {
+		return err
+	}
+	o.log.Error("a sweep over a live task is given up", "task", t.name, "err", err)
+	s := &t.on.sweep
+	s.on, s.due = false, now.Add(max(t.on.row.Epoch/4, settleTime))
+	return nil
+}
+
+func (o *Orch) sweepStep(r *round, now time.Time, t *task) error {
+	d := t.on
+	s := &d.sweep
+	if !d.known || !s.on && o.chipNow() < d.next*uint64(d.row.Epoch) {
+		return o.sweepWait(r, t)
+	}
+	units := d.placed.Layout.Units
+	if !s.on {
+		s.on, s.unit, s.from, s.clear, s.words = true, 0, 0, part{}, make([][]uint32, len(units))
+	}
+	if s.clear.Count > 0 {
+		if err := r.clearPart(s.clear); err != nil {
+			return err
+		}
+		s.clear = part{}
+	}
+	if s.unit == len(units) {
+		s.on = false
+		return o.sweepDone(r, t)
+	}
+	p := part{Task: t.name, Unit: s.unit, From: s.from, Count: min(units[s.unit].Size-s.from, windowWords)}
+	words, err := r.words(p)
+	if err != nil {
+		return err
+	}
+	s.words[s.unit] = append(s.words[s.unit], words...)
+	if s.from += p.Count; s.from == units[s.unit].Size {
+		s.unit, s.from = s.unit+1, 0
+	}
+	s.clear, s.due = p, now.Add(time.Duration(p.Count)*wordTime)
+	return nil
+}
+
+// sweepWait aims at the end of the epoch; d.next is the epoch that begins with it.
+func (o *Orch) sweepWait(r *round, t *task) error {
+	d := t.on
+	at, list, err := o.look(r, []*task{t})
+	if err != nil {
+		return err
+	}
+	st := list[0]
+	if st == nil {
+		return errors.New("the switch does not have the task")
+	}
+	every := uint64(d.row.Epoch)
+	if !d.known || at.started != d.at.started {
+		b := st.Banks[0]
+		d.known, d.flags = true, d.flags|flymon.FlagFirst
+		d.sweep = sweep{began: max(d.began, at.now), packets: b.Packets, bytes: b.Bytes, lost: b.Lost, digestsLost: b.DigestsLost}
+	}
+	if at.steps != d.at.steps {
+		d.flags |= flymon.FlagClockStep
+	}
+	d.at, d.next = at, at.now/every+1
+	d.sweep.due = o.aim(d.row.Epoch, at)
+	return nil
+}
+
+// sweepDone makes the answers of a sweep that has seen all registers.
+func (o *Orch) sweepDone(r *round, t *task) error {
+	d := t.on
+	s := &d.sweep
+	at, list, err := o.look(r, []*task{t})
+	if err != nil {
+		return err
+	}
+	st := list[0]
+	if st == nil {
+		return errors.New("the switch does not have the task")
+	}
+	b := st.Banks[0]
+	now := b
+	b.Packets, b.Bytes, b.Lost, b.DigestsLost = b.Packets-s.packets, b.Bytes-s.bytes, b.Lost-s.lost, b.DigestsLost-s.digestsLost
+	e := epoch{number: d.next - 1, start: s.began, end: at.now, flags: d.flags | flymon.FlagLive, bank: b}
+	got := &taken{registers: s.words}
+	if d.placed.Layout.Digest != nil {
+		if got.digests, err = r.digests(t.name, 0, min(o.geo.Digests, maxFlows)); err != nil {
+			return err
+		}
+	}
+	if err := o.read(r, t, &d.placed, true, got, &e); err != nil {
+		return err
+	}
+	s.since(got)
+	s.began, s.packets, s.bytes, s.lost, s.digestsLost = at.now, now.Packets, now.Bytes, now.Lost, now.DigestsLost
+	s.words, d.flags = nil, 0
+	o.tell(t, d, e, got)
+	return o.sweepWait(r, t)
+}
+
+// since takes from the oracle's values, which count from the beginning, what they were
+// when the last sweep ended. A flow that was not asked for then has none.
+func (s *sweep) since(got *taken) {
+	last := s.exact
+	s.exact, got.truth = got.exact, nil
+	got.exact = map[flymon.Vector]uint64{}
+	for v, n := range s.exact {
+		if before, ok := last[v]; ok && n >= before {
+			got.exact[v] = n - before
+		}
+	}
+}

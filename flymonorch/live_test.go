@@ -1,0 +1,94 @@
+package flymonorch
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tamtam/flymon"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// oracle is a chip of the usual size that counts exactly too.
+func oracle(b *bench) {
+	b.geo.Depth = 65536
+	b.geo.Width = 32
+	b.chip.has[ObjectTruth] = 16
+	b.exact = 1000
+}
+
+// A task that counts while it is read misses the packets that come between the reading
+// of a part of the registers and its clearing; one with two banks misses none. The
+// oracle tells, and so does the number of packets.
+func TestLiveReadoutLosesPackets(t *testing.T) {
+	b := newBench(t, oracle)
+	b.task("live", "readout", "live", "memory", "49152", "filter", "protocol=17")
+	b.query("ql", "live", "10.0.0.1")
+	b.task("banked", "memory", "49152", "filter", "protocol=17")
+	b.query("qb", "banked", "10.0.0.1")
+	b.step()
+	b.wantTask("live", "active")
+	b.wantTask("banked", "active")
+	for range 3600 {
+		b.send("10.0.0.1", 1)
+		b.pass(time.Millisecond)
+	}
+	b.wantAnswer("qb", "1700000003: 1000 of 1000")
+	// A part has 8192 words, which take 4.096 ms: five packets come.
+	b.wantAnswer("ql", "1700000003: 995 of 1000")
+	row, err := schema.ParseFlyMonResult("live", b.row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row.Flags != flymon.FlagLive || row.Metrics[flymon.MetricPackets].Value != 1000 {
+		t.Errorf("result %+v", row)
+	}
+	if end := row.End - row.Start; end != int64(time.Second) {
+		t.Errorf("from %d to %d", row.Start, row.End)
+	}
+	for _, l := range b.logged {
+		t.Error(l)
+	}
+}
+
+// A sweep that takes longer than an epoch leaves epochs out.
+func TestSweepLongerThanAnEpoch(t *testing.T) {
+	b := newBench(t, oracle)
+	b.task("live", "readout", "live", "memory", "49152", "epoch", "10") // 24.6 ms
+	b.step()
+	var numbers []string
+	for range 100 {
+		b.send("10.0.0.1", 1)
+		b.pass(time.Millisecond)
+		if r := b.result("live"); r != "" && (len(numbers) == 0 || numbers[len(numbers)-1] != r) {
+			numbers = append(numbers, r)
+		}
+	}
+	if want := "[170000000050: 36 first,live 170000000053: 30 live 170000000056: 30 live]"; fmt.Sprint(numbers) != want {
+		t.Errorf("epochs %v, want %s", numbers, want)
+	}
+}
+
+// What one row of a task may have is bounded, whatever the chip tells.
+func TestBounded(t *testing.T) {
+	b := newBench(t, oracle, func(b *bench) { b.geo.Digests = 1 << 13 })
+	b.task("t1", "memory", "49152", "threshold", "1")
+	for i := range 300 {
+		b.query(fmt.Sprint("q", i), "t1", fmt.Sprintf("10.1.%d.%d", i/256, i%256))
+	}
+	b.step()
+	for i := range 4200 {
+		b.send(fmt.Sprintf("10.0.%d.%d", i/250, i%250), 1)
+	}
+	b.pass(time.Second)
+	if n := len(b.row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")); n != maxFlows {
+		t.Errorf("%d flows, want %d", n, maxFlows)
+	}
+	b.wantResult("t1", "1700000000: 4200 first")
+	b.wantAnswer("q9", "1700000000: 0 of 0")
+	b.wantAnswer("q299", "1700000000: 0") // the oracle is asked for 256 flows
+	for _, l := range b.logged {
+		t.Error(l)
+	}
+}

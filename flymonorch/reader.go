@@ -1,0 +1,366 @@
+package flymonorch
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/flymon"
+	"tamtam/swss"
+)
+
+// unboundedPeriod is how often a task without epochs is read: its registers are
+// never cleared, so nothing is missed between.
+const unboundedPeriod = 10 * time.Second
+
+// settleTime is how long after the end of an epoch its bank is read at the latest:
+// what the daemon's idea of the chip's time may be wrong by. An eighth of a shorter epoch.
+const settleTime = 5 * time.Millisecond
+
+// A class is the tasks with one length of epochs: they are read together.
+type class struct {
+	every time.Duration // 0: without epochs
+	tasks map[string]*task
+	due   time.Time // by the daemon's clock; zero: at once
+	fresh []*task   // to be looked at as soon as possible, for a first time
+}
+
+// period is the class of a task.
+func period(row flymon.Task) time.Duration {
+	if row.Live {
+		return -1 // has a timer of its own
+	}
+	return row.Epoch
+}
+
+// join takes a task into its class.
+func (o *Orch) join(t *task) {
+	e := period(t.on.row)
+	c := o.classes[e]
+	if c == nil {
+		c = &class{every: e, tasks: map[string]*task{}}
+		o.classes[e] = c
+	}
+	c.tasks[t.name] = t
+	c.fresh = append(c.fresh, t)
+}
+
+// nextTimer returns when there is something to do; zero: never.
+func (o *Orch) nextTimer() (next time.Time) {
+	if !o.running || o.unsupported != "" {
+		return next
+	}
+	if o.pool == nil {
+		if o.askAt.IsZero() {
+			return o.daemon.Now()
+		}
+		return o.askAt
+	}
+	sooner := func(t time.Time) {
+		if next.IsZero() || t.Before(next) {
+			next = t
+		}
+	}
+	for _, c := range o.classes {
+		if c.due.IsZero() || len(c.fresh) > 0 {
+			return o.daemon.Now()
+		}
+		sooner(c.due)
+	}
+	for _, t := range o.sweeps {
+		if t.on.sweep.due.IsZero() {
+			return o.daemon.Now()
+		}
+		sooner(t.on.sweep.due)
+	}
+	return next
+}
+
+// timers does what is due.
+func (o *Orch) timers(ctx context.Context, now time.Time) error {
+	if o.pool == nil {
+		if err := o.learn(ctx); err != nil {
+			return err
+		}
+		maps.Copy(o.dirty, o.tasks)
+		return o.settleAll(ctx)
+	}
+	var errs []error
+	for _, e := range slices.Sorted(maps.Keys(o.classes)) {
+		c := o.classes[e]
+		tasks := c.fresh
+		if c.due.IsZero() || !now.Before(c.due) {
+			tasks = slices.SortedFunc(maps.Values(c.tasks), byName)
+		}
+		if len(tasks) == 0 {
+			continue
+		}
+		c.fresh = nil
+		if err := o.readClass(ctx, now, c, tasks); err != nil {
+			return err
+		}
+	}
+	for _, t := range slices.SortedFunc(maps.Values(o.sweeps), byName) {
+		if s := &t.on.sweep; s.due.IsZero() || !now.Before(s.due) {
+			errs = append(errs, o.sweepOn(ctx, now, t))
+		}
+	}
+	return errors.Join(append(errs, o.books.flush(ctx))...)
+}
+
+// readClass looks at tasks of a class, and reads those whose epoch is over. What the
+// switch does not say is asked again; what is missed by then has no answers.
+func (o *Orch) readClass(ctx context.Context, now time.Time, c *class, tasks []*task) error {
+	r := o.round(ctx)
+	failed := false
+	for chunk := range slices.Chunk(tasks, windowTasks) {
+		at, err := o.readTasks(r, c, chunk)
+		switch {
+		case errors.Is(err, swss.ErrUnavailable):
+			return err
+		case err != nil:
+			o.log.Error("tasks of FlyMon are not read", "err", err)
+			failed = true
+		}
+		if at.now > 0 {
+			c.due = o.aim(c.every, at)
+		}
+	}
+	if err := r.close(); err != nil {
+		o.log.Error("FlyMon", "err", err)
+	}
+	if failed {
+		again := c.every
+		if again == 0 {
+			again = unboundedPeriod
+		}
+		c.due = now.Add(again / 4)
+	}
+	return nil
+}
+
+// aim returns when the epoch that is counting now can be read, by the daemon's clock.
+func (o *Orch) aim(every time.Duration, at clock) time.Time {
+	if every == 0 {
+		return o.daemon.Now().Add(unboundedPeriod)
+	}
+	end := (at.now/uint64(every) + 1) * uint64(every)
+	return time.Unix(0, int64(end)).Add(min(every/8, settleTime) - o.skew)
+}
+
+// readTasks reads as many tasks as one window can tell the status of.
+func (o *Orch) readTasks(r *round, c *class, tasks []*task) (clock, error) {
+	at, list, err := o.look(r, tasks)
+	if err != nil {
+		return at, err
+	}
+	var errs []error
+	for i, t := range tasks {
+		if list[i] == nil {
+			errs = append(errs, errors.New("the switch does not have task "+t.name))
+			continue
+		}
+		if c.every == 0 {
+			errs = append(errs, o.readUnbounded(r, t, at, list[i]))
+		} else {
+			errs = append(errs, o.readEpoch(r, t, at, list[i]))
+		}
+	}
+	return at, errors.Join(errs...)
+}
+
+// look asks for the status of tasks and learns the chip's time.
+func (o *Orch) look(r *round, tasks []*task) (clock, []*status, error) {
+	names := make([]string, len(tasks))
+	for i, t := range tasks {
+		names[i] = t.name
+	}
+	asked := o.daemon.Clock()
+	at, list, err := r.status(names)
+	if err == nil {
+		o.skew = time.Unix(0, int64(at.now)).Sub(asked)
+	}
+	return at, list, err
+}
+
+// chipNow is the chip's time of day by the daemon's clock.
+func (o *Orch) chipNow() uint64 { return uint64(o.daemon.Clock().Add(o.skew).UnixNano()) }
+
+// readEpoch reads the epoch before the one that counts, unless it was read.
+func (o *Orch) readEpoch(r *round, t *task, at clock, s *status) error {
+	d, every := t.on, uint64(t.on.row.Epoch)
+	cur := at.now / every
+	if !d.known || at.started != d.at.started {
+		if err := o.begin(r, t, at, s, cur); err != nil {
+			return err
+		}
+	}
+	stepped := at.steps != d.at.steps
+	if stepped {
+		d.flags |= flymon.FlagClockStep
+		if d.next = min(d.next, cur); s.Banks[(cur-1)%2].of(cur - 1) {
+			d.next = min(d.next, cur-1)
+		}
+	}
+	d.at = at
+	if cur <= d.next {
+		return nil
+	}
+	n := cur - 1
+	e := epoch{number: n, which: int(n % 2), start: n * every, end: cur * every, flags: d.flags}
+	if n > d.next { // older ones are lost
+		e.flags &^= flymon.FlagFirst | flymon.FlagPartial
+	} else if d.began > e.start {
+		e.start = d.began
+	}
+	e.bank = s.Banks[n%2]
+	if e.bank.Epoch != n {
+		e.bank = bank{} // of another epoch, or of none: no packet came in this one
+	}
+	got, err := o.take(r, t, &d.placed, 0, &e)
+	if err != nil {
+		return err
+	}
+	if s.Banks[n%2].Used {
+		if err := r.clear(t.name, int(n%2)); err != nil {
+			o.log.Error("a bank is not cleared: its next epoch will be dirty", "task", t.name, "epoch", n, "err", err)
+		}
+	}
+	if o.chipNow() >= (n+2)*every {
+		e.flags |= flymon.FlagLate
+	}
+	d.next, d.began, d.flags = cur, 0, 0
+	if stepped { // in this epoch or in the one that counts
+		d.flags = flymon.FlagClockStep
+	}
+	o.tell(t, d, e, got)
+	return nil
+}
+
+// begin meets a task that the orchagent or the chip began anew. If the chip counted
+// for it in the last epoch already, that one is the first, and this one is whole.
+func (o *Orch) begin(r *round, t *task, at clock, s *status, cur uint64) error {
+	d := t.on
+	last := s.Banks[(cur-1)%2]
+	if last.Used && last.Epoch != cur-1 {
+		if err := r.clear(t.name, int((cur-1)%2)); err != nil {
+			return err
+		}
+	}
+	d.next = cur
+	if last.of(cur - 1) {
+		d.next = cur - 1
+	}
+	if d.flags&flymon.FlagPartial == 0 {
+		d.flags |= flymon.FlagFirst
+	}
+	d.known, d.at = true, at
+	return nil
+}
+
+// readUnbounded reads a task without epochs: all that it has counted so far.
+func (o *Orch) readUnbounded(r *round, t *task, at clock, s *status) error {
+	d := t.on
+	if !d.known || at.started != d.at.started {
+		d.known, d.began = true, at.now
+	}
+	d.at = at
+	e := epoch{start: d.began, end: at.now, bank: s.Banks[0], flags: d.flags}
+	got, err := o.take(r, t, &d.placed, 0, &e)
+	if err != nil {
+		return err
+	}
+	o.tell(t, d, e, got)
+	return nil
+}
+
+// readLast tells what a task counted where it is no more, or soon will not be: the part
+// of the epoch until now, and the one before if that was not read. Its units are behind
+// those of its layout now, if they are frozen.
+func (o *Orch) readLast(ctx context.Context, t *task, old *deployment, behind int, frozen bool) {
+	if !old.known {
+		return
+	}
+	r := o.round(ctx)
+	defer func() {
+		if err := r.close(); err != nil {
+			o.log.Error("FlyMon", "err", err)
+		}
+	}()
+	at, list, err := o.look(r, []*task{t})
+	if err == nil && list[0] == nil {
+		err = errors.New("the switch does not have the task")
+	}
+	if err != nil {
+		o.log.Error("what the task counted before it was changed is not read", "task", t.name, "err", err)
+		return
+	}
+	banks := list[0].Banks
+	if frozen {
+		banks = list[0].Frozen
+	}
+	for _, e := range old.open(banks, at.now) {
+		got, err := o.take(r, t, &old.placed, behind, &e)
+		if err != nil {
+			o.log.Error("what the task counted before it was changed is not read", "task", t.name, "err", err)
+			return
+		}
+		o.tell(t, old, e, got)
+	}
+}
+
+// open are the epochs of which the banks have something that was not read, the older
+// first.
+func (d *deployment) open(banks [2]bank, now uint64) []epoch {
+	every := uint64(d.row.Epoch)
+	whole := epoch{bank: banks[0], start: d.began, end: now, flags: d.flags | flymon.FlagPartial}
+	switch {
+	case every == 0:
+		return []epoch{whole}
+	case d.row.Live:
+		whole.number, whole.start, whole.flags = now/every, d.sweep.began, whole.flags|flymon.FlagLive
+		return []epoch{whole}
+	}
+	var list []epoch
+	cur := now / every
+	for n := max(d.next, cur-1); n <= cur; n++ {
+		e := epoch{number: n, which: int(n % 2), bank: banks[n%2], start: max(d.began, n*every), end: min((n+1)*every, now), flags: d.flags}
+		if n == cur {
+			e.flags |= flymon.FlagPartial
+		}
+		if e.bank.of(n) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// catchUp reads a task's last epoch, if that is over and nobody has read it.
+func (o *Orch) catchUp(ctx context.Context, t *task) {
+	if t.on.row.Epoch == 0 || t.on.row.Live || !t.on.known {
+		return
+	}
+	r := o.round(ctx)
+	if _, err := o.readTasks(r, o.classes[t.on.row.Epoch], []*task{t}); err != nil {
+		o.log.Error("a task of FlyMon is not read", "err", err)
+	}
+	if err := r.close(); err != nil {
+		o.log.Error("FlyMon", "err", err)
+	}
+}
+
+// PollCounters reads all that there is to be read now.
+func (o *Orch) PollCounters(ctx context.Context) error {
+	if !o.running || o.pool == nil {
+		return nil
+	}
+	var errs []error
+	for _, e := range slices.Sorted(maps.Keys(o.classes)) {
+		c := o.classes[e]
+		c.fresh = nil
+		errs = append(errs, o.readClass(ctx, o.daemon.Now(), c, slices.SortedFunc(maps.Values(c.tasks), byName)))
+	}
+	return errors.Join(append(errs, o.books.flush(ctx))...)
+}

@@ -1,0 +1,83 @@
+package flymonorch
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// Epochs of tasks with different lengths are told when they are over by the chip's
+// time of day, however far that is from the daemon's.
+func TestEpochs(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 3700 * time.Millisecond, -12345 * time.Millisecond} {
+		t.Run(ahead.String(), func(t *testing.T) {
+			b := newBench(t, func(b *bench) { b.ahead = ahead })
+			b.task("short", "epoch", "100", "filter", "src-port=1000", "memory", "96")
+			b.task("long", "epoch", "1000", "filter", "src-port=1000", "key", "dst-ip", "share", "1", "memory", "96")
+			b.step()
+			for i := range 40 {
+				b.send("10.0.0.1", 1+i%2)
+				b.pass(50 * time.Millisecond)
+			}
+			b.pass(settleTime)
+			n := uint64(b.now.Add(ahead).UnixMilli())
+			b.wantResult("short", fmt.Sprintf("%d: 3", n/100-1))
+			b.wantResult("long", fmt.Sprintf("%d: 30", n/1000-1))
+			if len(b.logged) > 0 {
+				t.Errorf("logged %v", b.logged)
+			}
+		})
+	}
+}
+
+// What is wrong with an epoch is said of it, and of no other. It happens at second
+// 2.35; next are the last epochs at 3.01, 4.01 and so on.
+func TestFlags(t *testing.T) {
+	e := func(n int, rest string) string { return fmt.Sprintf("%d: %s", 1700000000+n, rest) }
+	for _, tt := range []struct {
+		name string
+		do   func(b *bench)
+		then string
+		next []string
+	}{
+		{"nothing", func(b *bench) {}, e(1, "3"), []string{e(2, "3"), e(3, "3")}},
+		{"another filter", func(b *bench) { b.task("t1", "filter", "protocol=17"); b.step() }, e(1, "3"), []string{e(2, "3 partial"), e(3, "3")}},
+		{"another threshold", func(b *bench) { b.task("t1", "threshold", "5"); b.step() }, e(1, "3"), []string{e(2, "3 partial"), e(3, "3")}},
+		{"another size", func(b *bench) { b.task("t1", "memory", "384"); b.step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
+		{"another key", func(b *bench) { b.task("t1", "key", "dst-ip"); b.step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
+		{"another attribute", func(b *bench) { b.task("t1", "attribute", "max(size)"); b.step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
+		{"other epochs", func(b *bench) { b.task("t1", "epoch", "2000"); b.step() }, e(2, "1 partial"),
+			[]string{e(2, "1 partial"), "850000001: 5 partial", "850000001: 5 partial", "850000002: 6"}},
+		{"no epochs", func(b *bench) { b.task("t1", "epoch", "0"); b.step() }, "0: 0 partial", []string{"0: 0 partial"}},
+		{"live", func(b *bench) { b.task("t1", "readout", "live"); b.step() }, e(2, "1 partial"), []string{e(2, "2 first,partial,live"), e(3, "3 live")}},
+		{"a step of the clock", func(b *bench) { b.ahead += 5 * time.Second; b.chip.steps++ }, e(1, "3"),
+			[]string{e(7, "2 clock-step"), e(8, "4 dirty,clock-step"), e(9, "3")}},
+		{"a step back", func(b *bench) { b.ahead -= 5 * time.Second; b.chip.steps++ }, e(1, "3"),
+			[]string{e(-3, "2 clock-step"), e(-2, "4 dirty,clock-step"), e(-1, "3")}},
+		{"another chip", func(b *bench) { b.restart() }, e(1, "3"), []string{e(2, "2 first"), e(3, "3")}},
+		{"nobody looks", func(b *bench) {
+			for range 2 { // in epochs 3 and 4
+				b.now = b.now.Add(950 * time.Millisecond)
+				b.send("10.0.0.1", 1)
+			}
+		}, e(1, "3"), []string{e(3, "1"), e(3, "1"), e(4, "4 dirty"), e(5, "3")}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.task("t1")
+			b.step()
+			b.to(1.01)
+			b.wantResult("t1", e(0, "1 first"))
+			b.to(2.35)
+			tt.do(b)
+			b.wantResult("t1", tt.then)
+			for i, want := range tt.next {
+				b.to(float64(i) + 3.01)
+				b.wantResult("t1", want)
+			}
+			for _, l := range b.logged {
+				t.Error(l)
+			}
+		})
+	}
+}
