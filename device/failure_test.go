@@ -23,6 +23,7 @@ var tamCases = []tamCase{
 	{schema.FeatureAltMark, schema.CfgTAMAltMark, schema.StateTAMAltMark, swss.FieldValues{
 		"flowgroup": "all", "role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0",
 	}},
+	{schema.FeatureFlyMon, schema.CfgTAMFlyMonTask, schema.StateTAMFlyMonTask, swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192"}},
 }
 
 // rows are the session s and what it needs.

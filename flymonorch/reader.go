@@ -114,7 +114,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 // switch does not say is asked again; what is missed by then has no answers.
 func (o *Orch) readClass(ctx context.Context, now time.Time, c *class, tasks []*task) error {
 	r := o.round(ctx)
-	failed := false
+	failed, all := false, len(tasks) == len(c.tasks)
 	for chunk := range slices.Chunk(tasks, windowTasks) {
 		at, err := o.readTasks(r, c, chunk)
 		switch {
@@ -124,7 +124,7 @@ func (o *Orch) readClass(ctx context.Context, now time.Time, c *class, tasks []*
 			o.log.Error("tasks of FlyMon are not read", "err", err)
 			failed = true
 		}
-		if at.now > 0 {
+		if at.now > 0 && (all || c.due.IsZero()) {
 			c.due = o.aim(c.every, at)
 		}
 	}

@@ -81,3 +81,16 @@ func TestFlags(t *testing.T) {
 		})
 	}
 }
+
+// A task that comes between the end of an epoch and its reading does not keep the others
+// from being read.
+func TestNewTaskAtTheEndOfAnEpoch(t *testing.T) {
+	b := newBench(t)
+	b.task("t1", "filter", "protocol=17")
+	b.step()
+	b.to(1.003)
+	b.task("t2", "filter", "protocol=6")
+	b.step()
+	b.to(1.01)
+	b.wantResult("t1", "1700000000: 1 first")
+}
