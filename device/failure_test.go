@@ -76,7 +76,7 @@ func (c tamCase) failing(t *testing.T) {
 	c.load(t, s)
 	steps := rec.Changes()
 	good := view(t, s)
-	if steps < 6 {
+	if steps < 3 {
 		t.Fatalf("a session takes %d SAI calls only", steps)
 	}
 	for n := 1; n <= steps; n++ {

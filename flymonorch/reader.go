@@ -124,8 +124,8 @@ func (o *Orch) readClass(ctx context.Context, now time.Time, c *class, tasks []*
 			o.log.Error("tasks of FlyMon are not read", "err", err)
 			failed = true
 		}
-		if at.now > 0 && (all || c.due.IsZero()) {
-			c.due = o.aim(c.every, at)
+		if at != nil && (all || c.due.IsZero()) {
+			c.due = o.aim(c.every, *at)
 		}
 	}
 	if err := r.close(); err != nil {
@@ -150,11 +150,12 @@ func (o *Orch) aim(every time.Duration, at clock) time.Time {
 	return time.Unix(0, int64(end)).Add(min(every/8, settleTime) - o.skew)
 }
 
-// readTasks reads as many tasks as one window can tell the status of.
-func (o *Orch) readTasks(r *round, c *class, tasks []*task) (clock, error) {
+// readTasks reads as many tasks as one window can tell the status of. It returns the
+// chip's time, nil if the chip did not say.
+func (o *Orch) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
 	at, list, err := o.look(r, tasks)
 	if err != nil {
-		return at, err
+		return nil, err
 	}
 	var errs []error
 	for i, t := range tasks {
@@ -168,7 +169,7 @@ func (o *Orch) readTasks(r *round, c *class, tasks []*task) (clock, error) {
 			errs = append(errs, o.readEpoch(r, t, at, list[i]))
 		}
 	}
-	return at, errors.Join(errs...)
+	return &at, errors.Join(errs...)
 }
 
 // look asks for the status of tasks and learns the chip's time.
@@ -325,7 +326,7 @@ func (d *deployment) open(banks [2]bank, now uint64) []epoch {
 	}
 	var list []epoch
 	cur := now / every
-	for n := max(d.next, cur-1); n <= cur; n++ {
+	for n := max(d.next, max(cur, 1)-1); n <= cur; n++ {
 		e := epoch{number: n, which: int(n % 2), bank: banks[n%2], start: max(d.began, n*every), end: min((n+1)*every, now), flags: d.flags}
 		if n == cur {
 			e.flags |= flymon.FlagPartial
