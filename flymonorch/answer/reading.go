@@ -157,7 +157,7 @@ func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 func (r *Reading) counter(i int, row []int, v flymon.Vector) (n uint64, full bool) {
 	word := r.word(row[0], v)
 	if len(r.Sketch.Bits) == 0 {
-		return uint64(word), word == r.Geometry.Mask()
+		return uint64(word), word >= r.full(row[0])
 	}
 	width := r.Sketch.Bits[0]
 	if r.Sketch.Algorithm == flymon.Tower {
@@ -186,17 +186,21 @@ func (r *Reading) greatest(v flymon.Vector) flymon.Estimate {
 	clean := math.Pow(r.used(), float64(len(r.Sketch.Rows)))
 	step := float64(uint64(1)<<r.Sketch.Scale) - 1
 	e.Lower, e.Upper, e.Confidence = e.Value, e.Value+step, math.Max(0, 1-clean)
-	if r.Sketch.Algorithm == flymon.MaxInterArr { // of two times, each cut off
-		e.Lower = math.Max(0, e.Value-step)
-	}
 	e.Bound = fmt.Sprintf("exact to %.0f unless other flows are in all %d of its buckets", step+1, len(r.Sketch.Rows))
+	if r.Sketch.Algorithm == flymon.MaxInterArr {
+		e.Lower = math.Max(0, e.Value-step) // of two times, each cut off
+		// Another flow's packets in a bucket make intervals shorter, and then the least of
+		// the rows is too short: the flow must be alone in all of them.
+		e.Confidence = math.Pow(1-r.used(), float64(len(r.Sketch.Rows)))
+		e.Bound = fmt.Sprintf("exact to %.0f if no other flow is in any of its %d buckets", step+1, len(r.Sketch.Rows))
+	}
 	return e
 }
 
-// used is the part of buckets that some flow has, by the first row.
+// used is the part of buckets that some flow has, by the first unit of the first row:
+// the layer of Counter Braids that all flows are in, the unit of intervals that knows them.
 func (r *Reading) used() float64 {
-	last := r.Sketch.Rows[0]
-	words := r.Registers[last[len(last)-1]]
+	words := r.Registers[r.Sketch.Rows[0][0]]
 	n := 0
 	for _, w := range words {
 		if w != 0 {
