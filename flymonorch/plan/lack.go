@@ -36,7 +36,7 @@ type refusal struct {
 
 // why says what the CMUs of a group lack for rows, of which some have found theirs.
 func why(found, rows int, refused []refusal) string {
-	words := []string{fmt.Sprintf("%d of the %d CMUs that it takes", found, rows)}
+	words := []string{fmt.Sprintf("%d of %d CMUs will do", found, rows)}
 	var whats, tasks []string
 	have, need := map[string][]string{}, map[string]int{}
 	for _, r := range refused {
@@ -50,7 +50,7 @@ func why(found, rows int, refused []refusal) string {
 		have[r.what], need[r.what] = append(have[r.what], fmt.Sprint(r.have)), r.need
 	}
 	for _, w := range whats {
-		words = append(words, fmt.Sprintf("%s: %d needed, others have %s", w, need[w], strings.Join(have[w], ", ")))
+		words = append(words, fmt.Sprintf("%s: %d needed, the others have %s", w, need[w], strings.Join(have[w], ", ")))
 	}
 	if len(tasks) > 0 {
 		slices.Sort(tasks)

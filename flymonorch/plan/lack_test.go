@@ -41,12 +41,12 @@ func TestLacks(t *testing.T) {
 		{
 			"memory", one, []request{{"a", "src-ip=1.0.0.0/8", "src-ip", "frequency", flymon.CMS, 3 * 32768, 0}, {"b", "src-ip=2.0.0.0/8", "src-ip", "frequency", flymon.MRAC, 2048, 0}},
 			request{"c", "src-ip=3.0.0.0/8", "src-ip", "frequency", flymon.CMS, 3 * 32768, 0},
-			[]string{"cms needs 3 CMUs of one group; group 0: 2 of the 3 CMUs that it takes; buckets in one piece: 32768 needed, others have 16384"},
+			[]string{"cms needs 3 CMUs of one group; group 0: 2 of 3 CMUs will do; buckets in one piece: 32768 needed, the others have 16384"},
 		},
 		{
 			"filters", one, []request{{"a", "src-ip=10.0.0.0/8", "src-ip", "frequency", flymon.MRAC, 2048, 0}, {"b", "dst-port=53", "dst-ip", "frequency", flymon.MRAC, 2048, 0}},
 			request{"c", "any", "src-ip", "frequency", flymon.CMS, 3 * 2048, 0},
-			[]string{"1 of the 3 CMUs that it takes; in 2 a filter meets this one's: of task a, b"},
+			[]string{"1 of 3 CMUs will do; in 2 a filter meets this one's: of task a, b"},
 		},
 		{
 			"hash units", one, []request{
@@ -60,12 +60,12 @@ func TestLacks(t *testing.T) {
 		{
 			"TCAM entries", tcam, []request{{"a", "src-ip=1.0.0.0/8", "none", "existence(src-ip)", flymon.Bloom, 3 * 2048, 0}},
 			request{"b", "src-ip=2.0.0.0/8", "none", "existence(src-ip)", flymon.Bloom, 3 * 2048, 0},
-			[]string{"TCAM entries for parameters: 32 needed, others have 8, 8, 8"},
+			[]string{"TCAM entries for parameters: 32 needed, the others have 8, 8, 8"},
 		},
 		{
 			"groups apart", five, []request{{"a", "any", "src-ip", "frequency", flymon.CMS, 3 * 65536, 0}},
 			request{"b", "any", "src-ip", "frequency", flymon.CounterBraids, 49152, 0},
-			[]string{"counter-braids needs 2 groups at least 4 apart with 3 CMUs each; group 0: 0 of the 3 CMUs that it takes; in 3 a filter meets this one's: of task a"},
+			[]string{"counter-braids needs 2 groups at least 4 apart with 3 CMUs each; group 0: 0 of 3 CMUs will do; in 3 a filter meets this one's: of task a"},
 		},
 	} {
 		p := plan.New(tt.geo)
@@ -116,7 +116,7 @@ func TestNever(t *testing.T) {
 		{small, "src-ip", "max(size)", flymon.SuMaxMax, 4, 0, 0, "attribute is max(size), want another"},
 		{small, "src-ip", "frequency", flymon.CounterBraids, 4, 0, 0, "counter-braids needs 2 groups at least 4 apart with 2 CMUs each, more than a chip has that does nothing else"},
 		{small, "src-ip", "distinct(dst-ip)", flymon.BeauCoup, 4, 2, 0, "hash units for dst-ip and src-ip: the group's make free"},
-		{small, "none", "existence(dst-ip)", flymon.Bloom, 4, 0, 0, "TCAM entries for parameters: 8 needed, others have 4, 4"},
+		{small, "none", "existence(dst-ip)", flymon.Bloom, 4, 0, 0, "TCAM entries for parameters: 8 needed, the others have 4, 4"},
 		{small, "src-ip", "frequency", flymon.CMS, 4, 0, 3, "rows is 3, want 1 to 2"},
 		{small, "src-ip", "frequency", flymon.CMS, 4, 256, 0, "threshold is 256, want at most 255: no bucket of cms reaches it"},
 	} {
@@ -155,7 +155,7 @@ func TestChangeWithoutRoom(t *testing.T) {
 	}
 	_, err = p.Change("t", task(t, "any", "src-ip", "frequency", flymon.CMS, 3*32768, 0))
 	var lack *plan.Lack
-	if !errors.As(err, &lack) || !strings.Contains(err.Error(), "others have 0, 0, 0; this is beside the place that the task has now") {
+	if !errors.As(err, &lack) || !strings.Contains(err.Error(), "the others have 0, 0, 0; this is beside the place that the task has now") {
 		t.Error(err)
 	}
 	if p.Get("t") != was {
