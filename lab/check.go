@@ -3,12 +3,9 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
-	"tamtam/device"
 	"tamtam/saisim"
 	"tamtam/saisim/truth"
 )
@@ -23,23 +20,29 @@ type CheckResult struct {
 	Pass     bool        `json:"pass"`
 }
 
-// A metric is a number that a run gives, and its unit: ps for times.
+// A metric is a number that a run gives, and its unit: ps for times, millionths for
+// what need not be whole.
 type metric struct {
 	value int64
 	unit  string
 }
 
-// number writes a value as reports do: times in ns, exactly.
+// number writes a value as reports do, exactly: times in ns.
 func number(v int64, unit string) (json.Number, string) {
-	if unit != "ps" {
-		return json.Number(strconv.FormatInt(v, 10)), unit
-	}
 	sign := ""
 	if v < 0 {
 		sign, v = "-", -v
 	}
-	s := fmt.Sprintf("%s%d.%03d", sign, v/1000, v%1000)
-	return json.Number(strings.TrimSuffix(strings.TrimRight(s, "0"), ".")), "ns"
+	var s string
+	switch unit {
+	case "ps":
+		s, unit = fmt.Sprintf("%s%d.%03d", sign, v/1000, v%1000), "ns"
+	case millionths:
+		s, unit = fmt.Sprintf("%s%d.%06d", sign, v/1e6, v%1e6), ""
+	default:
+		return json.Number(sign + strconv.FormatUint(uint64(v), 10)), unit
+	}
+	return json.Number(strings.TrimSuffix(strings.TrimRight(s, "0"), ".")), unit
 }
 
 // check works through the checks of the topology.
@@ -133,6 +136,17 @@ func (r *Result) term(word, unit string) (metric, error) {
 			}
 			return metric{int64(t), unit}, nil
 		}
+		if unit == millionths {
+			digits, negative := strings.CutPrefix(word, "-")
+			n, ok := decimal(digits, 1e6)
+			if !ok {
+				return metric{}, fmt.Errorf("%q: want a number of at most six decimals", word)
+			}
+			if negative {
+				n = -n
+			}
+			return metric{int64(n), unit}, nil
+		}
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
 			return metric{}, fmt.Errorf("%q: want a whole number", word)
@@ -150,7 +164,8 @@ const metricHelp = "flow.NAME.(sent received lost lost_by.PLACE.REASON stray pun
 	"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max), link.NAME.a_to_b.(sent delivered lost_link_down lost lost_in_bursts corrupt duplicated " +
 	"reordered), host.NAME.(sent received stray answered), switch.NAME.(balanced problems to_cpu clock_error port.PORT.sent port.PORT.received port.PORT.dropped.REASON " +
 	"session.NAME.matched session.NAME.stamped), altmark.PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost delay).at.TIME loss.max loss_error.max " +
-	"delay.samples delay.min delay.mean delay.max delay.untrue true_delay.min true_delay.max delay_error.max jitter.max correlation truth.sent truth.received truth.lost), series.NAME.(first last min max mean at.TIME)"
+	"delay.samples delay.min delay.mean delay.max delay.untrue true_delay.min true_delay.max delay_error.max jitter.max correlation truth.sent truth.received truth.lost), " +
+	"flymon.CURVE.AT.METRIC.(min median max theory lower upper), flymon.CURVE.METRIC.(outside bounded), series.NAME.(first last min max mean at.TIME)"
 
 // metric finds a number by its name.
 func (r *Result) metric(name string) (metric, bool) {
@@ -188,6 +203,11 @@ func (r *Result) metric(name string) (metric, bool) {
 		return n.metric(field)
 	case "altmark":
 		return r.altMarkMetric(rest)
+	case "flymon":
+		if r.FlyMon == nil {
+			return metric{}, false
+		}
+		return r.FlyMon.metric(rest)
 	case "series":
 		// A series made from switch and port has points in its name.
 		for i := range rest {
@@ -353,34 +373,4 @@ func (s *Series) metric(what string) (metric, bool) {
 		return metric{s.Values[len(s.Values)-1] * scale, unit}, true
 	}
 	return metric{}, false
-}
-
-// WriteChecks prints the checks as a table.
-func (r *Result) WriteChecks(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\tCheck\tWant\tMeasured\t")
-	for _, c := range r.Checks {
-		mark := "ok"
-		if !c.Pass {
-			mark = "FAILED"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s %s\t\n", mark, c.Name, c.Paper, c.Measured, c.Unit)
-	}
-	return w.Flush()
-}
-
-// WriteFlows prints what became of each flow group.
-func (r *Result) WriteFlows(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "Flow group\tSent\tReceived\tLost\tDelay min\tmean\tp99\tmax\tLost where")
-	for _, name := range device.SortedKeys(r.Flows) {
-		f := r.Flows[name]
-		var where []string
-		for _, p := range device.SortedKeys(f.LostBy) {
-			where = append(where, fmt.Sprintf("%s %d", p, f.LostBy[p]))
-		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%v\t%v\t%v\t%v\t%s\n", name, f.Sent, f.Received, f.Lost,
-			f.Delay.Min, f.Delay.Mean, f.Delay.P99, f.Delay.Max, strings.Join(where, ", "))
-	}
-	return w.Flush()
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // Write puts report.json into a directory, and for each series NAME.csv,
-// NAME.png and NAME.svg, of alternate marking too. The same results give the same bytes.
+// NAME.png and NAME.svg, of alternate marking
+// and of FlyMon too. The same results give the same bytes.
 func (r *Result) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -26,6 +27,9 @@ func (r *Result) Write(dir string) error {
 	for _, name := range device.SortedKeys(r.Series) {
 		s := r.Series[name]
 		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".csv"), s.CSV(), 0o644), s.plot(filepath.Join(dir, name)))
+	}
+	if r.FlyMon != nil {
+		errs = append(errs, r.FlyMon.files(dir, r.Experiment))
 	}
 	return errors.Join(append(errs, r.writeAltMark(dir))...)
 }

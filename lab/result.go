@@ -24,6 +24,7 @@ type Result struct {
 	Switches   map[string]*Node          `json:"switches"`
 	Truth      map[string]truth.Report   `json:"truth,omitempty"`
 	AltMark    map[string]*AltMarkReport `json:"altmark,omitempty"` // by path
+	FlyMon     *FlyMonReport             `json:"flymon,omitempty"`
 	Series     map[string]*Series        `json:"series"`
 
 	problems []string

@@ -21,6 +21,7 @@ type Topology struct {
 	Measure     []Measurement `yaml:"measure"`
 	Truth       []TruthGroup  `yaml:"truth"`
 	AltMark     AltMark       `yaml:"altmark"`
+	FlyMon      FlyMon        `yaml:"flymon"`
 	Checks      []Check       `yaml:"checks"`
 	// Short makes of the experiment one for tests: what --set has, in a few seconds.
 	Short []string `yaml:"short"`

@@ -1,0 +1,344 @@
+package lab
+
+import (
+	"math"
+	"slices"
+
+	"tamtam/flymon"
+)
+
+// A population is how many flows there are of each size, as far as theory needs to
+// know it. Sizes of most and more are large: they are not told apart.
+type population struct {
+	count []float64 // by size, 1 to most-1; of a sample not whole
+	sizes []int     // those of which there are some, ascending
+	large float64
+}
+
+// sigmas is how far values may be from what is expected: a normal one is further away
+// in one of 16,000.
+const sigmas = 4
+
+func newPopulation(sizes []uint32, most int) *population {
+	p := &population{count: make([]float64, most)}
+	for _, s := range sizes {
+		if s > 0 && int(s) < most {
+			p.count[s]++
+		} else if s > 0 {
+			p.large++
+		}
+	}
+	p.list()
+	return p
+}
+
+func (p *population) list() {
+	p.sizes = p.sizes[:0]
+	for s, n := range p.count {
+		if n > 0 {
+			p.sizes = append(p.sizes, s)
+		}
+	}
+}
+
+func (p *population) flows() float64 {
+	sum := p.large
+	for _, s := range p.sizes {
+		sum += p.count[s]
+	}
+	return sum
+}
+
+// sampled is the population that is left when each packet is taken with chance q.
+func sampled(sizes []uint32, q float64, most int) *population {
+	p := &population{count: make([]float64, most)}
+	for size, n := range histogram(sizes) {
+		binomial(int(size), q, func(k int, chance float64) {
+			switch {
+			case k >= most:
+				p.large += float64(n) * chance
+			case k > 0:
+				p.count[k] += float64(n) * chance
+			}
+		})
+	}
+	p.list()
+	return p
+}
+
+func histogram(sizes []uint32) map[uint32]int {
+	h := map[uint32]int{}
+	for _, s := range sizes {
+		h[s]++
+	}
+	return h
+}
+
+// binomial calls f for each number of successes of n trials that is likelier than 1e-9
+// or so.
+func binomial(n int, q float64, f func(k int, chance float64)) {
+	if q >= 1 {
+		f(n, 1)
+		return
+	}
+	mean, wide := float64(n)*q, 7*math.Sqrt(float64(n)*q*(1-q))+8
+	lnN, _ := math.Lgamma(float64(n) + 1)
+	for k := int(max(0, mean-wide)); k <= min(n, int(mean+wide)); k++ {
+		a, _ := math.Lgamma(float64(k) + 1)
+		b, _ := math.Lgamma(float64(n-k) + 1)
+		f(k, math.Exp(lnN-a-b+float64(k)*math.Log(q)+float64(n-k)*math.Log1p(-q)))
+	}
+}
+
+// beyond returns, for y from 0 to most, the chance that what other flows add to a bucket
+// is y or more. A flow hits the bucket with chance 1/buckets, so the sum is compound
+// Poisson; its probabilities follow by Panjer's recursion.
+func (p *population) beyond(buckets float64) []float64 {
+	most := len(p.count)
+	// e^-rate must be a number: the noise of a fraction of the flows is folded with itself.
+	folds := 0
+	for rate := p.flows() / buckets; rate > 500; rate /= 2 {
+		folds++
+	}
+	buckets = math.Ldexp(buckets, folds)
+	at := make([]float64, most)
+	at[0] = math.Exp(-p.flows() / buckets)
+	for y := 1; y < most; y++ {
+		var sum float64
+		for _, s := range p.sizes {
+			if s > y {
+				break
+			}
+			sum += float64(s) * p.count[s] * at[y-s]
+		}
+		at[y] = sum / buckets / float64(y)
+	}
+	for range folds {
+		at = folded(at)
+	}
+	t := make([]float64, most+1)
+	t[0] = 1
+	for y := range at {
+		t[y+1] = max(0, t[y]-at[y])
+	}
+	return t
+}
+
+// folded is the distribution of the sum of two that are distributed alike.
+func folded(at []float64) []float64 {
+	sum := make([]float64, len(at))
+	for i, a := range at {
+		if a == 0 {
+			continue
+		}
+		for j := range at[:len(at)-i] {
+			sum[i+j] += a * at[j]
+		}
+	}
+	return sum
+}
+
+// least returns the chance that the noise is y or more in all rows. Rows that take
+// their addresses from one compressed key, 8 bits further each (section 3.2), overlap
+// where they have more than 256 buckets: a flow that meets another in two rows meets it
+// oftener than by chance. That is taken into account to first order, as one such flow at most.
+func (p *population) least(buckets float64, rows int, overlap bool) []float64 {
+	t := p.beyond(buckets)
+	q := make([]float64, len(t))
+	power := float64(rows)
+	for y := range t {
+		q[y] = math.Pow(t[y], power)
+	}
+	bits := math.Log2(buckets)
+	if !overlap || bits <= 8 || rows < 2 {
+		return q
+	}
+	both, all := math.Exp2(-8-bits)-math.Exp2(-2*bits), 0.0
+	if rows == 3 {
+		all = math.Exp2(-16 - bits)
+	}
+	pairs := float64(rows - 1)
+	corrected := slices.Clone(q)
+	for y := 1; y < len(t); y++ {
+		rest := math.Pow(t[y], power-2)
+		add := func(n, then float64) {
+			corrected[y] += n * (pairs*both*(then*then*rest-q[y]) + all*(math.Pow(then, power)-q[y]))
+		}
+		above := p.large
+		for _, s := range p.sizes {
+			if s < y {
+				add(p.count[s], t[y-s])
+			} else {
+				above += p.count[s]
+			}
+		}
+		add(above, 1)
+		corrected[y] = min(1, corrected[y])
+	}
+	return corrected
+}
+
+// A detector says with what chance a flow of each size is reported: at least, as
+// expected, and at most.
+type detector func(size uint32) (low, mid, high float64)
+
+// f1 is what is expected of reports of flows at or above a threshold.
+func f1(sizes []uint32, threshold uint64, report detector) prediction {
+	var actual float64
+	var hit, miss, hits, misses [3]float64 // sums of chances; variances
+	for size, count := range histogram(sizes) {
+		n := float64(count)
+		low, mid, high := report(size)
+		to, spread := &miss, &misses
+		if uint64(size) >= threshold {
+			to, spread = &hit, &hits
+			actual += n
+		}
+		for i, p := range [3]float64{low, mid, high} {
+			to[i] += n * p
+			spread[i] += n * p * (1 - p)
+		}
+	}
+	score := func(hit, miss float64) float64 {
+		hit = min(max(0, hit), actual)
+		if hit+miss+actual == 0 {
+			return 1
+		}
+		return 2 * hit / (hit + max(0, miss) + actual)
+	}
+	off := func(variance float64) float64 { return sigmas*math.Sqrt(variance) + boolean(variance > 1e-6)*sigmas }
+	return prediction{
+		expected: score(hit[1], miss[1]),
+		lower:    score(hit[0]-off(hits[0]), miss[2]+off(misses[2])),
+		upper:    score(hit[2]+off(hits[2]), miss[0]-off(misses[0])),
+	}
+}
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// counting detects flows by the least counter of their rows, each packet counted with
+// chance share.
+func counting(least []float64, threshold uint64, share float64) detector {
+	want := int(math.Ceil(float64(threshold) * share))
+	return func(size uint32) (low, mid, high float64) {
+		binomial(int(size), share, func(k int, chance float64) {
+			switch need := want - k; {
+			case need <= 0:
+				mid += chance
+			case need < len(least):
+				mid += chance * least[need]
+			}
+		})
+		return mid, mid, mid
+	}
+}
+
+// conservative bounds SuMax(Sum), which never has more in a counter than a Count-Min Sketch
+// of independent rows, and never less than a flow's own.
+func conservative(least []float64, threshold uint64) detector {
+	count := counting(least, threshold, 1)
+	return func(size uint32) (low, mid, high float64) {
+		_, _, high = count(size)
+		if uint64(size) >= threshold {
+			return 1, math.NaN(), 1
+		}
+		return 0, math.NaN(), high
+	}
+}
+
+// collected is the chance that all m coupons are there after n draws, each of a coupon
+// with chance q for each coupon.
+func collected(m int, q float64, n int) float64 {
+	sum, choose := 0.0, 1.0
+	for j := 0; j <= m; j++ {
+		sum += choose * math.Pow(max(0, 1-float64(j)*q), float64(n))
+		choose *= -float64(m-j) / float64(j+1)
+	}
+	return min(1, max(0, sum))
+}
+
+// collecting detects flows by their coupons in all tables. What other flows add can
+// only complete a table: with none of it the chance is least. A flow is not reported before the
+// table to which others add least is complete.
+func collecting(m int, q float64, least []float64) detector {
+	most := 64 << 10
+	chance := make([]float64, 0, most)
+	for n := 0; n < most; n++ {
+		c := collected(m, q, n)
+		chance = append(chance, c)
+		if 1-c < 1e-9 {
+			break
+		}
+	}
+	at := func(n int) float64 { return chance[min(n, len(chance)-1)] }
+	return func(size uint32) (low, mid, high float64) {
+		low = at(int(size))
+		high = low
+		for y := 1; y < len(least); y++ { // sum of the chance of y or more times what the y-th adds
+			high += least[y] * (at(int(size)+y) - at(int(size)+y-1))
+		}
+		// More noise than is told apart completes it for certain.
+		high += least[len(least)-1] * (1 - at(int(size)+len(least)-1))
+		return low, high, high
+	}
+}
+
+// countError is what is expected of the average relative error of a Count-Min Sketch:
+// the mean of the least noise, and the mean of 1/size.
+func countError(sizes []uint32, least []float64) float64 {
+	var noise, inverse float64
+	for _, q := range least[1:] {
+		noise += q
+	}
+	for _, s := range sizes {
+		inverse += 1 / float64(s)
+	}
+	return noise * inverse / float64(len(sizes))
+}
+
+// normalRE is the relative error of an estimate whose standard error is given: its
+// median, and its bound.
+func normalRE(deviation float64) prediction {
+	return prediction{expected: 0.6745 * deviation, lower: math.NaN(), upper: sigmas * deviation}
+}
+
+// loads is the chance that one more element is found in all rows of a Bloom filter,
+// whose rows have so many bits each.
+func loads(members int, bits []float64) float64 {
+	p := 1.0
+	for _, m := range bits {
+		p *= -math.Expm1(-float64(members) / m)
+	}
+	return p
+}
+
+// proportion bounds how often something of chance p is seen in n cases.
+func proportion(p, n float64) prediction {
+	off := sigmas*math.Sqrt(p*(1-p)/n) + sigmas/n
+	return prediction{expected: p, lower: max(0, p-off), upper: min(1, p+off)}
+}
+
+// exactIntervals is at least the part of flows whose longest interval is right: in no
+// instance does another flow share the bucket of their last arrival, which alone makes
+// intervals too short, and in one instance none shares the other two, which makes them
+// too long.
+func exactIntervals(flows int, buckets float64, instances int) float64 {
+	alone := math.Exp(-float64(flows) / buckets)
+	return math.Pow(alone, float64(instances)) * (1 - math.Pow(1-alone*alone, float64(instances)))
+}
+
+// rowsOverlap says whether the rows of a sketch take their addresses from one compressed key.
+func rowsOverlap(l *flymon.Layout, s *flymon.Sketch) bool {
+	for _, row := range s.Rows[1:] {
+		a, b := &l.Units[s.Rows[0][0]], &l.Units[row[0]]
+		if a.Group == b.Group && a.Key.A == b.Key.A && a.Key.B == b.Key.B {
+			return true
+		}
+	}
+	return false
+}
