@@ -45,14 +45,14 @@ func number(v int64, unit string) (json.Number, string) {
 	return json.Number(strings.TrimSuffix(strings.TrimRight(s, "0"), ".")), unit
 }
 
-// check works through the checks of the topology.
-func (l *Lab) check(r *Result) error {
-	for i := range l.t.Checks {
-		c := &l.t.Checks[i]
+// checkAll works through the checks of the topology.
+func (r *Result) checkAll(t *Topology) error {
+	for i := range t.Checks {
+		c := &t.Checks[i]
 		res, err := r.check(c)
 		if err != nil {
 			p := item("checks", c.Name, i)
-			return fmt.Errorf("%s%s: %w", l.t.source.where(p), p, err)
+			return fmt.Errorf("%s%s: %w", t.source.where(p), p, err)
 		}
 		r.Checks = append(r.Checks, res)
 	}

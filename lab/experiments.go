@@ -75,6 +75,9 @@ func names() []string {
 
 // Run runs a whole topology and returns what it has shown, its checks too.
 func Run(ctx context.Context, t *Topology, opts Options) (*Result, error) {
+	if t.FlyMon.Study != "" {
+		return runFlyMon(ctx, t, opts)
+	}
 	l, err := New(ctx, t, opts)
 	if err != nil {
 		return nil, err

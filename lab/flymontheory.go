@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	mathbits "math/bits"
 	"slices"
 
 	"tamtam/flymon"
@@ -138,31 +139,27 @@ func folded(at []float64) []float64 {
 	return sum
 }
 
-// least returns the chance that the noise is y or more in all rows. Rows that take
-// their addresses from one compressed key, 8 bits further each (section 3.2), overlap
-// where they have more than 256 buckets: a flow that meets another in two rows meets it
-// oftener than by chance. That is taken into account to first order, as one such flow at most.
-func (p *population) least(buckets float64, rows int, overlap bool) []float64 {
+// least returns the chance that the noise is y or more in all rows, of which each takes its
+// address from the same compressed key, turned by a shift of its own (section 3.2); shifts
+// nil: the keys are independent of each other. Addresses overlap where they have
+// more bits than the shifts differ: a flow that meets another in two rows then meets it
+// oftener than by chance. That is taken into account to first order: one such flow at most.
+func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 {
 	t := p.beyond(buckets)
 	q := make([]float64, len(t))
 	power := float64(rows)
 	for y := range t {
 		q[y] = math.Pow(t[y], power)
 	}
-	bits := math.Log2(buckets)
-	if !overlap || bits <= 8 || rows < 2 {
+	both, all := meetings(int(math.Log2(buckets)), shifts)
+	if both == 0 && all == 0 {
 		return q
 	}
-	both, all := math.Exp2(-8-bits)-math.Exp2(-2*bits), 0.0
-	if rows == 3 {
-		all = math.Exp2(-16 - bits)
-	}
-	pairs := float64(rows - 1)
 	corrected := slices.Clone(q)
 	for y := 1; y < len(t); y++ {
 		rest := math.Pow(t[y], power-2)
 		add := func(n, then float64) {
-			corrected[y] += n * (pairs*both*(then*then*rest-q[y]) + all*(math.Pow(then, power)-q[y]))
+			corrected[y] += n * (both*(then*then*rest-q[y]) + all*(math.Pow(then, power)-q[y]))
 		}
 		above := p.large
 		for _, s := range p.sizes {
@@ -176,6 +173,24 @@ func (p *population) least(buckets float64, rows int, overlap bool) []float64 {
 		corrected[y] = min(1, corrected[y])
 	}
 	return corrected
+}
+
+// meetings returns how likely it is, beyond chance, that two flows have the same bucket in
+// exactly two of the rows (the sum over all pairs), and in all.
+func meetings(bits int, shifts []uint8) (both, all float64) {
+	window := func(s uint8) uint32 { return mathbits.RotateLeft32(uint32(1<<bits-1), int(s)) }
+	var union uint32
+	for i, s := range shifts {
+		union |= window(s)
+		for _, r := range shifts[:i] {
+			both += math.Exp2(-float64(mathbits.OnesCount32(window(s)|window(r)))) - math.Exp2(-2*float64(bits))
+		}
+	}
+	if len(shifts) == 3 {
+		all = math.Exp2(-float64(mathbits.OnesCount32(union)))
+		both = max(0, both-3*all)
+	}
+	return both, all
 }
 
 // A detector says with what chance a flow of each size is reported: at least, as
@@ -238,6 +253,35 @@ func counting(least []float64, threshold uint64, share float64) detector {
 	}
 }
 
+// towering detects flows by counters of different width: one that is full says nothing.
+func towering(beyond []float64, widths []uint8, threshold uint64) detector {
+	return func(size uint32) (low, mid, high float64) {
+		mid = 1
+		for _, w := range widths {
+			if need := int64(min(threshold, 1<<w-1)) - int64(size); need > 0 {
+				mid *= beyond[need]
+			}
+		}
+		return mid, mid, mid
+	}
+}
+
+// naiveEntropy is that of the counts of buckets, where each flow has one at random: the
+// mean of 8 draws.
+func naiveEntropy(sizes []uint32, buckets, seed uint64) float64 {
+	const draws = 8
+	r := newRandom(seed, "theory/entropy")
+	var sum float64
+	for range draws {
+		counts := make([]uint32, buckets)
+		for _, n := range sizes {
+			counts[r.below(buckets)] += n
+		}
+		sum += entropyOf(counts)
+	}
+	return sum / draws
+}
+
 // conservative bounds SuMax(Sum), which never has more in a counter than a Count-Min Sketch
 // of independent rows, and never less than a flow's own.
 func conservative(least []float64, threshold uint64) detector {
@@ -289,16 +333,22 @@ func collecting(m int, q float64, least []float64) detector {
 }
 
 // countError is what is expected of the average relative error of a Count-Min Sketch:
-// the mean of the least noise, and the mean of 1/size.
-func countError(sizes []uint32, least []float64) float64 {
-	var noise, inverse float64
-	for _, q := range least[1:] {
-		noise += q
+// the mean of the least noise times the mean of 1/size. Its deviation is that of as many
+// independent flows.
+func countError(sizes []uint32, least []float64) prediction {
+	var mean, square, inverse, inverses float64
+	for y, q := range least[1:] { // the sum of the chances of y+1 or more is the mean
+		mean += q
+		square += float64(2*y+1) * q
 	}
 	for _, s := range sizes {
 		inverse += 1 / float64(s)
+		inverses += 1 / float64(s) / float64(s)
 	}
-	return noise * inverse / float64(len(sizes))
+	n := float64(len(sizes))
+	are := mean * inverse / n
+	off := sigmas * math.Sqrt((square-mean*mean)*inverses) / n
+	return prediction{expected: are, lower: max(0, are-off), upper: are + off}
 }
 
 // normalRE is the relative error of an estimate whose standard error is given: its
@@ -307,19 +357,17 @@ func normalRE(deviation float64) prediction {
 	return prediction{expected: 0.6745 * deviation, lower: math.NaN(), upper: sigmas * deviation}
 }
 
-// loads is the chance that one more element is found in all rows of a Bloom filter,
-// whose rows have so many bits each.
-func loads(members int, bits []float64) float64 {
-	p := 1.0
+// falsePositives is how many of n elements that are not in it a Bloom filter has all the
+// same, whose rows have so many bits each: those whose bits are set in all rows. How many
+// bits of a row are set varies too.
+func falsePositives(members int, bits []float64, n float64) prediction {
+	p, loads := 1.0, 0.0
 	for _, m := range bits {
-		p *= -math.Expm1(-float64(members) / m)
+		clear := math.Exp(-float64(members) / m)
+		p *= 1 - clear
+		loads += math.Sqrt(clear*max(0, 1-(1+float64(members)/m)*clear)/m) / (1 - clear)
 	}
-	return p
-}
-
-// proportion bounds how often something of chance p is seen in n cases.
-func proportion(p, n float64) prediction {
-	off := sigmas*math.Sqrt(p*(1-p)/n) + sigmas/n
+	off := sigmas * (math.Sqrt(p*(1-p)/n) + p*loads + 1/n)
 	return prediction{expected: p, lower: max(0, p-off), upper: min(1, p+off)}
 }
 
@@ -332,13 +380,16 @@ func exactIntervals(flows int, buckets float64, instances int) float64 {
 	return math.Pow(alone, float64(instances)) * (1 - math.Pow(1-alone*alone, float64(instances)))
 }
 
-// rowsOverlap says whether the rows of a sketch take their addresses from one compressed key.
-func rowsOverlap(l *flymon.Layout, s *flymon.Sketch) bool {
-	for _, row := range s.Rows[1:] {
-		a, b := &l.Units[s.Rows[0][0]], &l.Units[row[0]]
-		if a.Group == b.Group && a.Key.A == b.Key.A && a.Key.B == b.Key.B {
-			return true
+// rowShifts are those of the rows of a sketch that take their addresses from one compressed
+// key; nil: each has its own.
+func rowShifts(l *flymon.Layout, s *flymon.Sketch) (shifts []uint8) {
+	first := &l.Units[s.Rows[0][0]]
+	for _, row := range s.Rows {
+		u := &l.Units[row[0]]
+		if u.Group != first.Group || u.Key.A != first.Key.A || u.Key.B != first.Key.B {
+			return nil
 		}
+		shifts = append(shifts, u.Key.Shift)
 	}
-	return false
+	return shifts
 }

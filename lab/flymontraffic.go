@@ -96,8 +96,16 @@ type flowState struct {
 // newCrowd makes the flows of a traffic. Sizes are the same for each seed; addresses,
 // ports and times are not, nor are they for another name.
 func newCrowd(t *FlyMonTraffic, seed uint64, name string) *crowd {
+	return newSidedCrowd(t, seed, name, anySide)
+}
+
+// anySide is for sources of all addresses; side 0 and 1 are for those of which the first
+// bit is that.
+const anySide = 2
+
+func newSidedCrowd(t *FlyMonTraffic, seed uint64, name string, side uint32) *crowd {
 	sizes := shares(t.Packets, t.Flows, t.Zipf)
-	c := &crowd{vectors: makeFlows(t, seed, name), chance: newRandom(seed, name+"/times"), waiting: make([]flowState, t.Flows)}
+	c := &crowd{vectors: makeFlows(t, seed, name, side), chance: newRandom(seed, name+"/times"), waiting: make([]flowState, t.Flows)}
 	for i, n := range sizes {
 		start, end := c.life(t)
 		s := &c.waiting[i]
@@ -198,7 +206,7 @@ func (c *crowd) sink() {
 
 // makeFlows makes 5-tuples of IPv4 at random. All sources differ, and where there are
 // no Destinations all destinations too.
-func makeFlows(t *FlyMonTraffic, seed uint64, name string) []flymon.Vector {
+func makeFlows(t *FlyMonTraffic, seed uint64, name string, side uint32) []flymon.Vector {
 	r := newRandom(seed, name+"/flows")
 	from, to := newScatter(&r), newScatter(&r)
 	target := make([]uint32, 0, t.Flows)
@@ -220,12 +228,16 @@ func makeFlows(t *FlyMonTraffic, seed uint64, name string) []flymon.Vector {
 		if len(target) > 0 {
 			dst = target[i]
 		}
+		src := from.of(uint32(i))
+		for side != anySide && src>>31 != side {
+			src = from.of(src) // a permutation comes back to the side on which it began
+		}
 		ports := r.next()
 		protocol := uint64(6)
 		if ports>>32%8 == 0 {
 			protocol = 17
 		}
-		list[i] = flymon.Vector{0: uint64(from.of(uint32(i))) << 32, 2: uint64(to.of(dst)) << 32, 4: ports<<32 | protocol<<24 | 4<<16}
+		list[i] = flymon.Vector{0: uint64(src) << 32, 2: uint64(to.of(dst)) << 32, 4: ports<<32 | protocol<<24 | 4<<16}
 	}
 	return list
 }

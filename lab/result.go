@@ -141,7 +141,7 @@ func (l *Lab) Result(ctx context.Context) (*Result, error) {
 	if l.marking != nil {
 		r.AltMark = l.marking.reports()
 	}
-	return r, l.check(r)
+	return r, r.checkAll(l.t)
 }
 
 func (w *wire) counts() WireCounts {
