@@ -88,18 +88,13 @@ func reports(list []answer.FlowEstimate, vectors []flymon.Vector, values []uint3
 			actual[vectors[i]] = n
 		}
 	}
-	right, are := 0, 0.0
+	right := 0
 	for _, e := range list {
-		if n, ok := actual[e.Flow]; ok {
+		if _, ok := actual[e.Flow]; ok {
 			right++
-			are += relative(e.Value, float64(n))
 		}
 	}
-	m := scoreReports(right, len(list)-right, len(actual))
-	if right > 0 {
-		m["are"] = are / float64(right) // of those that are rightly reported
-	}
-	return m
+	return scoreReports(right, len(list)-right, len(actual))
 }
 
 // intervals is the average relative error of the longest interval of flows that have
