@@ -220,8 +220,17 @@ func TestFreezeAndDivert(t *testing.T) {
 		t.Errorf("%+v: want all 3 packets to be known", x)
 	}
 
-	if err := b.Clear("t", 0); err != nil || b.status("t").Frozen[0].Used || slices.Max(b.words("t", 1, 0)) != 0 {
+	next.Filter = filter(t, "src-ip=10.0.0.0/9")
+	b.apply(next)
+	if again := b.status("t"); again != s {
+		t.Errorf("%+v after another filter, want %+v", again, s)
+	}
+
+	if err := b.Clear("t", 0); err != nil || b.status("t").Frozen[0].Used || slices.Max(b.words("t", 1, 0)) != 0 || len(b.digests("t", 0)) != 0 {
 		t.Errorf("a bank that is cleared is so in frozen partitions too: %v", err)
+	}
+	if x, _ := b.Truth("t", 0); x.Packets != 0 || len(x.Flows) != 0 {
+		t.Errorf("%+v after clearing", x)
 	}
 
 	next.Frozen = nil
@@ -241,6 +250,37 @@ func TestFreezeAndDivert(t *testing.T) {
 	b.apply(other)
 	if w := b.words("other", 0, 0); slices.Max(w) != 0 {
 		t.Errorf("%v: a partition that was another's has words in it", w)
+	}
+}
+
+// A partition of one bank is no partition of two.
+func TestBanksComeAndGo(t *testing.T) {
+	b := newBench(t, small(32))
+	l := one(t, "t", 0, 64)
+	b.apply(l)
+	b.send(*packet(1))
+	next := epochs(t)
+	next.Units[0].Base, next.Units[0].Size, next.Frozen = 128, 64, slices.Clone(l.Units)
+	b.apply(next)
+	if s := b.status("t"); slices.Max(b.words("t", 1, 0)) != 0 || s.Frozen != [2]cmu.Bank{} {
+		t.Errorf("%v, %+v: want zeros", b.words("t", 1, 0), s)
+	}
+}
+
+// With another threshold flows are told anew.
+func TestDigestsOfAnotherThreshold(t *testing.T) {
+	b := newBench(t, small(32))
+	l := one(t, "t", 0, 64)
+	for threshold := uint32(1); threshold < 4; threshold++ {
+		l.Digest = &flymon.Digest{Threshold: threshold, Key: l.Flow}
+		b.apply(l)
+		if s := b.status("t").Banks[0]; s.Digests != 0 || len(b.digests("t", 0)) != 0 || s.Packets != 2*uint64(threshold-1) {
+			t.Errorf("threshold %d: %+v before the first packet", threshold, s)
+		}
+		b.send(*packet(1), *packet(1))
+		if s := b.status("t").Banks[0]; s.Digests != 1 || len(b.digests("t", 0)) != 1 {
+			t.Errorf("threshold %d: %+v", threshold, s)
+		}
 	}
 }
 
