@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"time"
@@ -30,11 +31,15 @@ type part struct {
 
 // compile chooses algorithm and sizes.
 func (p *Pool) compile(t flymon.Task) (*recipe, error) {
-	if err := t.Check(); err != nil {
+	if err := errors.Join(p.geo.Validate(), t.Check()); err != nil {
 		return nil, err
 	}
-	if t.Algorithm == flymon.Auto || t.Algorithm == "" {
-		t.Algorithm = flymon.AlgorithmsOf(t.Attribute, t.Key.IsZero())[0]
+	if t.Algorithm == flymon.Auto {
+		all := flymon.AlgorithmsOf(t.Attribute, t.Key.IsZero())
+		if len(all) == 0 {
+			return nil, fmt.Errorf("attribute %q, want %s", t.Attribute, flymon.AttributeWords)
+		}
+		t.Algorithm = all[0]
 	}
 	if k := t.Attribute.Kind; (k == flymon.Bytes || k == flymon.MaxSize) && p.geo.Width < 16 {
 		return nil, fmt.Errorf("attribute is %s, want another: buckets have %d bits, and a frame may have more bytes", t.Attribute, p.geo.Width)

@@ -128,7 +128,24 @@ func TestNever(t *testing.T) {
 			t.Errorf("%s by %s: %v, want %q", tt.what, tt.by, err, tt.want)
 		}
 	}
+	unit := geometry()
+	unit.Units = 1
+	if _, err := plan.New(unit).Add("t", task(t, "any", "src-ip", "frequency", flymon.CounterBraids, 4, 0)); err == nil || !strings.Contains(err.Error(), "groups 4-8: no hash unit has the polynomial of one") {
+		t.Error(err)
+	}
+	broken := plan.New(flymon.Geometry{})
+	if _, err := broken.Add("t", task(t, "any", "src-ip", "frequency", flymon.CMS, 4, 0)); err == nil || !strings.Contains(err.Error(), "groups is 0") || broken.Group(0).Tasks != 0 {
+		t.Error(err)
+	}
 	p := plan.New(geometry())
+	nothing := task(t, "any", "src-ip", "frequency", flymon.Auto, 4, 0)
+	nothing.Attribute.Kind = "weight"
+	if _, err := p.Add("t", nothing); err == nil || !strings.Contains(err.Error(), `attribute "weight"`) {
+		t.Error(err)
+	}
+	if u := p.Group(12); u.Keys != nil {
+		t.Errorf("%+v", u)
+	}
 	if _, err := p.Change("t", flymon.Task{}); err == nil || !strings.Contains(err.Error(), `task "t" has no place`) {
 		t.Error(err)
 	}

@@ -81,7 +81,7 @@ func (s *search) step(i, from int, before []choice) {
 		for _, c := range before {
 			cost += c.cost
 		}
-		if s.best == nil || cost < s.cost {
+		if s.best == nil || cost < s.cost || cost == s.cost && earlier(before, s.best) {
 			s.best, s.cost, s.coin = slices.Clone(before), cost, [2]uint16{s.from, s.to}
 		}
 		return
@@ -95,6 +95,12 @@ func (s *search) step(i, from int, before []choice) {
 			s.step(i+1, g+flymon.Apart, append(before[:len(before):len(before)], c))
 		}
 	}
+}
+
+// earlier says whether choices are in groups before those of others: other coins may
+// have room there.
+func earlier(a, b []choice) bool {
+	return slices.CompareFunc(a, b, func(x, y choice) int { return x.group - y.group }) < 0
 }
 
 // in returns how a step can be in a group: one way, or where the polynomial matters
@@ -118,16 +124,21 @@ func (s *search) in(g, i int, before []choice) []choice {
 		return []choice{c}
 	}
 	var all []choice
+	some := false
 	for unit := range s.view.geo.Units {
 		if i > 0 && flymon.Poly(g, unit) != flymon.Poly(before[0].group, before[0].refs[0].key.A) {
 			continue
 		}
+		some = true
 		x := c
 		if s.keys(&x, parts, unit) {
 			all = append(all, x)
 		}
 	}
-	if len(all) == 0 {
+	switch {
+	case !some:
+		s.because(g, "no hash unit has the polynomial of one in a group that the first layer could be in")
+	case len(all) == 0:
 		s.because(g, s.keysInUse(g, parts))
 	}
 	return all

@@ -97,8 +97,8 @@ func TestFigure10(t *testing.T) {
 	if u := ports.Layout.Units[0]; u.Group != 0 || u.Key.A != 2 {
 		t.Errorf("src-ip,src-port is made by %+v in group %d", u.Key, u.Group)
 	}
-	if more := add("more", "src-ip=13.0.0.0/8", "src-ip", "frequency", 3, 3*32768); more.Layout.Units[0].Group != 1 {
-		t.Errorf("3 * 32768 more buckets are in group %d", more.Layout.Units[0].Group)
+	if more := add("more", "src-ip=13.0.0.0/8", "src-ip", "frequency", 3, 3*16384); more.Layout.Units[0].Group != 1 {
+		t.Errorf("3 * 16384 more buckets are in group %d", more.Layout.Units[0].Group)
 	}
 	x := task(t, "src-ip=10.9.0.0/16", "src-ip", "frequency", flymon.Auto, 6144, 0)
 	if placed, err := p.Add("meets", x); err != nil || placed.Layout.Units[0].Group == 0 {
@@ -183,6 +183,16 @@ func TestShares(t *testing.T) {
 				t.Errorf("task %d: coins %d to %d", i, u.From, u.To)
 			}
 			coins[u.From] = true
+		}
+	}
+	// A CMU by itself is taken later than one that is shared.
+	p = plan.New(geometry())
+	for i, key := range []string{"src-ip", "dst-ip", "protocol", "src-port"} {
+		x := task(t, "any", key, "frequency", flymon.CMS, 3*2048, 0)
+		x.Share = 2
+		placed, err := p.Add(key, x)
+		if want := i / 3; err != nil || placed.Layout.Units[0].Group != want { // three hash units
+			t.Errorf("%s: %+v, %v, want group %d", key, placed, err, want)
 		}
 	}
 }

@@ -154,8 +154,11 @@ type Use struct {
 	Free, Largest []uint32     // buckets by CMU: in all, and the largest partition
 }
 
-// Group says what of a group is in use.
+// Group says what of a group is in use; nothing of one that there is not.
 func (p *Pool) Group(i int) Use {
+	if p.geo.Validate() != nil || i < 0 || i >= p.geo.All() {
+		return Use{}
+	}
 	v := p.view("")
 	g := &v.groups[i]
 	u := Use{Tasks: g.tasks}
