@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -172,6 +173,7 @@ func deploy(ctx context.Context, r *swss.Redis, watch *taskWatch, row swss.Field
 type taskWatch struct {
 	sai.API
 	chip    *saisim.Chip
+	mu      sync.Mutex // held while somebody sends packets
 	task    sai.OID
 	counted chan counted
 	removed chan struct{}
@@ -199,7 +201,10 @@ func (w *taskWatch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.At
 	if !task {
 		return w.API.Create(ctx, t, attrs)
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.load(); err != nil {
+		w.counted <- counted{err: err}
 		return 0, err
 	}
 	before := w.chip.Now()
@@ -295,10 +300,12 @@ func (w *taskWatch) traffic(ctx context.Context, start time.Time) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+			w.mu.Lock()
 			if len(w.chip.Ports()) > 0 {
 				_ = w.chip.Receive(1, w.chip.Now()+1000, saisim.Frame{Data: frame}) // the port is gone where syncd begins anew
 			}
 			w.chip.Advance(w.chip.CycleAt(time.Since(start)))
+			w.mu.Unlock()
 		}
 	}
 }
