@@ -262,9 +262,9 @@ func (c *compiler) braids() error {
 	return nil
 }
 
-// single makes one row whose parameter is made of bits of the element that the
+// hashed makes n rows whose parameter is made of bits of the element that the
 // address does not use.
-func (c *compiler) single(n int, size uint32, width int, fill func(u *part)) {
+func (c *compiler) hashed(n int, size uint32, width int, fill func(u *part)) {
 	var step []part
 	element := c.task.Attribute.Of
 	for row := range n {
@@ -290,7 +290,7 @@ func (c *compiler) hyperLogLog() error {
 	if err != nil {
 		return err
 	}
-	c.single(1, size, c.pool.geo.Width, func(u *part) { u.unit.Op, u.unit.P2 = flymon.Max, constant(0) })
+	c.hashed(1, size, c.pool.geo.Width, func(u *part) { u.unit.Op, u.unit.P2 = flymon.Max, constant(0) })
 	return nil
 }
 
@@ -321,7 +321,7 @@ func (c *compiler) bitmap() error {
 	for bit := range 1 << choose {
 		rules = append(rules, flymon.MapRule{Value: uint32(bit), Mask: 1<<choose - 1, Out: 1 << bit})
 	}
-	c.single(n, size, choose, func(u *part) { u.unit.Op, u.unit.P2, u.unit.Map = op, p2, rules })
+	c.hashed(n, size, choose, func(u *part) { u.unit.Op, u.unit.P2, u.unit.Map = op, p2, rules })
 	if got := c.recipe.sketch.Element.Bits; int(got) < choose {
 		return fmt.Errorf("memory is %d, want at most %d buckets: %d bits of the compressed key are left to choose a bit by", c.task.Memory, n<<(32-choose), got)
 	}
@@ -361,10 +361,7 @@ func (c *compiler) maxInterval() error {
 	if err != nil {
 		return err
 	}
-	scale, err := c.timeScale()
-	if err != nil {
-		return err
-	}
+	scale := c.timeScale()
 	c.recipe.sketch.Scale = scale
 	steps := make([][]part, 3)
 	for row := range n {
@@ -382,11 +379,10 @@ func (c *compiler) maxInterval() error {
 
 // timeScale is the unit of time, 2^scale ns, in which a bucket holds an epoch; without
 // epochs an hour.
-func (c *compiler) timeScale() (uint8, error) {
+func (c *compiler) timeScale() uint8 {
 	longest := uint64(c.task.Epoch)
 	if longest == 0 {
 		longest = uint64(time.Hour)
 	}
-	scale := max(0, bits.Len64(longest)-c.pool.geo.Width)
-	return uint8(scale), nil
+	return uint8(max(0, bits.Len64(longest)-c.pool.geo.Width))
 }

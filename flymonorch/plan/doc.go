@@ -2,7 +2,7 @@
 // section 3.4): a compiler from key, attribute and algorithm to units, a greedy
 // placement that prefers groups which have the compressed keys already, and buddy
 // allocation of buckets. It also accounts for what CMU groups take of a pipeline
-// (table 2, figures 8, 11 and 13).
+// (table 2, figures 8, 11, 13 and 16).
 //
 // A [Pool] is nothing but the layouts of its tasks: what is in use follows from them, so
 // nothing can leak. The same sequence of calls gives the same layouts.

@@ -104,12 +104,11 @@ func (s *search) never() error {
 
 // need is what a task takes, in words.
 func (s *search) need() string {
-	r := s.recipe
-	if n := len(r.steps[0]); len(r.steps) > 1 {
-		return fmt.Sprintf("%d groups at least %d apart with %s each", len(r.steps), flymon.Apart, cmus(n))
-	} else {
-		return cmus(n) + " of one group"
+	steps := s.recipe.steps
+	if len(steps) == 1 {
+		return cmus(len(steps[0])) + " of one group"
 	}
+	return fmt.Sprintf("%d groups at least %d apart with %s each", len(steps), flymon.Apart, cmus(len(steps[0])))
 }
 
 func cmus(n int) string {
