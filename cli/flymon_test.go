@@ -77,6 +77,8 @@ func TestEstimateCells(t *testing.T) {
 		{"no bound", `{"estimate": "3.14159"}`, []string{"3.1416", "-", "-", "-"}},
 		{"exact", `{"estimate": "7.0", "lower": "7.0", "upper": "7.0", "confidence": "1.0"}`, []string{"7", "exact", "-", "-"}},
 		{"both sides", `{"estimate": "100.0", "lower": "97.5", "upper": "102.5", "confidence": "0.95"}`, []string{"100", "± 2.5 (95 %)", "-", "-"}},
+		{"both sides, rounded", `{"estimate": "5.0", "lower": "3.0001", "upper": "7.0", "confidence": "0.95"}`, []string{"5", "± 2 (95 %)", "-", "-"}},
+		{"probably a member", `{"estimate": "1.0", "lower": "1.0", "upper": "1.0", "confidence": "0.9995"}`, []string{"1", "± 0 (99.95 %)", "-", "-"}},
 		{"one side", `{"estimate": "100.0", "lower": "90.0", "upper": "100.0", "confidence": "0.865"}`, []string{"100", "-10 +0 (86.5 %)", "-", "-"}},
 		{"saturated", `{"estimate": "255.0", "lower": "0.0", "upper": "255.0", "confidence": "0.9", "saturated": true}`, []string{"255", "saturated", "-", "-"}},
 		{"too high", `{"estimate": "110.0", "exact": "100.0"}`, []string{"110", "-", "100", "+10.00 %"}},

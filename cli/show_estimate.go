@@ -90,6 +90,9 @@ func estimateCells(s tree) []string {
 
 const exactBound = "exact"
 
+// rounding is what the digits of the tree's numbers may make of two equal distances.
+const rounding = 0.0003
+
 // boundText is "± 3 (95 %)", or with two sides "-3 +0 (95 %)".
 func boundText(s tree, v float64) string {
 	lower, ok := number64(s, "lower")
@@ -99,18 +102,20 @@ func boundText(s tree, v float64) string {
 		return "saturated"
 	case !ok || !both:
 		return "-"
-	case lower == v && upper == v:
+	}
+	c, known := number64(s, "confidence")
+	if lower == v && upper == v && c == 1 {
 		return exactBound
 	}
 	sure := ""
-	if c, ok := number64(s, "confidence"); ok {
+	if known {
 		sure = " (" + plain(100*c) + " %)"
 	}
-	below, above := plain(v-lower), plain(upper-v)
-	if below == above {
-		return "± " + above + sure
+	below, above := v-lower, upper-v
+	if math.Abs(below-above) < rounding {
+		return "± " + plain(max(below, above)) + sure
 	}
-	return fmt.Sprintf("-%s +%s%s", below, above, sure)
+	return fmt.Sprintf("-%s +%s%s", plain(below), plain(above), sure)
 }
 
 // number64 is a decimal number of the tree.
@@ -150,5 +155,5 @@ func percent(t tree, leaf string) string {
 	if !ok {
 		return ""
 	}
-	return plain(100*v) + " %"
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(100*v, 'f', 2, 64), "0"), ".") + " %"
 }

@@ -90,7 +90,7 @@ func (p *page) flyMonTasks(entries []tree) {
 	for _, e := range entries {
 		place := e.at("state", "placement")
 		groups := orDash(place.text("groups"))
-		if place.text("planned") == "true" {
+		if config(e, "plan") == "true" {
 			groups += " (plan)"
 		}
 		packets := config(e, "filter")
@@ -150,7 +150,12 @@ func (p *page) flyMonTask(e tree) {
 	if v := config(e, "share"); v != "1" {
 		p.field(flowWidth, "Share", v)
 	}
-	p.flyMonPlacement(e.at("state", "placement"))
+	switch place := e.at("state", "placement"); {
+	case place.exists():
+		p.flyMonPlacement(place)
+	case config(e, "plan") == "true":
+		p.field(flowWidth, "Plan", "none")
+	}
 	p.flyMonLastEpoch(e.at("state", "last-epoch"))
 	p.whyNot(flowWidth, e.at("state"))
 	if metrics := e.sortedBy("quantity", "metrics", "metric"); len(metrics) > 0 {
@@ -174,14 +179,14 @@ func (p *page) flyMonTask(e tree) {
 
 // flyMonPlacement writes where a task is, or would go, and what it takes.
 func (p *page) flyMonPlacement(place tree) {
-	if !place.exists() {
-		return
-	}
-	head := "Placement"
+	head, in := "Placement", "group"
 	if place.text("planned") == "true" {
 		head = "Plan"
 	}
-	p.field(flowWidth, head, strings.TrimSpace(place.text("algorithm")+" in groups "+place.text("groups")))
+	if len(place.texts("groups")) > 1 {
+		in = "groups"
+	}
+	p.field(flowWidth, head, fmt.Sprintf("%s in %s %s", place.text("algorithm"), in, place.text("groups")))
 	for _, l := range []struct{ label, leaf string }{{"Rows", "rows"}, {"Buckets", "buckets"}, {"Banks", "banks"}, {"Bytes", "bytes"}, {"Rules", "rules"}, {"TCAM Entries", "tcam-entries"}} {
 		if v := place.text(l.leaf); v != "" {
 			p.field(flowWidth, "   "+l.label, v)
