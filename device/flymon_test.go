@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -43,13 +44,17 @@ type sketched struct {
 // sketchStart is the middle of epoch 1000 of 100 ms.
 var sketchStart = time.Unix(100, 50_000_000)
 
-func newSketched(t *testing.T) *sketched {
+func newSketched(t *testing.T, changes ...func(*SimConfig)) *sketched {
 	t.Helper()
 	c, err := ParseConfigDB([]byte(sketchConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &sketched{T: t, Sim: testSim(t, SimConfig{Config: c, Start: sketchStart, Oracle: 1000})}
+	cfg := SimConfig{Config: c, Start: sketchStart, Oracle: 1000, Profile: saisim.SmallProfile()}
+	for _, f := range changes {
+		f(&cfg)
+	}
+	s := &sketched{T: t, Sim: testSim(t, cfg)}
 	settle(t, s.Sim)
 	return s
 }
@@ -262,6 +267,66 @@ func TestFlyMonWholePath(t *testing.T) {
 				t.Errorf("epoch %d: query %d: %v, want %d", e, k, row, sent[e][k])
 			}
 		}
+	}
+}
+
+// Each algorithm is answered, of a flow or of all together, and what the oracle says is
+// within twice the bounds, where there are any: of so many at 95 %, some are beyond.
+func TestFlyMonEachAlgorithm(t *testing.T) {
+	s := newSketched(t, func(c *SimConfig) { c.Profile.FlyMon.Groups = 14 })
+	tasks := []struct {
+		name, flow, metric string
+		row                []string
+	}{
+		{"interval", "10.0.0.0", "", []string{"attribute", "max(interval)", "memory", "576"}},
+		{"cms", "10.0.0.0", flymon.MetricCardinality, []string{"algorithm", "cms"}},
+		{"sumax", "10.0.0.0", "", []string{"algorithm", "sumax-sum"}},
+		{"tower", "10.0.0.0", "", []string{"algorithm", "tower"}},
+		{"braids", "10.0.0.0", "", []string{"algorithm", "counter-braids", "rows", "2", "memory", "512"}},
+		{"mrac", "10.0.0.0", flymon.MetricEntropy, []string{"algorithm", "mrac"}},
+		{"bytes", "10.0.0.0", flymon.MetricBytes, []string{"attribute", "frequency(bytes)"}},
+		{"size", "10.0.0.0", "", []string{"attribute", "max(size)"}},
+		{"hll", "", flymon.MetricCardinality, []string{"attribute", "distinct(dst-ip)", "key", "none"}},
+		{"lc", "", flymon.MetricCardinality, []string{"attribute", "distinct(dst-ip)", "key", "none", "algorithm", "linear-counting"}},
+		{"beaucoup", "10.0.0.0", "", []string{"attribute", "distinct(src-port)", "key", "src-ip", "threshold", "50"}},
+		{"bloom", "10.0.0.0", flymon.MetricMembers, []string{"attribute", "existence(src-ip)", "key", "none"}},
+		{"odd", "", flymon.MetricJaccard, []string{"attribute", "similarity(src-ip)", "key", "none"}},
+	}
+	for _, tt := range tasks {
+		s.task(tt.name, tt.row...)
+		s.wantStatus(schema.StateTAMFlyMonTask, tt.name, "active")
+		if tt.flow != "" {
+			s.config(schema.CfgTAMFlyMonQuery, tt.name, swss.FieldValues{"task": tt.name, "flow": tt.flow})
+			s.wantStatus(schema.StateTAMFlyMonQuery, tt.name, "active")
+		}
+	}
+	s.traffic(1001, 1002, 200)
+	s.advance(1003, 0.2)
+	check := func(what string, e flymon.Estimate) {
+		if e.Exact != nil && e.Confidence > 0 && math.Abs(*e.Exact-e.Value) > 2*max(e.Upper-e.Value, e.Value-e.Lower) || e.Saturated {
+			t.Errorf("%s is %+v, exactly %v", what, e, *e.Exact)
+		}
+	}
+	for _, tt := range tasks {
+		s.wantResult(tt.name, "1002: 200")
+		r := s.result(tt.name)
+		if _, ok := r.Metrics[tt.metric]; !ok && tt.metric != "" {
+			t.Errorf("%s: no %s in %+v", tt.name, tt.metric, r.Metrics)
+		}
+		for name, e := range r.Metrics {
+			check(tt.name+" "+name, e)
+		}
+		if tt.flow != "" {
+			row := s.row(swss.CountersDB, schema.CountersFlyMonAnswer, tt.name)
+			e, err := schema.ParseFlyMonEstimate(row["ESTIMATE"])
+			if err != nil || e.Exact == nil || e.Value == 0 {
+				t.Errorf("%s: %v", tt.name, row)
+			}
+			check(tt.name, e)
+		}
+	}
+	if n := len(s.row(swss.CountersDB, schema.CountersFlyMonSizes, "mrac")); n < 5 {
+		t.Errorf("a distribution of %d sizes", n)
 	}
 }
 

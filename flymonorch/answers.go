@@ -89,9 +89,9 @@ func (o *Orch) read(r *round, t *task, p *plan.Placed, truth bool, got *taken, e
 		got.flows = got.reading.Heavy(slices.Concat(got.digests, asked), p.Task.Threshold)
 		got.flows = got.flows[:min(len(got.flows), maxFlows)]
 	}
-	if truth && o.oracle(r.ctx) {
+	if truth && p.Task.Share == 0 && o.oracle(r.ctx) { // of a share it knows that share only
 		flows := firstOf(windowTruths, asked, got.flows)
-		if got.truth, err = r.truth(t.name, e.which, flows); err != nil {
+		if got.truth, err = r.truth(t.name, e.which, flows); err != nil || got.truth == nil {
 			return err
 		}
 		got.exact = make(map[flymon.Vector]uint64, len(flows))
@@ -196,7 +196,9 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	}
 	put(flymon.MetricPackets, float64(tr.Packets))
 	put(flymon.MetricEntropy, tr.Entropy)
-	put(flymon.MetricMembers, float64(tr.Elements))
+	if row.Attribute.Kind != flymon.Similarity { // an odd sketch has those that came an odd number of times
+		put(flymon.MetricMembers, float64(tr.Elements))
+	}
 	if row.Key.IsZero() {
 		put(flymon.MetricCardinality, float64(tr.Elements))
 	} else {

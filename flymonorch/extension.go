@@ -346,6 +346,7 @@ type truth struct {
 	Flows    uint64   `json:"flows"`    // distinct
 	Elements uint64   `json:"elements"` // distinct, of the attribute's key
 	Packets  uint64   `json:"packets"`
+	Overflow bool     `json:"overflow"` // there was more than the oracle keeps
 	Entropy  float64  `json:"entropy"`
 	Values   []uint64 `json:"values"` // of the flows that were asked for
 	Heavy    []struct {
@@ -354,7 +355,8 @@ type truth struct {
 	} `json:"heavy"` // the largest
 }
 
-// truth asks the oracle, for at most windowTruths flows too.
+// truth asks the oracle, for at most windowTruths flows too. It is nil if the oracle does
+// not know, or not all.
 func (r *round) truth(task string, bank int, flows []flymon.Vector) (*truth, error) {
 	texts := make([]string, len(flows))
 	for i, v := range flows {
@@ -365,11 +367,11 @@ func (r *round) truth(task string, bank int, flows []flymon.Vector) (*truth, err
 		return nil, err
 	}
 	t, err := value[*truth](values, "truth")
-	if err != nil {
+	switch {
+	case err != nil || t == nil || t.Overflow:
 		return nil, err
-	}
-	if t == nil || len(t.Values) != len(flows) {
-		return nil, errors.New("the oracle did not tell the values of all flows")
+	case len(t.Values) != len(flows):
+		return nil, fmt.Errorf("the oracle told the values of %d flows, want %d", len(t.Values), len(flows))
 	}
 	return t, nil
 }

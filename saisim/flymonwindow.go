@@ -243,6 +243,11 @@ func (w *truthWindow) read(c *Chip) sai.Value {
 		if t, ok := g.Truth(w.Task, w.Bank); ok {
 			status, _ := g.Status(w.Task)
 			answer = w.answer(t)
+			if l, ok := g.Layout(w.Task); ok && l.Flow.IsZero() { // asked for elements of its set
+				for i, f := range w.Flows {
+					answer.Values[i] = min(t.Elements[parseVector(f)], 1)
+				}
+			}
 			answer.Packets = status.Banks[w.Bank].Packets
 		}
 	}
