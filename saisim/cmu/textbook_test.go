@@ -265,7 +265,7 @@ func TestTextbook(t *testing.T) {
 			b := newBench(t, geo)
 			b.apply(tt.layout)
 			book := tt.book(newHashed(&geo, tt.layout))
-			for _, p := range newTraffic(3).list(4000) {
+			for _, p := range newTraffic(3).list(2000) {
 				p.Vector[5] &= 1<<62 - 1
 				b.send(p)
 				book.insert(&p)
