@@ -136,6 +136,21 @@ func TestFlows(t *testing.T) {
 	}
 }
 
+// Counters of bytes that are full say so: they never begin anew without a word.
+func TestFullCountersOfBytes(t *testing.T) {
+	for _, algorithm := range []flymon.Algorithm{flymon.CMS, flymon.SuMaxSum} {
+		r := newRun(t, 16, "5-tuple", "frequency(bytes)", algorithm, 3*4096, 0)
+		v := flymon.Make(netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), 1, 2, 6, 1)
+		for n := range uint64(200) {
+			e := r.reading().Flow(v)
+			if exact := float64(1000 * n); !e.Saturated && e.Value != exact || e.Saturated && (e.Value > exact || e.Upper < exact) || e.Saturated != (exact >= 1<<15) {
+				t.Errorf("%s, %.0f bytes: %+v", algorithm, exact, e)
+			}
+			r.groups.Run(&cmu.Packet{Vector: v, Ports: true, Size: 1000, Number: n + 1})
+		}
+	}
+}
+
 // Metrics of all flows are within their bounds.
 func TestMetrics(t *testing.T) {
 	for _, tt := range []struct {

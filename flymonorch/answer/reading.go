@@ -132,6 +132,11 @@ func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 		if n < least || n == least && !full {
 			least, saturated = n, full
 		}
+		// Rows behind a full one have no bound any more, and counters of bytes begin anew.
+		if full && r.Sketch.Algorithm == flymon.SuMaxSum && r.Task.Attribute.Kind == flymon.Bytes {
+			least, saturated = uint64(r.full(row[0])), true
+			break
+		}
 	}
 	e := flymon.Estimate{Value: float64(least) * r.scale(), Saturated: saturated}
 	total := float64(r.Packets)
