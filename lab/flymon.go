@@ -27,6 +27,8 @@ type FlyMon struct {
 	// Epochs, for the study of that name.
 	Epochs int         `yaml:"epochs"`
 	Spike  FlyMonSpike `yaml:"spike"`
+	// Deployments of each algorithm, for the study of that name.
+	Deployments int `yaml:"deployments"`
 	// Usage of the switch program that groups are added to, in percent of each resource: an
 	// input.
 	Usage map[string]Thousandths `yaml:"usage"`
@@ -45,6 +47,7 @@ const (
 	StudyProgram     = "program"       // 13a
 	StudyStacking    = "stacking"      // 13b
 	StudyKeys        = "keys"          // 13c
+	StudyDeployment  = "deployment"    // table 3, in real time
 )
 
 func accuracyStudies() []string {
@@ -52,7 +55,7 @@ func accuracyStudies() []string {
 }
 
 func studies() []string {
-	return append(accuracyStudies(), StudyEpochs, StudyTranslation, StudyProgram, StudyStacking, StudyKeys)
+	return append(accuracyStudies(), StudyEpochs, StudyTranslation, StudyProgram, StudyStacking, StudyKeys, StudyDeployment)
 }
 
 // A FlyMonChip is what the CMU groups have; 0: that of profile rmt12. A task that asks for less
@@ -181,6 +184,7 @@ func (v *validator) flyMon() {
 	v.want(len(v.t.Switches)+len(v.t.Hosts)+len(v.t.Traffic) == 0, "flymon", f.Study, "no switches, hosts or traffic beside a study")
 	v.want(f.Seeds >= 0 && f.Seeds <= maxSeeds, "flymon.seeds", f.Seeds, "1 to %d", maxSeeds)
 	v.want(f.Epochs >= 0 && f.Epochs <= 1000, "flymon.epochs", f.Epochs, "at most 1000")
+	v.want(f.Deployments >= 0 && f.Deployments <= 10_000, "flymon.deployments", f.Deployments, "1 to 10000")
 	v.want(f.Members >= 0, "flymon.members", f.Members, "0 or more")
 	g := f.geometry()
 	v.want(g.Groups <= flymon.MaxGroups-g.Spliced, "flymon.geometry.groups", g.Groups, "1 to %d", flymon.MaxGroups-g.Spliced)

@@ -40,6 +40,8 @@ func runFlyMon(ctx context.Context, t *Topology, opts Options) (*Result, error) 
 	switch s.Study {
 	case StudyTranslation, StudyProgram, StudyStacking, StudyKeys:
 		report, err = s.usage()
+	case StudyDeployment:
+		report, err = s.deployments(ctx)
 	case StudyEpochs:
 		report, err = s.epochs(ctx)
 	default:
