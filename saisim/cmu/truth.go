@@ -1,7 +1,9 @@
 package cmu
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"tamtam/flymon"
 )
@@ -129,11 +131,12 @@ func (t *Truth) element(flow, e flymon.Vector) bool {
 // Entropy is that of the values of flows, in bits: of a packet's flow, where the
 // values are packets.
 func (t *Truth) Entropy() float64 {
+	values := slices.Sorted(maps.Values(t.Flows)) // a sum of floating-point numbers depends on the order
 	var sum, h float64
-	for _, v := range t.Flows {
+	for _, v := range values {
 		sum += float64(v)
 	}
-	for _, v := range t.Flows {
+	for _, v := range values {
 		if v > 0 {
 			p := float64(v) / sum
 			h -= p * math.Log2(p)
