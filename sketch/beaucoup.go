@@ -33,12 +33,13 @@ func Collect(threshold uint64) (Collection, error) {
 	best, least, nearest := Collection{}, math.Inf(1), math.Inf(1)
 	for shift := uint8(0); shift <= MaxCouponShift; shift++ {
 		for m := uint8(1); m <= MaxCoupons && uint64(m) <= 1<<shift; m++ {
+			mean, variance := 0.0, 0.0
 			for n := uint8(1); n <= m; n++ {
-				c := Collection{m, n, shift}
-				mean, variance := c.Moments()
+				a, b := wait(m-n+1, shift)
+				mean, variance = mean+a, variance+b
 				off := max(math.Abs(mean/float64(threshold)-1), near)
 				if off < nearest || off == nearest && variance < least {
-					best, least, nearest = c, variance, off
+					best, least, nearest = Collection{m, n, shift}, variance, off
 				}
 			}
 		}
@@ -46,13 +47,18 @@ func Collect(threshold uint64) (Collection, error) {
 	return best, nil
 }
 
+// wait is mean and variance of the number of elements until one of so many coupons comes.
+func wait(coupons, shift uint8) (mean, variance float64) {
+	p := math.Ldexp(float64(coupons), -int(shift))
+	return 1 / p, (1 - p) / (p * p)
+}
+
 // Moments are mean and variance of the number of distinct elements at which the wanted
 // coupons are there: a sum of geometric variables.
 func (c Collection) Moments() (mean, variance float64) {
 	for i := range c.Wanted {
-		p := math.Ldexp(float64(c.Coupons-i), -int(c.Shift))
-		mean += 1 / p
-		variance += (1 - p) / (p * p)
+		a, b := wait(c.Coupons-i, c.Shift)
+		mean, variance = mean+a, variance+b
 	}
 	return mean, variance
 }
@@ -140,12 +146,7 @@ func (b *BeauCoup) Collected(flow flymon.Vector) int {
 // Reported says whether a flow has the coupons that are wanted.
 func (b *BeauCoup) Reported(flow flymon.Vector) bool { return b.Collected(flow) >= int(b.Wanted) }
 
-// Estimate is the number of distinct elements of a flow, by its coupons. It is infinite
-// if it has all that there are.
+// Estimate is the number of distinct elements of a flow, by its coupons.
 func (b *BeauCoup) Estimate(flow flymon.Vector) float64 {
-	n := b.Collected(flow)
-	if n == int(b.Coupons) {
-		return math.Inf(1)
-	}
-	return CouponsDrawn(float64(n), int(b.Coupons), math.Ldexp(1, -int(b.Shift)))
+	return CouponsDrawn(b.Collected(flow), int(b.Coupons), math.Ldexp(1, -int(b.Shift)))
 }

@@ -61,26 +61,10 @@ func OddSketchSize(odd, n float64) float64 {
 	return -n / 2 * math.Log(1-2*odd/n)
 }
 
-// OddSketchError is the standard error of OddSketchSize for a set of size elements: the
-// number of odd bins has the variance n/4 (1 - e^(-4 size/n)).
+// OddSketchError is the standard error of [OddSketchSize] for a set of size elements. The
+// number of odd bins has the variance n/4 (1 - e^(-4 size/n)), were the number of elements
+// Poisson; that it is fixed takes size e^(-4 size/n) off. A bin changes by e^(-2 size/n) with
+// the size.
 func OddSketchError(size, n float64) float64 {
-	return math.Sqrt(n*(math.Exp(4*size/n)-1)) / 2
-}
-
-// CouponsDrawn estimates how many distinct elements have been drawn when collected of
-// coupons are there, each drawn by an element with probability p: the mean of a coupon
-// collector. With all collected it is the least number that is likely to do so.
-func CouponsDrawn(collected float64, coupons int, p float64) float64 {
-	if collected <= 0 {
-		return 0
-	}
-	if collected < float64(coupons) {
-		// The number for which just so many are expected.
-		return math.Log(1-collected/float64(coupons)) / math.Log(1-p)
-	}
-	n := 0.0
-	for i := range coupons {
-		n += 1 / (p * float64(coupons-i))
-	}
-	return n
+	return math.Sqrt(math.Max(0, n*(math.Exp(4*size/n)-1)/4-size))
 }

@@ -35,126 +35,117 @@ func (d Distribution) Entropy() float64 {
 	return math.Log2(total) - sum/total
 }
 
-// Bounds of the patterns of flows that MRAC takes a counter's value apart into: the more
-// flows in it, the smaller must it be. A large value is one flow, and maybe a small one.
+// Bounds of MRAC: sizes above maxDense are told apart only where a counter shows them.
 const (
-	maxThree = 60   // three flows
-	maxTwo   = 1200 // two flows of any sizes
-	maxSmall = 64   // two flows, one of them at most so large
-	rounds   = 15
+	maxDense = 1024
+	maxGuess = 64 // small sizes are looked for even if no counter has them
+	rounds   = 30
 )
 
 // MRAC estimates the distribution of flow sizes from an array of counters, each of
 // which counts all flows that are hashed to it (Kumar et al., 2004): expectation
 // maximisation with the sizes of the flows of a counter as what is not known.
+//
+// The flows of a size in a counter are Poisson, so its value is compound Poisson. With
+// rate(s) of size s and P(v) the probability of the value v, which Panjer's recursion gives,
+// a counter of value v has rate(s) P(v-s) / P(v) flows of size s on average: the sum over all
+// the patterns of flows that make v, and none is left out. A counter above maxDense is taken for
+// one large flow and what others add on average.
 func MRAC(counters []uint32) Distribution {
 	m := float64(len(counters))
-	seen := map[uint64]float64{}
+	seen := make([]float64, maxDense+1) // counters of each value
+	large := map[uint64]float64{}
+	most, above := 0, 0.0
 	for _, c := range counters {
-		if c > 0 {
-			seen[uint64(c)]++
+		if c > maxDense {
+			large[uint64(c)]++
+			above++
+			most = maxDense
+		} else {
+			seen[c]++
+			most = max(most, int(c))
 		}
 	}
-	if len(seen) == 0 {
+	if most == 0 {
 		return Distribution{}
 	}
-	values := slices.Sorted(maps.Keys(seen))
-	used := 0.0
-	for _, v := range values {
-		used += seen[v]
-	}
-	n := LinearCounting(math.Max(m-used, 0.5), m)
-	phi := Distribution{} // flows of each size; at first one flow for each counter
-	for _, v := range values {
-		phi[v] = seen[v] * n / used
-	}
-	// Small sizes that no counter shows may be there all the same.
-	for v := uint64(1); v <= min(maxSmall, values[len(values)-1]); v++ {
-		if phi[v] == 0 {
-			phi[v] = 1e-3
-		}
-	}
+	seen = seen[:most+1]
+	rate := firstRates(seen, m)
 	for range rounds {
-		phi = phi.next(values, seen, m)
+		next, ok := nextRates(rate, seen, above, m)
+		if !ok {
+			break
+		}
+		rate = next
 	}
-	return phi
+	d := Distribution{}
+	noise := 0.0
+	for s := 1; s < len(rate); s++ {
+		noise += float64(s) * rate[s]
+		if n := rate[s] * m; n > 1e-9 {
+			d[uint64(s)] = n
+		}
+	}
+	for c, n := range large {
+		d[max(maxDense+1, c-min(c, uint64(math.Round(noise))))] += n
+	}
+	return d
 }
 
-// next is one round of expectation maximisation.
-func (d Distribution) next(values []uint64, seen map[uint64]float64, m float64) Distribution {
-	top := values[len(values)-1]
-	rate := make([]float64, min(top, maxTwo)+1) // flows of a size in a counter
-	for size := range rate {
-		rate[size] = d[uint64(size)] / m
-	}
-	of := func(size uint64) float64 {
-		if size < uint64(len(rate)) {
-			return rate[size]
+// firstRates has as many flows as linear counting says, of the sizes that counters have.
+func firstRates(seen []float64, m float64) []float64 {
+	used := m - seen[0]
+	n := LinearCounting(math.Max(seen[0], 0.5), m)
+	rate := make([]float64, len(seen))
+	for s := 1; s < len(seen); s++ {
+		rate[s] = seen[s] * n / used / m
+		if s <= maxGuess && rate[s] == 0 {
+			rate[s] = 1e-3 / m
 		}
-		return d[size] / m
 	}
-	next := Distribution{}
-	for _, v := range values {
-		patterns(v, of, func(total float64, give func(share func(size uint64, part float64))) {
-			give(func(size uint64, part float64) {
-				if w := seen[v] * part / total; w > 1e-12 {
-					next[size] += w
-				}
-			})
-		})
-	}
-	return next
+	return rate
 }
 
-// patterns tells the weights of all ways to make v of one, two or three flows: first
-// their sum, then each size with the weight of its pattern, once for each flow.
-func patterns(v uint64, rate func(uint64) float64, use func(total float64, give func(func(uint64, float64)))) {
-	walk := func(do func(p float64, sizes ...uint64)) {
-		do(rate(v), v)
-		last := v / 2
-		if v > maxTwo {
-			last = maxSmall
+// nextRates is one round of expectation maximisation; false: there are more flows in a
+// counter than can be told apart.
+func nextRates(rate, seen []float64, above, m float64) ([]float64, bool) {
+	var sizes []int
+	for s := 1; s < len(rate); s++ {
+		if rate[s] > 1e-15 {
+			sizes = append(sizes, s)
 		}
-		for a := uint64(1); a <= last && a < v; a++ {
-			ra := rate(a)
-			if ra == 0 || 2*a > v {
-				continue
+	}
+	p := make([]float64, len(seen)) // of each value, in units of that of 0
+	p[0] = 1
+	for v := 1; v < len(p); v++ {
+		for _, s := range sizes {
+			if s > v {
+				break
 			}
-			b := v - a
-			if a == b {
-				do(ra*ra/2, a, a)
-			} else {
-				do(ra*rate(b), a, b)
-			}
-			if v > maxThree {
-				continue
-			}
-			for b := a; a+2*b <= v; b++ {
-				c := v - a - b
-				p := ra * rate(b) * rate(c)
-				switch {
-				case a == b && b == c:
-					p /= 6
-				case a == b || b == c:
-					p /= 2
+			p[v] += float64(s) * rate[s] * p[v-s]
+		}
+		p[v] /= float64(v)
+	}
+	next := make([]float64, len(rate))
+	for v := 1; v < len(seen); v++ {
+		switch {
+		case seen[v] == 0:
+		case math.IsInf(p[v], 0) || math.IsNaN(p[v]):
+			return nil, false
+		case p[v] < 1e-250:
+			next[v] += seen[v]
+		default:
+			w := seen[v] / p[v]
+			for _, s := range sizes {
+				if s > v {
+					break
 				}
-				do(p, a, b, c)
+				next[s] += w * rate[s] * p[v-s]
 			}
 		}
 	}
-	total := 0.0
-	walk(func(p float64, _ ...uint64) { total += p })
-	if total <= 0 {
-		use(1, func(share func(uint64, float64)) { share(v, 1) })
-		return
+	for s := range next {
+		next[s] = (next[s] + above*rate[s]) / m
 	}
-	use(total, func(share func(uint64, float64)) {
-		walk(func(p float64, sizes ...uint64) {
-			if p > 0 {
-				for _, s := range sizes {
-					share(s, p)
-				}
-			}
-		})
-	})
+	return next, true
 }

@@ -1,0 +1,70 @@
+package sketch
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// braid counts flows in rows of two layers, as CMUs do, and returns also the counters
+// that each flow has.
+func braid(r *rand.Rand, sizes []int, rows, first, second int, full uint32) (braids []Braid, at [][]uint32) {
+	at = make([][]uint32, len(sizes))
+	for range rows {
+		one, two := make([]uint32, first), make([]uint32, second)
+		for f, n := range sizes {
+			c := r.IntN(first)
+			at[f] = append(at[f], uint32(c))
+			for range n {
+				if one[c] < full {
+					one[c]++
+				} else {
+					two[c%second]++
+				}
+			}
+		}
+		braids = append(braids, NewBraid(one, two, full))
+	}
+	return braids, at
+}
+
+// Sizes are exact where there is room, and within their bounds always.
+func TestDecode(t *testing.T) {
+	const seed = 4
+	r := rand.New(rand.NewPCG(seed, 0))
+	for _, tt := range []struct{ flows, first, exact int }{
+		{0, 64, 0}, {1, 64, 1}, {500, 1024, 490}, {1000, 1024, 0}, {3000, 1024, 0},
+	} {
+		sizes := zipf(tt.flows, 3000)
+		braids, at := braid(r, sizes, 3, tt.first, tt.first/4, 255)
+		low, high := Decode(braids, at, 50)
+		exact := 0
+		for f, n := range sizes {
+			if low[f] > uint64(n) || high[f] < uint64(n) {
+				t.Fatalf("seed %d: %d flows: flow %d is %d to %d, want %d", seed, tt.flows, f, low[f], high[f], n)
+			}
+			if low[f] == high[f] {
+				exact++
+			}
+		}
+		if exact < tt.exact {
+			t.Errorf("seed %d: %d flows: %d are exact, want %d", seed, tt.flows, exact, tt.exact)
+		}
+	}
+}
+
+// A full counter's part of the second layer is known if it is the only one there.
+func TestNewBraid(t *testing.T) {
+	b := NewBraid([]uint32{15, 3, 0, 15, 15, 0, 0, 2}, []uint32{10, 0, 0, 7}, 15)
+	low, high := [8]uint64{15, 3, 0, 22, 15, 0, 0, 2}, [8]uint64{25, 3, 0, 22, 25, 0, 0, 2}
+	if [8]uint64(b.Low) != low || [8]uint64(b.High) != high {
+		t.Errorf("%v to %v, want %v to %v", b.Low, b.High, low, high)
+	}
+}
+
+// Flows that were not counted, and counters that belong to nobody, are no harm.
+func TestDecodeOfAnything(t *testing.T) {
+	low, high := Decode([]Braid{NewBraid([]uint32{0, 5, 1 << 31}, []uint32{1 << 31}, 7)}, [][]uint32{{0}, {0}, {1}, {2}}, 50)
+	if high[0] != 0 || high[1] != 0 || low[2] > 5 || high[3] != 1<<32 {
+		t.Errorf("%v to %v", low, high)
+	}
+}

@@ -1,0 +1,194 @@
+package sketch
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"testing"
+)
+
+// moments are mean and root mean square deviation from want, of runs of a function.
+func moments(runs int, want float64, f func() float64) (mean, rms float64) {
+	for range runs {
+		v := f()
+		mean += v / float64(runs)
+		rms += (v - want) * (v - want) / float64(runs)
+	}
+	return mean, math.Sqrt(rms)
+}
+
+// theory fails a test where many estimates have another mean than want by four standard
+// errors, and a part of it for bias, or another deviation.
+func theory(t *testing.T, what string, runs int, want, dev, bias float64, f func() float64) {
+	t.Helper()
+	mean, rms := moments(runs, want, f)
+	if off := math.Abs(mean - want); off > 4*dev/math.Sqrt(float64(runs))+bias*want+1e-9 {
+		t.Errorf("%s: %.2f on average, want %.2f +- %.2f", what, mean, want, dev/math.Sqrt(float64(runs)))
+	}
+	if math.Abs(rms-dev) > 0.25*dev+0.05 {
+		t.Errorf("%s: deviates by %.2f, want %.2f", what, rms, dev)
+	}
+}
+
+// thrown throws n balls at m bins, and returns how often each was hit.
+func thrown(r *rand.Rand, n, m int) []uint32 {
+	bins := make([]uint32, m)
+	for range n {
+		bins[r.IntN(m)]++
+	}
+	return bins
+}
+
+func count(bins []uint32, is func(uint32) bool) (n float64) {
+	for _, b := range bins {
+		if is(b) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestLinearCounting(t *testing.T) {
+	r := rand.New(rand.NewPCG(17, 0))
+	const m = 1000
+	for _, n := range []int{1, 20, 300, 1000, 3000} {
+		dev := LinearCountingError(float64(n), m) * float64(n)
+		theory(t, "linear counting", 300, float64(n), dev, 0.003, func() float64 {
+			return LinearCounting(count(thrown(r, n, m), func(c uint32) bool { return c == 0 }), m)
+		})
+	}
+	for _, tt := range []struct{ zero, n, want float64 }{
+		{10, 10, 0}, {5, 10, 6.931471805599453}, {1, 1024, 7097.827}, {0, 10, math.Inf(1)}, {11, 10, 0},
+	} {
+		if got := LinearCounting(tt.zero, tt.n); got != tt.want && math.Abs(got-tt.want) > 1e-3 {
+			t.Errorf("%v of %v empty: %v, want %v", tt.zero, tt.n, got, tt.want)
+		}
+	}
+	if LinearCountingError(0, 10) != 0 {
+		t.Error("error of no elements")
+	}
+}
+
+func TestOddSketch(t *testing.T) {
+	r := rand.New(rand.NewPCG(18, 0))
+	const m = 2048
+	for _, n := range []int{1, 30, 300, 1000} {
+		theory(t, "odd sketch", 300, float64(n), OddSketchError(float64(n), m), 0.005, func() float64 {
+			return OddSketchSize(count(thrown(r, n, m), func(c uint32) bool { return c%2 == 1 }), m)
+		})
+	}
+	if got := OddSketchSize(0, m); got != 0 {
+		t.Errorf("empty: %v", got)
+	}
+	if got := OddSketchSize(m/2, m); !math.IsInf(got, 1) {
+		t.Errorf("half are odd: %v", got)
+	}
+}
+
+// Coupons have no bias, and their bounds hold as often as two standard deviations do.
+func TestCouponsDrawn(t *testing.T) {
+	r := rand.New(rand.NewPCG(19, 0))
+	const m, p, runs = 32, 1.0 / 128, 1000
+	for _, n := range []int{0, 10, 60, 150, 250} {
+		held := 0
+		mean, _ := moments(runs, float64(n), func() float64 {
+			var coupons uint32
+			for range n {
+				if c := r.IntN(128); c < m {
+					coupons |= 1 << c
+				}
+			}
+			k := bits.OnesCount32(coupons)
+			if lower, upper := CouponsBounds(k, m, p, 2); lower <= float64(n) && float64(n) <= upper {
+				held++
+			}
+			return CouponsDrawn(k, m, p)
+		})
+		if math.Abs(mean-float64(n)) > 0.03*float64(n) {
+			t.Errorf("%d: %.2f on average", n, mean)
+		}
+		if held < runs*94/100 {
+			t.Errorf("%d: bounds hold for %d of %d", n, held, runs)
+		}
+	}
+	lower, upper := CouponsBounds(32, 32, p, 2)
+	if all := CouponsDrawn(32, 32, p); !math.IsInf(upper, 1) || lower <= 0 || lower > all || math.Abs(all-128*4.0584952) > 1e-3 {
+		t.Errorf("all: %v, %v to %v", all, lower, upper)
+	}
+	if lower, upper := CouponsBounds(0, 1, 1, 2); lower != 0 || upper < 0 {
+		t.Errorf("one coupon that each element draws: %v to %v", lower, upper)
+	}
+}
+
+// Count-min is never too low, and its excess is as rare as said.
+func TestCountMin(t *testing.T) {
+	r := rand.New(rand.NewPCG(20, 0))
+	const width, flows, runs = 64, 200, 300
+	for rows := 1; rows <= 4; rows++ {
+		over := 0
+		for range runs {
+			total, mine := 0.0, uint64(7)
+			counters := make([]uint64, rows)
+			for i := range counters {
+				counters[i] = mine
+			}
+			for range flows {
+				n := uint64(1/math.Pow(r.Float64(), 0.8)) + 1
+				total += float64(n)
+				for i := range counters {
+					if r.IntN(width) == 0 {
+						counters[i] += n
+					}
+				}
+			}
+			got := CountMin(counters)
+			if got < mine {
+				t.Fatalf("%d, want at least %d", got, mine)
+			}
+			if excess, _ := CountMinExcess(total+7, width, rows); float64(got-mine) > excess {
+				over++
+			}
+		}
+		if _, confidence := CountMinExcess(1, width, rows); float64(over) > (1-confidence)*runs {
+			t.Errorf("%d rows: %d of %d are too high, want at most %.0f", rows, over, runs, (1-confidence)*runs)
+		}
+	}
+}
+
+func TestBloom(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 0))
+	const m, n, rows = 1000, 700, 3
+	mean, _ := moments(200, 0, func() float64 {
+		loads := make([]float64, rows)
+		for i := range loads {
+			loads[i] = 1 - count(thrown(r, n, m), func(c uint32) bool { return c == 0 })/m
+		}
+		return BloomFalsePositive(loads)
+	})
+	if want := BloomTheory(n, m, rows); math.Abs(mean/want-1) > 0.02 {
+		t.Errorf("%.5f on average, want %.5f", mean, want)
+	}
+	if BloomTheory(0, m, rows) != 0 || BloomFalsePositive([]float64{1, 1}) != 1 || BloomFalsePositive([]float64{0.5, 0}) != 0 {
+		t.Error("empty or full")
+	}
+}
+
+func TestHyperLogLogEdges(t *testing.T) {
+	ranks := Ranks([]uint32{0, 0x8000, 0xffff, 0x7fff, 0xc000, 1}, 16)
+	if want := [6]uint8{0, 2, 17, 1, 3, 1}; [6]uint8(ranks) != want {
+		t.Errorf("%v, want %v", ranks, want)
+	}
+	if got := HyperLogLog(make([]uint8, 64), 17); got != 0 {
+		t.Errorf("empty: %v", got)
+	}
+	full := make([]uint8, 64)
+	for i := range full {
+		full[i] = 17
+	}
+	if got := HyperLogLog(full, 17); !math.IsInf(got, 1) {
+		t.Errorf("saturated: %v", got)
+	}
+	if got := HyperLogLog(append(make([]uint8, 63), 1), 17); math.Abs(got-1) > 0.02 {
+		t.Errorf("one element: %v", got)
+	}
+}
