@@ -18,6 +18,17 @@ func (d Distribution) Flows() float64 {
 	return n
 }
 
+// AtLeast is the number of flows of a size or a larger one.
+func (d Distribution) AtLeast(size uint64) float64 {
+	n := 0.0
+	for _, s := range slices.Sorted(maps.Keys(d)) {
+		if s >= size {
+			n += d[s]
+		}
+	}
+	return n
+}
+
 // Entropy is that of the sizes in bits: -sum of (size/total) log2(size/total) over all
 // flows.
 func (d Distribution) Entropy() float64 {

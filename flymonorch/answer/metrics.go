@@ -16,14 +16,26 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 	m := map[string]flymon.Estimate{
 		flymon.MetricPackets: exactly(r.Packets), flymon.MetricBytes: exactly(r.Bytes),
 	}
-	put := func(name string, e flymon.Estimate) { m[name] = e }
+	put := func(name string, e flymon.Estimate) {
+		if r.Task.Share > 0 {
+			e.Bound += fmt.Sprintf("; of the packets that are seen, one in %.0f", r.scale())
+		}
+		m[name] = e
+	}
 	switch r.Sketch.Algorithm {
 	case flymon.MRAC:
 		d := r.sizes()
 		put(flymon.MetricCardinality, r.cardinalityOfCounters())
 		put(flymon.MetricEntropy, flymon.Estimate{Value: d.Entropy(), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
-	case flymon.CMS, flymon.SuMaxSum, flymon.SuMaxMax, flymon.Tower, flymon.CounterBraids:
+		if t := r.Task.Threshold; t > 0 {
+			put(flymon.MetricHeavy, flymon.Estimate{Value: d.AtLeast(t), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
+		}
+	case flymon.CMS, flymon.SuMaxSum, flymon.Tower, flymon.CounterBraids, flymon.MaxInterArr:
 		put(flymon.MetricCardinality, r.cardinalityOfCounters())
+	case flymon.SuMaxMax:
+		if r.Task.Attribute.Kind == flymon.MaxSize { // of others a flow may have 0
+			put(flymon.MetricCardinality, r.cardinalityOfCounters())
+		}
 	case flymon.HyperLogLog:
 		put(flymon.MetricCardinality, r.hyperLogLog())
 	case flymon.LinearCounting:
@@ -113,25 +125,41 @@ func (r *Reading) oddSize(words []uint32) flymon.Estimate {
 	return e
 }
 
-// Similarity compares the sets of two readings of one layout: how many elements
-// are in one of both only, and the Jaccard similarity of both.
+// Similarity compares the sets of two readings of one layout, or of layouts that choose
+// the same bits: how many elements are in one of both only, and the Jaccard similarity of
+// both. It is nil for others.
 func Similarity(a, b *Reading) map[string]flymon.Estimate {
-	if a.Sketch.Algorithm != flymon.OddSketch || b.Sketch.Algorithm != flymon.OddSketch || len(a.Registers[0]) != len(b.Registers[0]) {
+	if !a.comparable(b) {
 		return nil
 	}
-	both := make([]uint32, len(a.Registers[0]))
+	one, other := a.Registers[a.Sketch.Rows[0][0]], b.Registers[b.Sketch.Rows[0][0]]
+	both := make([]uint32, len(one))
 	for i := range both {
-		both[i] = a.Registers[0][i] ^ b.Registers[0][i]
+		both[i] = one[i] ^ other[i]
 	}
-	diff, x, y := a.oddSize(both), a.oddSize(a.Registers[0]), b.oddSize(b.Registers[0])
-	all := (x.Value + y.Value + diff.Value) / 2 // of the union: half of both and of what they have not in common
-	j := flymon.Estimate{Value: 1, Upper: 1, Saturated: diff.Saturated || x.Saturated || y.Saturated}
-	if all > 0 {
-		j.Value = math.Max(0, 1-diff.Value/all)
-		j.Lower, j.Upper = math.Max(0, 1-diff.Upper/all), math.Min(1, 1-diff.Lower/all)
-		j.Confidence, j.Bound = 0.95, "from two standard errors of the difference"
+	diff, x, y := a.oddSize(both), a.oddSize(one), b.oddSize(other)
+	jaccard := func(diff, x, y float64) float64 {
+		all := (x + y + diff) / 2 // of the union: half of both and of what they have not in common
+		if all <= 0 {
+			return 1
+		}
+		return math.Min(1, math.Max(0, 1-diff/all))
+	}
+	j := flymon.Estimate{
+		Value: jaccard(diff.Value, x.Value, y.Value), Lower: jaccard(diff.Upper, x.Lower, y.Lower), Upper: jaccard(diff.Lower, x.Upper, y.Upper),
+		Confidence: 0.85, Bound: "from two standard errors of the difference and of both sizes", Saturated: diff.Saturated || x.Saturated || y.Saturated,
 	}
 	return map[string]flymon.Estimate{flymon.MetricDifference: diff, flymon.MetricJaccard: j}
+}
+
+// comparable says whether an element has the same bit in two odd sketches.
+func (r *Reading) comparable(o *Reading) bool {
+	if r.Sketch.Algorithm != flymon.OddSketch || o.Sketch.Algorithm != flymon.OddSketch {
+		return false
+	}
+	a, b := &r.Layout.Units[r.Sketch.Rows[0][0]], &o.Layout.Units[o.Sketch.Rows[0][0]]
+	return a.Size == b.Size && a.Shifted == b.Shifted && r.Geometry.Depth == o.Geometry.Depth && slices.Equal(a.Map, b.Map) && a.P1.Bits == b.P1.Bits &&
+		r.source(a.Group, a.Key) == o.source(b.Group, b.Key) && r.source(a.Group, a.P1.Key) == o.source(b.Group, b.P1.Key)
 }
 
 // sizes is MRAC's distribution, computed once.

@@ -1,0 +1,208 @@
+package answer
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"tamtam/flymon"
+	"tamtam/sketch"
+)
+
+// Flow answers for a flow: of the task's key, or where that is none an element of
+// its attribute's.
+func (r *Reading) Flow(v flymon.Vector) flymon.Estimate {
+	switch r.Sketch.Algorithm {
+	case flymon.CMS, flymon.SuMaxSum, flymon.MRAC, flymon.Tower, flymon.CounterBraids:
+		return r.count(v)
+	case flymon.SuMaxMax, flymon.MaxInterArr:
+		return r.greatest(v)
+	case flymon.BeauCoup:
+		return r.coupons(v)
+	case flymon.Bloom, flymon.LinearCounting:
+		return r.member(v)
+	}
+	return flymon.Estimate{Bound: fmt.Sprintf("%s answers for all packets, not for a flow", r.Sketch.Algorithm)}
+}
+
+// count is a flow's packets or bytes: the least of its counters. One that is full only
+// says that there were as many or more.
+func (r *Reading) count(v flymon.Vector) flymon.Estimate {
+	least, most, known := uint64(math.MaxUint64), uint64(0), false
+	for i, row := range r.Sketch.Rows {
+		n, full := r.counter(i, row, v)
+		switch {
+		case full:
+			most = max(most, n)
+		default:
+			least, known = min(least, n), true
+		}
+		if i == 0 && full && r.Sketch.Algorithm == flymon.SuMaxSum {
+			known = false // the rows behind it have no bound any more
+			break
+		}
+	}
+	if !known {
+		value := float64(most) * r.scale()
+		return flymon.Estimate{Value: value, Lower: 0, Upper: math.MaxFloat64, Saturated: true, Bound: "the counters are full: as many or more"}
+	}
+	return r.bounded(float64(least))
+}
+
+// bounded gives a count the bounds of count-min, and those of sampling.
+func (r *Reading) bounded(least float64) flymon.Estimate {
+	e := flymon.Estimate{Value: least * r.scale()}
+	total := float64(r.Packets)
+	if r.Task.Attribute.Kind == flymon.Bytes {
+		total = float64(r.Bytes)
+	}
+	rows, width := len(r.Sketch.Rows), r.Layout.Units[r.Sketch.Rows[0][0]].Size
+	excess, confidence := sketch.CountMinExcess(total, int(width), rows)
+	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-excess*r.scale()), confidence
+	e.Bound = fmt.Sprintf("count-min: never too low, too high by more than 2 of %.0f in %d with probability 2^-%d", total, width, rows)
+	if r.Task.Share > 0 {
+		// Packets that are seen are binomial: two standard deviations. Bytes come in frames.
+		each := 1.0
+		if r.Task.Attribute.Kind == flymon.Bytes {
+			each = maxFrame
+		}
+		dev := 2 * math.Sqrt((e.Value+r.scale()*each)*(r.scale()-1)*each)
+		e.Upper, e.Lower = e.Value+dev, math.Max(0, e.Lower-dev)
+		e.Confidence, e.Bound = confidence*0.95, e.Bound+fmt.Sprintf("; one packet in %.0f is seen", r.scale())
+	}
+	return e
+}
+
+// maxFrame is the bytes of a large frame, for bounds of sampled bytes.
+const maxFrame = 1522
+
+// counter is the counter of a flow in a row, and whether it is as high as it can be.
+func (r *Reading) counter(i int, row []int, v flymon.Vector) (n uint64, full bool) {
+	word := r.word(row[0], v)
+	switch r.Sketch.Algorithm {
+	case flymon.Tower:
+		width := int(r.Sketch.Bits[i])
+		n = uint64(word >> (r.Geometry.Width - width))
+		return n, n == 1<<width-1
+	case flymon.CounterBraids:
+		width := int(r.Sketch.Bits[0])
+		n = uint64(word >> (r.Geometry.Width - width))
+		if n < 1<<width-1 {
+			return n, false
+		}
+		more := r.word(row[1], v)
+		return n + uint64(more), more == r.Geometry.Mask()
+	}
+	return uint64(word), word >= r.full(row[0])
+}
+
+// greatest is a flow's maximum: the least of its rows.
+func (r *Reading) greatest(v flymon.Vector) flymon.Estimate {
+	least := uint64(math.MaxUint64)
+	for _, row := range r.Sketch.Rows {
+		least = min(least, uint64(r.word(row[len(row)-1], v)))
+	}
+	e := flymon.Estimate{Value: float64(least << r.Sketch.Scale), Saturated: least == uint64(r.Geometry.Mask()) && r.Sketch.Algorithm == flymon.SuMaxMax}
+	// A row without another flow in the bucket is exact; SuMax never says too little.
+	clean := math.Pow(r.used(), float64(len(r.Sketch.Rows)))
+	step := float64(uint64(1)<<r.Sketch.Scale) - 1
+	e.Lower, e.Upper, e.Confidence = e.Value, e.Value+step, math.Max(0, 1-clean)
+	e.Bound = fmt.Sprintf("exact to %.0f unless other flows are in all %d of its buckets", step+1, len(r.Sketch.Rows))
+	if r.Sketch.Algorithm == flymon.MaxInterArr {
+		e.Lower = math.Max(0, e.Value-step) // of two times, each cut off
+		// Another flow in the bucket of the last arrival makes intervals shorter, and then the
+		// least of the rows is too short; in one of the others it makes them longer, unless some
+		// row has none of these.
+		alone, rows := 1-r.used(), float64(len(r.Sketch.Rows))
+		e.Confidence = math.Pow(alone, rows) * (1 - math.Pow(1-alone*alone, rows))
+		e.Bound = fmt.Sprintf("exact to %.0f if no other flow is in any of its %d buckets", step+1, len(r.Sketch.Rows))
+	}
+	return e
+}
+
+// used is the part of buckets that some flow has, by the first unit of the first row:
+// the layer of Counter Braids that all flows are in, the unit of intervals that knows them.
+func (r *Reading) used() float64 {
+	words := r.Registers[r.Sketch.Rows[0][0]]
+	n := 0
+	for _, w := range words {
+		if w != 0 {
+			n++
+		}
+	}
+	return float64(n) / float64(len(words))
+}
+
+// coupons is how many distinct values a flow has had: as many coupons as all of its
+// tables have collected.
+func (r *Reading) coupons(v flymon.Vector) flymon.Estimate {
+	all := uint32(1)<<r.Sketch.Coupons - 1
+	for _, row := range r.Sketch.Rows {
+		all &= r.word(row[0], v)
+	}
+	return r.collected(bits.OnesCount32(all))
+}
+
+func (r *Reading) collected(n int) flymon.Estimate {
+	m, p := int(r.Sketch.Coupons), math.Ldexp(1, -int(r.Sketch.CouponShift))
+	e := flymon.Estimate{Value: sketch.CouponsDrawn(n, m, p), Confidence: 0.95}
+	e.Lower, e.Upper = sketch.CouponsBounds(n, m, p, 2)
+	e.Lower, e.Upper = math.Min(e.Lower, e.Value), math.Max(e.Upper, e.Value)
+	e.Bound = fmt.Sprintf("%d of %d coupons, each drawn with probability 2^-%d: two standard deviations of their number", n, m, r.Sketch.CouponShift)
+	if n == m {
+		e.Upper, e.Saturated, e.Bound = math.MaxFloat64, true, e.Bound+"; as many or more"
+	}
+	return e
+}
+
+// member is 1 for an element that may be in the set, else 0.
+func (r *Reading) member(v flymon.Vector) flymon.Estimate {
+	e := flymon.Estimate{Value: 1, Upper: 1}
+	var loads []float64
+	for _, row := range r.Sketch.Rows {
+		unit := row[0]
+		if r.word(unit, v)&r.bit(unit, v) == 0 {
+			e.Value = 0
+		}
+		loads = append(loads, ones(r.Registers[unit])/r.bitsIn(unit))
+	}
+	if e.Value == 0 {
+		return flymon.Estimate{Confidence: 1, Bound: "no member is missed"}
+	}
+	e.Confidence = 1 - sketch.BloomFalsePositive(loads)
+	e.Lower, e.Saturated = 1, e.Confidence < 0.5
+	e.Bound = "another element has all its bits set with the product of the rows' loads as probability"
+	return e
+}
+
+// bit is the bit that an element has in its bucket of a unit.
+func (r *Reading) bit(unit int, v flymon.Vector) uint32 {
+	u := &r.Layout.Units[unit]
+	p := r.compressed(u.Group, u.P1.Key, v)
+	if u.P1.Bits > 0 && u.P1.Bits < 32 {
+		p &= 1<<u.P1.Bits - 1
+	}
+	for _, rule := range u.Map {
+		if (p^rule.Value)&rule.Mask == 0 {
+			return rule.Out
+		}
+	}
+	return 0
+}
+
+// bitsIn is how many bits of a unit elements choose from.
+func (r *Reading) bitsIn(unit int) float64 {
+	n := len(r.Layout.Units[unit].Map)
+	if n == 0 {
+		n = 1
+	}
+	return float64(n) * float64(len(r.Registers[unit]))
+}
+
+func ones(words []uint32) float64 {
+	n := 0
+	for _, w := range words {
+		n += bits.OnesCount32(w)
+	}
+	return float64(n)
+}

@@ -1,0 +1,91 @@
+package answer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tamtam/flymon"
+	"tamtam/sketch"
+)
+
+// Heavy lists those of the candidates, each once, that reach the threshold, the
+// greatest first. With no threshold it lists all that were seen.
+func (r *Reading) Heavy(candidates []flymon.Vector, threshold uint64) []FlowEstimate {
+	seen := make(map[flymon.Vector]bool, len(candidates))
+	var list []FlowEstimate
+	for _, v := range candidates {
+		v = r.flow(v)
+		if seen[v] {
+			continue
+		}
+		seen[v] = true
+		e := r.Flow(v)
+		heavy := e.Value > 0 && e.Value >= float64(threshold)
+		if r.Sketch.Algorithm == flymon.BeauCoup && threshold > 0 {
+			heavy = e.Saturated // all coupons in all tables
+		}
+		if heavy {
+			list = append(list, FlowEstimate{v, e})
+		}
+	}
+	slices.SortFunc(list, func(a, b FlowEstimate) int {
+		return cmp.Or(-cmp.Compare(a.Value, b.Value), slices.Compare(a.Flow[:], b.Flow[:]))
+	})
+	return list
+}
+
+// Decode decodes Counter Braids for all flows that were counted, each once: from and to
+// of each flow's size, equal where it is exact. A flow that is left out falsifies the
+// others: if a counter is in use that none of the flows has, there is no confidence in any.
+func (r *Reading) Decode(flows []flymon.Vector) []FlowEstimate {
+	if r.Sketch.Algorithm != flymon.CounterBraids || len(flows) == 0 {
+		return nil
+	}
+	seen := make(map[flymon.Vector]bool, len(flows))
+	var all []flymon.Vector
+	for _, v := range flows {
+		if v = r.flow(v); !seen[v] {
+			seen[v] = true
+			all = append(all, v)
+		}
+	}
+	at := make([][]uint32, len(all))
+	var rows []sketch.Braid
+	complete := true
+	for _, row := range r.Sketch.Rows {
+		b := r.braid(row)
+		owned := make([]bool, len(b.Low))
+		for f, v := range all {
+			c := r.bucket(row[0], v)
+			at[f] = append(at[f], c)
+			owned[c] = true
+		}
+		for c, own := range owned {
+			complete = complete && (own || b.High[c] == 0)
+		}
+		rows = append(rows, b)
+	}
+	const rounds = 50
+	low, high := sketch.Decode(rows, at, rounds)
+	list := make([]FlowEstimate, len(all))
+	for f, v := range all {
+		e := flymon.Estimate{Value: float64(low[f]+high[f]) / 2, Lower: float64(low[f]), Upper: float64(high[f]), Confidence: 1, Bound: "message passing over all flows"}
+		if !complete {
+			e.Value, e.Lower, e.Confidence, e.Bound = e.Upper, 0, 0, "message passing, but some flow is missing: as many or less"
+		}
+		e.Value, e.Lower, e.Upper = e.Value*r.scale(), e.Lower*r.scale(), math.Max(e.Lower, e.Upper)*r.scale()
+		list[f] = FlowEstimate{v, e}
+	}
+	return list
+}
+
+// braid reads a row of Counter Braids.
+func (r *Reading) braid(row []int) sketch.Braid {
+	width := int(r.Sketch.Bits[0])
+	first := make([]uint32, len(r.Registers[row[0]]))
+	for i, w := range r.Registers[row[0]] {
+		first[i] = w >> (r.Geometry.Width - width)
+	}
+	return sketch.NewBraid(first, r.Registers[row[1]], uint32(1<<width-1))
+}
