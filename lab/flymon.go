@@ -200,7 +200,8 @@ func (v *validator) flyMon() {
 		v.flyTraffic("flymon.traffic", &f.Traffic)
 		v.want(len(f.Curves) >= 1 && len(f.Curves) <= maxCurves, "flymon.curves", len(f.Curves), "1 to %d curves", maxCurves)
 	}
-	if f.Study == StudyHeavy || f.Study == StudyVictims {
+	original := slices.ContainsFunc(f.Curves, func(c FlyMonCurve) bool { return c.Algorithm == OriginalBeauCoup })
+	if f.Study == StudyHeavy || f.Study == StudyVictims || original {
 		v.want(f.Threshold > 1 && f.Threshold < 1<<24, "flymon.threshold", f.Threshold, "2 to %d", 1<<24-1)
 	}
 	if f.Study == StudyEpochs {

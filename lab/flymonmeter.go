@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
@@ -65,6 +66,9 @@ func (m *taskMeter) read(f *FlyMon, truth *flyTruth) (map[string]float64, error)
 	vectors, packets := truth.seen()
 	switch f.Study {
 	case StudyHeavy:
+		if m.p.placed.Sketch.Algorithm == flymon.CounterBraids {
+			return reports(atLeast(r.Decode(vectors), f.Threshold), vectors, packets, f.Threshold), nil
+		}
 		return reports(r.Heavy(vectors, f.Threshold), vectors, packets, f.Threshold), nil
 	case StudyVictims:
 		return reports(r.Heavy(vectors, f.Threshold), vectors, truth.elements(), f.Threshold), nil
@@ -78,6 +82,11 @@ func (m *taskMeter) read(f *FlyMon, truth *flyTruth) (map[string]float64, error)
 		return membership(f, truth, func(v flymon.Vector) bool { return r.Flow(v).Value > 0 }), nil
 	}
 	return nil, fmt.Errorf("flymon.study %q measures nothing", f.Study)
+}
+
+// atLeast are the flows that reach a threshold.
+func atLeast(list []answer.FlowEstimate, threshold uint64) []answer.FlowEstimate {
+	return slices.DeleteFunc(list, func(e answer.FlowEstimate) bool { return e.Value < float64(threshold) })
 }
 
 // reports compares reported flows with those that are at or above the threshold.

@@ -51,7 +51,7 @@ func (f *FlyMon) task(c *FlyMonCurve) (flymon.Task, error) {
 	case StudyVictims:
 		t.Threshold, t.Attribute = f.Threshold, flymon.Attribute{Kind: flymon.Distinct, Of: element}
 	case StudyCardinality:
-		t.Key, t.Attribute = flymon.Key{}, flymon.Attribute{Kind: flymon.Distinct, Of: key}
+		t.Threshold, t.Key, t.Attribute = f.Threshold, flymon.Key{}, flymon.Attribute{Kind: flymon.Distinct, Of: key}
 	case StudyInterval:
 		// One bank, in a unit of time in which a bucket holds all of it.
 		t.Attribute.Kind, t.Epoch, t.Live = flymon.MaxInterval, nanoseconds(f.Traffic.Time), true
@@ -64,10 +64,11 @@ func (f *FlyMon) task(c *FlyMonCurve) (flymon.Task, error) {
 // plan finds a place for a curve's task, on a chip of its own.
 func (f *FlyMon) plan(c *FlyMonCurve, at Bytes) (*planned, error) {
 	p := &planned{curve: c, at: at, geo: f.geometry(), bytes: uint64(at)}
-	if c.baseline() {
-		return p, nil
-	}
 	var err error
+	if c.baseline() {
+		p.bytes, err = baselineBytes(c, at)
+		return p, err
+	}
 	if p.task, err = f.task(c); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -13,10 +14,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// files writes flymon.csv, and for each metric flymon-METRIC.png and .svg.
+// files writes flymon.csv, and for each metric that has curves flymon-METRIC.png and .svg.
 func (r *FlyMonReport) files(dir, title string) error {
 	errs := []error{os.WriteFile(filepath.Join(dir, "flymon.csv"), r.CSV(), 0o644)}
 	for _, name := range r.metrics() {
+		if !slices.ContainsFunc(r.Curves, func(c *FlyMonSeries) bool { return len(c.outline(name, 0, false).medians) > 1 }) {
+			continue // numbers, not curves
+		}
 		p, err := r.plot(name, title)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("plot %s: %w", name, err))

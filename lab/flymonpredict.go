@@ -106,7 +106,7 @@ func (s *study) assumptions() []string {
 	case StudyHeavy, StudyVictims:
 		return []string{hashes, bounds, "candidates are all flows there were", "flow sizes are known: what others add to a bucket is compound Poisson"}
 	case StudyCardinality:
-		return []string{hashes, bounds, "HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it"}
+		return []string{hashes, bounds, "HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; its logarithm is normal"}
 	case StudyEntropy:
 		return []string{"the bound is the error of the entropy of the buckets' counts, with ideal hashes, the mean of 8 draws"}
 	case StudyInterval:

@@ -145,13 +145,14 @@ func folded(at []float64) []float64 {
 // more bits than the shifts differ: a flow that meets another in two rows then meets it
 // oftener than by chance. That is taken into account to first order: one such flow at most.
 func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 {
-	t := p.beyond(buckets)
-	q := make([]float64, len(t))
 	power := float64(rows)
+	both, all := meetings(int(math.Log2(buckets)), shifts)
+	// Flows that meet in one row only are fewer for that.
+	t := p.beyond(1 / max(1/buckets-2*both/power-all, 1e-3/buckets))
+	q := make([]float64, len(t))
 	for y := range t {
 		q[y] = math.Pow(t[y], power)
 	}
-	both, all := meetings(int(math.Log2(buckets)), shifts)
 	if both == 0 && all == 0 {
 		return q
 	}
@@ -352,9 +353,10 @@ func countError(sizes []uint32, least []float64) prediction {
 }
 
 // normalRE is the relative error of an estimate whose standard error is given: its
-// median, and its bound.
+// median, and its bound, by an estimate whose logarithm is normal: with few buckets it
+// is oftener far too high than far too low.
 func normalRE(deviation float64) prediction {
-	return prediction{expected: 0.6745 * deviation, lower: math.NaN(), upper: sigmas * deviation}
+	return prediction{expected: 0.6745 * deviation, lower: math.NaN(), upper: math.Expm1(sigmas * deviation)}
 }
 
 // falsePositives is how many of n elements that are not in it a Bloom filter has all the

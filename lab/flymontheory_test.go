@@ -1,0 +1,139 @@
+package lab
+
+import (
+	"math"
+	"testing"
+)
+
+// What other flows add to a bucket, and how often flows meet in two rows and in three, is what
+// comes of drawing buckets by lot.
+func TestNoise(t *testing.T) {
+	const seed, draws, bits = 3, 6000, 12
+	r := newRandom(seed, "noise")
+	sizes := shares(6000, 3000, 1000)
+	shifts := []uint8{0, 4, 8} // rows overlap by 8 bits
+	p := newPopulation(sizes, 64)
+	one, all, independent := p.beyond(1<<bits), p.least(1<<bits, 3, shifts), p.least(1<<bits, 3, nil)
+	var rows, least [64]float64
+	for range draws {
+		mine := uint32(r.next())
+		var noise [3]uint32
+		for _, n := range sizes {
+			differ := mine ^ uint32(r.next())
+			for row, shift := range shifts {
+				if differ>>shift&(1<<bits-1) == 0 {
+					noise[row] += n
+				}
+			}
+		}
+		lowest := min(noise[0], noise[1], noise[2])
+		for y := range rows {
+			if int(noise[0]) >= y {
+				rows[y]++
+			}
+			if int(lowest) >= y {
+				least[y]++
+			}
+		}
+	}
+	for _, y := range []int{1, 2, 3, 10, 30} {
+		for _, x := range []struct {
+			name      string
+			got, want float64
+		}{{"one row", rows[y] / draws, one[y]}, {"the least of three rows", least[y] / draws, all[y]}} {
+			// Theory takes rows that meet into account to first order only.
+			if off := 4*math.Sqrt(x.want/draws) + 0.05*x.want; math.Abs(x.got-x.want) > off {
+				t.Errorf("seed %d: %s has %d or more with chance %.5f, want %.5f +- %.5f", seed, x.name, y, x.got, x.want, off)
+			}
+		}
+	}
+	if all[1] < 1.01*independent[1] {
+		t.Errorf("rows that overlap have noise with chance %.5f, independent ones with %.5f", all[1], independent[1])
+	}
+}
+
+// The noise of very full buckets is that of a normal distribution.
+func TestNoiseOfFullBuckets(t *testing.T) {
+	sizes := make([]uint32, 64_000)
+	for i := range sizes {
+		sizes[i] = 1
+	}
+	p := newPopulation(sizes, 2000)
+	beyond := p.beyond(64) // 1000 +- 31.6
+	for y, want := range map[int]float64{900: 0.9992, 1000: 0.5, 1032: 0.16, 1100: 0.0008} {
+		if math.Abs(beyond[y]-want) > 0.02 {
+			t.Errorf("%d or more: %.4f, want %.4f", y, beyond[y], want)
+		}
+	}
+}
+
+func TestCollected(t *testing.T) {
+	// The mean number of draws until all are collected is the sum over n of the chance that some
+	// are missing.
+	for _, tt := range []struct {
+		m     int
+		shift float64
+	}{{1, 3}, {16, 8}, {32, 7}} {
+		q := math.Exp2(-tt.shift)
+		sum, want := 0.0, 0.0
+		for n := range 8000 {
+			sum += 1 - collected(tt.m, q, n)
+		}
+		for i := 1; i <= tt.m; i++ {
+			want += 1 / (float64(i) * q)
+		}
+		if math.Abs(sum-want) > 0.001*want {
+			t.Errorf("%d coupons of 2^-%v: %.2f draws, want %.2f", tt.m, tt.shift, sum, want)
+		}
+	}
+}
+
+func TestF1(t *testing.T) {
+	sizes := []uint32{100, 90, 10, 10, 5}
+	always := func(p float64) detector {
+		return func(size uint32) (low, mid, high float64) {
+			if size >= 50 {
+				return 1, 1, 1
+			}
+			return p, p, p
+		}
+	}
+	for p, want := range map[float64]float64{0: 1, 1: 2. * 2 / (2 + 3 + 2)} {
+		if got := f1(sizes, 50, always(p)); math.Abs(got.expected-want) > 1e-9 || got.lower > want || got.upper < want {
+			t.Errorf("false reports with chance %v: %+v, want %v", p, got, want)
+		}
+	}
+	for _, tt := range []struct {
+		right, wrong, actual int
+		want                 float64
+	}{{0, 0, 0, 1}, {0, 0, 5, 0}, {0, 5, 0, 0}, {2, 3, 2, 2. * 2 / (2 + 3 + 2)}, {2, 0, 4, 2. * 2 / (2 + 4)}} {
+		if got := scoreReports(tt.right, tt.wrong, tt.actual)["f1"]; math.Abs(got-tt.want) > 1e-9 {
+			t.Errorf("%d right, %d wrong, %d to be found: F1 is %v, want %v", tt.right, tt.wrong, tt.actual, got, tt.want)
+		}
+	}
+}
+
+// Thinned sizes have the mean that they must have; chances add up to 1.
+func TestBinomial(t *testing.T) {
+	for _, tt := range []struct {
+		n int
+		q float64
+	}{{0, 0.5}, {1, 0.25}, {100, 0.5}, {5000, 0.125}, {70_000, 0.5}, {9, 1}} {
+		var sum, mean float64
+		binomial(tt.n, tt.q, func(k int, chance float64) {
+			sum += chance
+			mean += float64(k) * chance
+		})
+		if want := float64(tt.n) * tt.q; math.Abs(sum-1) > 1e-6 || math.Abs(mean-want) > 1e-5*want {
+			t.Errorf("%d with chance %v: sum %v, mean %v, want 1 and %v", tt.n, tt.q, sum, mean, want)
+		}
+	}
+}
+
+func TestFalsePositives(t *testing.T) {
+	// 40 KB in three rows and 20000 members: what the paper states beats this.
+	m := 40_000.0 * 8 / 3
+	if p := falsePositives(20_000, []float64{m, m, m}, 75_000); p.expected < 0.0046 || p.expected > 0.0051 {
+		t.Errorf("%+v, want 0.5 %%", p)
+	}
+}
