@@ -1,0 +1,211 @@
+package answer_test
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+
+	"tamtam/flymon"
+	"tamtam/flymonorch/answer"
+	"tamtam/flymonorch/plan"
+	"tamtam/saisim/cmu"
+)
+
+func ip(n uint32) netip.Addr {
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, 10<<24|n)))
+}
+
+// send sends a packet at a time.
+func (r *run) send(src, dst uint32, n uint64) {
+	r.groups.Run(&cmu.Packet{Vector: flymon.Make(ip(src), ip(dst), 1000, 443, 6, n), Ports: true, Size: 100, Number: n})
+}
+
+// truth reads what there was.
+func (r *run) truth() {
+	r.Helper()
+	var ok bool
+	if r.exact, ok = r.groups.Truth("t", 0); !ok || r.exact.Overflow {
+		r.Fatal("no truth")
+	}
+}
+
+// Distinct sources of each destination are within their bounds as often as these say, and
+// hosts with many more than the threshold are reported, those with many less are not.
+func TestVictims(t *testing.T) {
+	const threshold = 512
+	r := newRun(t, 32, "dst-ip", "distinct(src-ip)", flymon.BeauCoup, 3*8192, threshold)
+	n := uint64(0)
+	for dst := range uint32(600) {
+		for src := range 1 + dst*dst/300 {
+			for range 2 { // a source that comes again does not count
+				n++
+				r.send(src, dst, n)
+			}
+		}
+	}
+	r.truth()
+	var all []flymon.Vector
+	within, reading := 0, r.reading()
+	for v, exact := range r.exact.Flows {
+		all = append(all, v)
+		if e := reading.Flow(v); e.Lower <= float64(exact) && float64(exact) <= e.Upper {
+			within++
+		}
+	}
+	if within < len(all)*90/100 {
+		t.Errorf("bounds hold for %d of %d", within, len(all))
+	}
+	reported := map[flymon.Vector]bool{}
+	for _, f := range reading.Heavy(all, threshold) {
+		reported[f.Flow] = true
+	}
+	wrong := 0
+	for v, exact := range r.exact.Flows {
+		if reported[v] != (exact >= threshold) {
+			if wrong++; exact > 2*threshold || exact < threshold/4 {
+				t.Errorf("%d sources: reported %v", exact, reported[v])
+			}
+		}
+	}
+	if wrong > len(all)/5 {
+		t.Errorf("%d of %d are wrong", wrong, len(all))
+	}
+}
+
+// No member of a set is missed, and others are taken for members as often as the load
+// says. Candidates of a set are elements.
+func TestMembers(t *testing.T) {
+	for _, width := range []int{16, 32} {
+		r := newRun(t, width, "none", "existence(src-ip)", flymon.Bloom, 3*2048, 0)
+		const members, others = 12_000, 20_000
+		for i := range uint32(members) {
+			r.send(i, 1, uint64(i)+1)
+		}
+		reading, wrong, confidence := r.reading(), 0, 0.0
+		var some []flymon.Vector
+		for i := range uint32(members + others) {
+			v := flymon.Make(ip(i), netip.Addr{}, 0, 0, 0, 0)
+			e := reading.Flow(v)
+			switch {
+			case i < members && (e.Value != 1 || e.Lower != 1):
+				t.Fatalf("width %d: member %d is missed", width, i)
+			case i < 50:
+				some = append(some, v)
+			case i >= members && e.Value == 1:
+				wrong++
+				confidence = e.Confidence
+			case i >= members && (e.Confidence != 1 || e.Upper != 0):
+				t.Fatalf("%+v", e)
+			}
+		}
+		if want := (1 - confidence) * others; math.Abs(float64(wrong)-want) > 5*math.Sqrt(want)+0.15*want {
+			t.Errorf("width %d: %d are wrong, want %.1f", width, wrong, want)
+		}
+		if got := reading.Heavy(append(some, some...), 0); len(got) != 50 {
+			t.Errorf("width %d: %d members of 50", width, len(got))
+		}
+	}
+}
+
+// Two sets' difference and Jaccard similarity are within their bounds. Sets of another
+// size of sketch cannot be compared.
+func TestSimilarity(t *testing.T) {
+	set := func(from, to uint32, memory uint32) *answer.Reading {
+		r := newRun(t, 32, "none", "similarity(src-ip)", flymon.OddSketch, memory, 0)
+		for i := from; i < to; i++ {
+			r.send(50_000+i, 1, uint64(i)+1)
+		}
+		return r.reading()
+	}
+	for _, tt := range []struct{ from, to uint32 }{{0, 3000}, {100, 3100}, {0, 2000}, {1500, 4500}, {3000, 6000}} {
+		a, b := set(0, 3000, 2048), set(tt.from, tt.to, 2048)
+		common := float64(max(0, int(min(tt.to, 3000))-int(tt.from)))
+		union := 3000 + float64(tt.to-tt.from) - common
+		got := answer.Similarity(a, b)
+		for name, want := range map[string]float64{flymon.MetricJaccard: common / union, flymon.MetricDifference: union - common} {
+			if e := got[name]; e.Lower > want || e.Upper < want || e.Saturated || math.Abs(e.Value-want) > 0.05*want+0.01 {
+				t.Errorf("%d to %d: %s is %+v, want %v", tt.from, tt.to, name, e, want)
+			}
+		}
+	}
+	if got := answer.Similarity(set(0, 10, 2048), set(0, 10, 4096)); got != nil {
+		t.Errorf("sketches of different sizes: %v", got)
+	}
+	if e := set(0, 10, 2048).Flow(flymon.Vector{}); e.Value != 0 || e.Confidence != 0 {
+		t.Errorf("an odd sketch does not know elements: %+v", e)
+	}
+}
+
+// What a share of the packets counts stands for all of them, within the bounds.
+func TestShare(t *testing.T) {
+	g, err := cmu.New(small(32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	task := flymon.Task{Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.Packets}, Algorithm: flymon.CMS, Memory: 1536, Share: 3}
+	placed, err := plan.New(g.Geometry()).Add("t", task)
+	if err == nil {
+		err = g.Apply(placed.Layout)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &run{T: t, groups: g, placed: placed}
+	random := rand.New(rand.NewPCG(seed, 2))
+	exact := map[uint32]float64{}
+	for n := range uint64(60_000) {
+		src := min(random.Uint32N(40), random.Uint32N(40))
+		exact[src]++
+		r.send(src, 1, n+1)
+	}
+	reading, within := r.reading(), 0
+	for src, n := range exact {
+		e := reading.Flow(flymon.Make(ip(src), netip.Addr{}, 0, 0, 0, 0))
+		if e.Lower <= n && n <= e.Upper {
+			within++
+		}
+		if math.Abs(e.Value-n) > 0.25*n+100 {
+			t.Errorf("seed %d: %v packets, want %v", seed, e.Value, n)
+		}
+	}
+	if within < len(exact)*8/10 {
+		t.Errorf("seed %d: bounds hold for %d of %d", seed, within, len(exact))
+	}
+}
+
+// Counters of a tower that are full leave it to wider ones; if all are it says so, with
+// the least that there must have been.
+func TestFullTower(t *testing.T) {
+	r := newRun(t, 16, "src-ip", "frequency", flymon.Tower, 3*2048, 0)
+	v := flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, 0)
+	for n := range uint64(70_000) {
+		switch n {
+		case 10, 300, 65_000:
+			if e := r.reading().Flow(v); e.Value != float64(n) || e.Saturated {
+				t.Errorf("%d packets: %+v", n, e)
+			}
+		}
+		r.send(1, 1, n+1)
+	}
+	if e := r.reading().Flow(v); e.Value != 65_535 || !e.Saturated || e.Upper < 70_000 || e.Confidence != 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Counter Braids without all flows do not claim to know any.
+func TestDecodeWithoutAll(t *testing.T) {
+	r := newRun(t, 32, "5-tuple", "frequency", flymon.CounterBraids, 3*8192*5/4, 0)
+	r.traffic(seed, 500)
+	var most flymon.Vector
+	for v, n := range r.exact.Flows {
+		if n > r.exact.Flows[most] {
+			most = v
+		}
+	}
+	got := r.reading().Decode([]flymon.Vector{most, most})
+	if len(got) != 1 || got[0].Confidence != 0 || got[0].Upper < float64(r.exact.Flows[most]) {
+		t.Errorf("%+v", got)
+	}
+}
