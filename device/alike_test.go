@@ -9,8 +9,8 @@ import (
 )
 
 // A marksAlike makes the ASICs of two switches comparable that gave lanes and
-// indices of alternate marking out in another order: lanes are named by their
-// profiles, indices are left out. It has to see a whole ASIC once before.
+// indices of alternate marking, or partitions of CMU groups, out in another order: lanes
+// are named by their profiles, indices and partitions are left out. It has to see a whole ASIC once before.
 type marksAlike struct {
 	lanes map[int]string // contents of the profiles but for the lane
 }
@@ -32,6 +32,21 @@ func profileOf(v sai.Value) (lane int, rest string, ok bool) {
 	number, _ := value["lane"].(float64)
 	delete(value, "lane")
 	return int(number), fmt.Sprint(value), true // Sprint sorts the keys of maps
+}
+
+// sketchOf reads an extension object that is a task of FlyMon, without where it is in the
+// CMU groups: that depends on who came first.
+func sketchOf(v sai.Value) (sai.Value, bool) {
+	text, _ := v.(sai.Bytes)
+	l, err := taskOf(text)
+	if err != nil || l.Task == "" {
+		return nil, false
+	}
+	var units []string
+	for _, u := range l.Units {
+		units = append(units, fmt.Sprint(u.Size, u.Op, u.P1.From, u.P2.From, len(u.Map)))
+	}
+	return sai.Bytes(fmt.Sprint("task ", l.Task, l.Filter, l.Epoch, l.Digest, len(l.Frozen), l.Flow, l.Measures, units)), true
 }
 
 func (m *marksAlike) see(a sai.Attr) sai.Value {
@@ -58,6 +73,9 @@ func (m *marksAlike) replace(a sai.Attr) sai.Value {
 	case sai.GenericProgrammableAttrEntry:
 		if lane, rest, ok := profileOf(a.Value); ok {
 			return sai.Bytes(fmt.Sprintf("profile %d %s", m.rank(lane), rest))
+		}
+		if task, ok := sketchOf(a.Value); ok {
+			return task
 		}
 	case sai.ACLEntryAttrFieldACLUserMeta:
 		f, _ := a.Value.(sai.Field)

@@ -30,7 +30,7 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	lag := r.pick("PortChannel1", "PortChannel2", "PortChannel", "PortChannel1")
 	vlan := r.pick("Vlan10", "Vlan20", "Vlan5000")
 	group := r.pick("F1", "F2", "F3", "F|4")
-	switch r.IntN(36) {
+	switch r.IntN(44) {
 	case 0:
 		n := r.IntN(4)
 		return fmt.Sprintf("PORT|Ethernet%d", n), swss.FieldValues{
@@ -74,6 +74,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		return r.routing(port, lag, vlan)
 	case 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35:
 		return r.marking(r.pick("1", "2", "3"))
+	case 36, 37, 38, 39, 40, 41, 42, 43:
+		return r.sketching(r.pick("1", "2", "3"))
 	default:
 		return "TAM_COLLECTORS_TABLE|" + r.pick("C1", "C2"), swss.FieldValues{"ipaddress": r.pick("192.0.2.9", "2001:db8::9", "nowhere"), "port": r.pick("4739", "0")}
 	}
@@ -104,6 +106,29 @@ func (r randomConfig) marking(n string) (string, swss.FieldValues) {
 		f["clear"] = r.pick("true", "false")
 	}
 	return "TAM_ALTMARK_TABLE|" + r.pick("A1", "A2", "A3"), f
+}
+
+// sketching returns a random row of a task of FlyMon, or what it needs.
+func (r randomConfig) sketching(n string) (string, swss.FieldValues) {
+	switch r.IntN(8) {
+	case 0:
+		return "TAM_FEATURES_TABLE|FLYMON", swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "ACTIVE", "INACTIVE")}
+	case 1:
+		return "TAM_FLOWGROUP_TABLE|F" + n, swss.FieldValues{"id": n}
+	case 2:
+		return "TAM_FLYMON_QUERY_TABLE|Q" + n, swss.FieldValues{"task": "T" + r.pick("1", "2"), "flow": r.pick("10.0.0.1", "10.0.0.1,80")}
+	}
+	f := swss.FieldValues{
+		"key": r.pick("src-ip", "ip-pair", "5-tuple", "none"), "attribute": r.pick("frequency", "frequency", "frequency(bytes)", "max(size)", "distinct(dst-ip)"),
+		"memory": r.pick("96", "192", "384"), "epoch": r.pick("1000", "1000", "100", "0", "-1"), "threshold": r.pick("0", "50"), "plan": r.pick("false", "false", "false", "true"),
+	}
+	switch r.IntN(3) {
+	case 0:
+		f["flowgroup"] = "F" + n
+	case 1:
+		f["filter"] = r.pick("protocol=17", "dst-port=80-90", "nothing")
+	}
+	return "TAM_FLYMON_TASK_TABLE|T" + n, f
 }
 
 // routing returns a random row of a table of routing or of the FDB.
