@@ -282,7 +282,11 @@ func (o *Orch) bookGroups() {
 			}
 			row.Keys = append(row.Keys, text)
 		}
-		o.books.groups.put(strconv.Itoa(i), row.Fields())
+		name, fields := strconv.Itoa(i), row.Fields()
+		if !maps.Equal(o.groups[name], fields) {
+			o.groups[name] = fields
+			o.books.groups.put(name, fields)
+		}
 	}
 }
 

@@ -58,6 +58,7 @@ type Orch struct {
 	running bool             // the first view is applied
 	skew    time.Duration    // the chip's time of day ahead of the daemon's
 	books   books
+	groups  map[string]swss.FieldValues // rows of TAM_FLYMON_GROUPS as they are
 }
 
 // A task is a row of TAM_FLYMON_TASK_TABLE.
@@ -79,7 +80,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(),
 		tasks: map[string]*task{}, dirty: map[string]*task{}, again: map[string]*task{}, plans: map[string]*task{},
 		queries: map[string]*query{}, byTask: map[string]map[string]*query{}, dirtyQueries: map[string]*query{},
-		classes: map[time.Duration]*class{}, sweeps: map[string]*task{},
+		classes: map[time.Duration]*class{}, sweeps: map[string]*task{}, groups: map[string]swss.FieldValues{},
 	}
 	if err := o.probe(ctx); err != nil {
 		return nil, err

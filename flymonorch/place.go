@@ -228,8 +228,9 @@ func (o *Orch) forgetTimer(t *task) {
 	delete(o.sweeps, t.name)
 	e := period(t.on.row)
 	if c := o.classes[e]; c != nil {
+		is := func(x *task) bool { return x == t }
 		delete(c.tasks, t.name)
-		c.fresh = slices.DeleteFunc(c.fresh, func(x *task) bool { return x == t })
+		c.fresh, c.queue = slices.DeleteFunc(c.fresh, is), slices.DeleteFunc(c.queue, is)
 		if len(c.tasks) == 0 {
 			delete(o.classes, e)
 		}

@@ -19,12 +19,21 @@ const unboundedPeriod = 10 * time.Second
 // what the daemon's idea of the chip's time may be wrong by. An eighth of a shorter epoch.
 const settleTime = 5 * time.Millisecond
 
+// readAtOnce is how many registers are read before orchagent looks at what else there is
+// to do: a few dozen milliseconds.
+const readAtOnce = 1 << 16
+
 // A class is the tasks with one length of epochs: they are read together.
 type class struct {
 	every time.Duration // 0: without epochs
 	tasks map[string]*task
 	due   time.Time // by the daemon's clock; zero: at once
 	fresh []*task   // to be looked at as soon as possible, for a first time
+
+	queue  []*task   // that are being read
+	whole  bool      // these are all
+	then   time.Time // when all are due again; zero: not known yet
+	failed bool      // some were not read
 }
 
 // period is the class of a task.
@@ -64,7 +73,7 @@ func (o *Orch) nextTimer() (next time.Time) {
 		}
 	}
 	for _, c := range o.classes {
-		if c.due.IsZero() || len(c.fresh) > 0 {
+		if c.due.IsZero() || len(c.fresh)+len(c.queue) > 0 {
 			return o.daemon.Now()
 		}
 		sooner(c.due)
@@ -90,16 +99,13 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	var errs []error
 	for _, e := range slices.Sorted(maps.Keys(o.classes)) {
 		c := o.classes[e]
-		tasks := c.fresh
-		if c.due.IsZero() || !now.Before(c.due) {
-			tasks = slices.SortedFunc(maps.Values(c.tasks), byName)
+		if len(c.queue) == 0 {
+			c.start(c.due.IsZero() || !now.Before(c.due))
 		}
-		if len(tasks) == 0 {
-			continue
-		}
-		c.fresh = nil
-		if err := o.readClass(ctx, now, c, tasks); err != nil {
-			return err
+		if len(c.queue) > 0 {
+			if err := o.readSome(ctx, c); err != nil {
+				return err
+			}
 		}
 	}
 	for _, t := range slices.SortedFunc(maps.Values(o.sweeps), byName) {
@@ -110,33 +116,54 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	return errors.Join(append(errs, o.books.flush(ctx))...)
 }
 
-// readClass looks at tasks of a class, and reads those whose epoch is over. What the
-// switch does not say is asked again; what is missed by then has no answers.
-func (o *Orch) readClass(ctx context.Context, now time.Time, c *class, tasks []*task) error {
+// start queues all tasks to be read, or those that are fresh.
+func (c *class) start(all bool) {
+	c.queue, c.whole = c.fresh, all
+	if all {
+		c.queue = slices.SortedFunc(maps.Values(c.tasks), byName)
+	}
+	c.fresh, c.then, c.failed = nil, time.Time{}, false
+}
+
+// batch takes from the queue what is read at once.
+func (c *class) batch() []*task {
+	words, n := uint32(0), 0
+	for n < min(len(c.queue), windowTasks) && words < readAtOnce {
+		words += c.queue[n].on.placed.Buckets
+		n++
+	}
+	tasks := c.queue[:n]
+	c.queue = c.queue[n:]
+	return tasks
+}
+
+// readSome looks at some tasks of the queue, and reads those whose epoch is over. What
+// the switch does not say is asked again; what is missed by then has no answers.
+func (o *Orch) readSome(ctx context.Context, c *class) error {
 	r := o.round(ctx)
-	failed, all := false, len(tasks) == len(c.tasks)
-	for chunk := range slices.Chunk(tasks, windowTasks) {
-		at, err := o.readTasks(r, c, chunk)
-		switch {
-		case errors.Is(err, swss.ErrUnavailable):
-			return err
-		case err != nil:
-			o.log.Error("tasks of FlyMon are not read", "err", err)
-			failed = true
-		}
-		if at != nil && (all || c.due.IsZero()) {
-			c.due = o.aim(c.every, *at)
-		}
+	at, err := o.readTasks(r, c, c.batch())
+	if errors.Is(err, swss.ErrUnavailable) {
+		return err
 	}
-	if err := r.close(); err != nil {
-		o.log.Error("FlyMon", "err", err)
+	if err := errors.Join(err, r.close()); err != nil {
+		o.log.Error("tasks of FlyMon are not read", "err", err)
 	}
-	if failed {
+	c.failed = c.failed || err != nil
+	if at != nil && c.then.IsZero() {
+		c.then = o.aim(c.every, *at)
+	}
+	if len(c.queue) > 0 {
+		return nil
+	}
+	switch {
+	case c.failed:
 		again := c.every
 		if again == 0 {
 			again = unboundedPeriod
 		}
-		c.due = now.Add(again / 4)
+		c.due = o.daemon.Now().Add(again / 4)
+	case c.whole || c.due.IsZero():
+		c.due = c.then
 	}
 	return nil
 }
@@ -357,11 +384,13 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 	if !o.running || o.pool == nil {
 		return nil
 	}
-	var errs []error
 	for _, e := range slices.Sorted(maps.Keys(o.classes)) {
 		c := o.classes[e]
-		c.fresh = nil
-		errs = append(errs, o.readClass(ctx, o.daemon.Now(), c, slices.SortedFunc(maps.Values(c.tasks), byName)))
+		for c.start(true); len(c.queue) > 0; {
+			if err := o.readSome(ctx, c); err != nil {
+				return err
+			}
+		}
 	}
-	return errors.Join(append(errs, o.books.flush(ctx))...)
+	return o.books.flush(ctx)
 }

@@ -94,3 +94,34 @@ func TestNewTaskAtTheEndOfAnEpoch(t *testing.T) {
 	b.to(1.01)
 	b.wantResult("t1", "1700000000: 1 first")
 }
+
+// More registers than are read at once are read all the same, each once an epoch, and new
+// rows are handled between.
+func TestManyTasks(t *testing.T) {
+	b := newBench(t, func(b *bench) { b.geo.Depth, b.geo.Groups = 65536, 9 })
+	const n = 9
+	for i := range n {
+		b.task(fmt.Sprint("t", i), "memory", "49152")
+	}
+	b.step()
+	for e := range 2 {
+		b.send("10.0.0.1", 1)
+		b.pass(500*time.Millisecond + settleTime - time.Microsecond)
+		b.rec.Reset()
+		b.pass(time.Microsecond)
+		reads := 0
+		for _, l := range b.rec.Lines() {
+			if l[0] == 'g' {
+				reads++
+			}
+		}
+		// A status for each two tasks, and six parts of each.
+		if want := (n+1)/2 + 6*n; reads != want {
+			t.Errorf("epoch %d: %d windows read, want %d", e, reads, want)
+		}
+		for i := range n {
+			b.wantResult(fmt.Sprint("t", i), []string{"1700000000: 1 first", "1700000001: 1"}[e])
+		}
+		b.pass(500*time.Millisecond - settleTime)
+	}
+}
