@@ -17,6 +17,9 @@ import (
 	"tamtam/saisim/truth"
 )
 
+// maxExactFlows bounds what is counted exactly of each task.
+const maxExactFlows = 1 << 20
+
 // A Replay sends captures through a simulated switch and writes what comes out.
 type Replay struct {
 	SimConfig
@@ -25,7 +28,8 @@ type Replay struct {
 	// Trace takes the cycle of every packet at every place; nil: no trace.
 	Trace     io.Writer
 	TraceJSON bool // lines of JSON instead of tables
-	// Truth adds to the report what really became of every flow group.
+	// Truth adds to the report what really became of every flow group, and the exact values
+	// of FlyMon's tasks.
 	Truth bool
 	// Program runs in the chip from cycle 0 on; Control are batches for it, in the
 	// order of time.
@@ -36,6 +40,9 @@ type Replay struct {
 // Run does the whole run. The files of Out appear when the run has succeeded,
 // and not before: a damaged capture leaves none behind.
 func (r Replay) Run(ctx context.Context) (*Report, error) {
+	if r.Truth && r.Oracle == 0 {
+		r.Oracle = maxExactFlows
+	}
 	in, err := openInputs(r.Inputs)
 	if err != nil {
 		return nil, err

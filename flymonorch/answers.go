@@ -145,7 +145,7 @@ func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
 		row.Metrics = map[string]flymon.Estimate{}
 	}
 	o.compare(d, e, got, row.Metrics)
-	if got.from != "" && d.row.Threshold > 0 {
+	if d.row.Threshold > 0 && !d.row.Key.IsZero() {
 		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(len(got.flows))}
 	}
 	got.addExact(d.row, row.Metrics)

@@ -79,7 +79,7 @@ func demo(cmd *cobra.Command, out string) error {
 	for _, hop := range hops {
 		dir := filepath.Join(out, hop.name)
 		r := device.Replay{Inputs: hop.in, Out: dir}
-		r.Config, r.Profile, r.Log = hop.config, saisim.DefaultProfile(), logger(cmd)
+		r.Config, r.Profile, r.Log, r.Oracle = hop.config, saisim.DefaultProfile(), logger(cmd), 1<<16
 		report, err := r.Run(cmd.Context())
 		if err != nil {
 			return fmt.Errorf("%s: %w", hop.name, err)
@@ -140,7 +140,7 @@ func known[T any](v *T) string {
 func writeConfig(w io.Writer, c device.ConfigDB) {
 	fmt.Fprintln(w, "== What is configured (the same on both, in CONFIG_DB)")
 	fmt.Fprintln(w)
-	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp} {
+	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMFlyMonTask} {
 		for _, key := range device.SortedKeys(c[table]) {
 			fmt.Fprintf(w, "%s|%s", table, key)
 			for _, f := range device.SortedKeys(c[table][key]) {

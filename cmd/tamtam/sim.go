@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/flymon"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 )
@@ -215,8 +216,48 @@ func writeReport(out io.Writer, r *device.Report) error {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", name, s.FlowGroup, s.Status, s.Matched, s.Stamped, reasons(s.NotStamped))
 		}
 	}
+	writeTasks(w, r)
 	writeTruth(w, r)
 	return w.Flush()
+}
+
+// writeTasks prints what FlyMon's tasks say, beside what is exact where the oracle
+// knows.
+func writeTasks(w io.Writer, r *device.Report) {
+	if len(r.FlyMon) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nTask\tStatus\tAlgorithm\tOf\tEstimate\tBounds\tExact")
+	line := func(task, status, algorithm, of string, e flymon.Estimate) {
+		bounds, exact := "-", "-"
+		if e.Confidence > 0 {
+			bounds = fmt.Sprintf("%.6g to %.6g (%.0f %%)", e.Lower, e.Upper, 100*e.Confidence)
+		}
+		if e.Exact != nil {
+			exact = fmt.Sprintf("%.6g", *e.Exact)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.6g\t%s\t%s\n", task, status, algorithm, of, e.Value, bounds, exact)
+	}
+	for _, name := range device.SortedKeys(r.FlyMon) {
+		t := r.FlyMon[name]
+		if t.Epoch == nil {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, t.Status, t.Algorithm, t.Reason)
+			continue
+		}
+		for _, metric := range device.SortedKeys(t.Epoch.Metrics) {
+			if metric != flymon.MetricBytes {
+				line(name, t.Status, t.Algorithm, metric, t.Epoch.Metrics[metric])
+			}
+		}
+		for _, flow := range device.SortedKeys(t.Flows) {
+			line(name, "", "", flow, t.Flows[flow])
+		}
+	}
+	for _, name := range device.SortedKeys(r.Queries) {
+		if q := r.Queries[name]; q.Estimate != nil {
+			line(q.Task, "", "query "+name, q.Flow, *q.Estimate)
+		}
+	}
 }
 
 // writeTruth prints what the oracle knows, if it was asked.
