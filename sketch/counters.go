@@ -1,13 +1,33 @@
 package sketch
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// CountMin is the estimate of a flow whose counters are given, one of each row: the
-// least. It is never too low (Cormode and Muthukrishnan, 2005).
-func CountMin(counters []uint64) uint64 { return slices.Min(counters) }
+// A Counter is what a row has counted for a flow and those that share its counter.
+// Full: it stopped there, and they had as many or more.
+type Counter struct {
+	Value uint64
+	Full  bool
+}
+
+// CountMin is the estimate of a flow by its counters, one of each row: the least of those
+// that are not full. It is never too low, if each packet counts in each row (Cormode
+// and Muthukrishnan, 2005), or in each row whose counter is not above the least of the rows
+// before (SuMax: Zhao et al., 2021), whatever the counters' widths are (TowerSketch: Yang et
+// al., 2021). If all are full, known is false, and there were at least n.
+func CountMin(rows []Counter) (n uint64, known bool) {
+	least, most := uint64(math.MaxUint64), uint64(0)
+	for _, c := range rows {
+		if c.Full {
+			most = max(most, c.Value)
+		} else {
+			least, known = min(least, c.Value), true
+		}
+	}
+	if known {
+		return least, true
+	}
+	return most, false
+}
 
 // CountMinExcess bounds how much too high [CountMin] is when all flows together
 // count total in rows of width counters: more than excess with a probability below

@@ -128,21 +128,21 @@ func TestCountMin(t *testing.T) {
 		over := 0
 		for range runs {
 			total, mine := 0.0, uint64(7)
-			counters := make([]uint64, rows)
+			counters := make([]Counter, rows)
 			for i := range counters {
-				counters[i] = mine
+				counters[i].Value = mine
 			}
 			for range flows {
 				n := uint64(1/math.Pow(r.Float64(), 0.8)) + 1
 				total += float64(n)
 				for i := range counters {
 					if r.IntN(width) == 0 {
-						counters[i] += n
+						counters[i].Value += n
 					}
 				}
 			}
-			got := CountMin(counters)
-			if got < mine {
+			got, known := CountMin(counters)
+			if got < mine || !known {
 				t.Fatalf("%d, want at least %d", got, mine)
 			}
 			if excess, _ := CountMinExcess(total+7, width, rows); float64(got-mine) > excess {
@@ -151,6 +151,20 @@ func TestCountMin(t *testing.T) {
 		}
 		if _, confidence := CountMinExcess(1, width, rows); float64(over) > (1-confidence)*runs {
 			t.Errorf("%d rows: %d of %d are too high, want at most %.0f", rows, over, runs, (1-confidence)*runs)
+		}
+	}
+}
+
+func TestFullCounters(t *testing.T) {
+	for _, tt := range []struct {
+		rows  []Counter
+		n     uint64
+		known bool
+	}{
+		{nil, 0, false}, {[]Counter{{0, false}}, 0, true}, {[]Counter{{255, true}, {300, false}, {400, false}}, 300, true}, {[]Counter{{255, true}, {65_535, true}}, 65_535, false},
+	} {
+		if n, known := CountMin(tt.rows); n != tt.n || known != tt.known {
+			t.Errorf("%v: %d, %v, want %d, %v", tt.rows, n, known, tt.n, tt.known)
 		}
 	}
 }

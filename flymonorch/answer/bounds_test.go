@@ -209,3 +209,36 @@ func TestDecodeWithoutAll(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Buckets are where the layout has them.
+func TestAddresses(t *testing.T) {
+	r := newRun(t, 32, "5-tuple", "frequency", flymon.CMS, 3*4096, 0)
+	r.traffic(seed, 300)
+	reading, g := r.reading(), r.groups.Geometry()
+	for v := range r.exact.Flows {
+		least := uint32(math.MaxUint32)
+		for i, words := range reading.Registers {
+			least = min(least, words[r.placed.Layout.Bucket(&g, i, v)])
+		}
+		if got := reading.Flow(v).Value; got != float64(least) {
+			t.Fatalf("%v: %v, want %d", v, got, least)
+		}
+	}
+}
+
+func BenchmarkFlow(b *testing.B) {
+	g := small(32)
+	task := flymon.Task{Key: parse(b, flymon.ParseKey, "5-tuple"), Attribute: flymon.Attribute{Kind: flymon.Packets}, Algorithm: flymon.CMS, Memory: 768}
+	placed, err := plan.New(g).Add("t", task)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := answer.New(answer.Dump{Geometry: g, Task: task, Layout: placed.Layout, Sketch: placed.Sketch, Registers: registers(&placed.Layout, []byte{1, 0, 0, 0})})
+	if err != nil {
+		b.Fatal(err)
+	}
+	v := flymon.Make(ip(1), ip(2), 3, 4, 6, 0)
+	for b.Loop() {
+		r.Flow(v)
+	}
+}

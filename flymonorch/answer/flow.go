@@ -28,25 +28,19 @@ func (r *Reading) Flow(v flymon.Vector) flymon.Estimate {
 // count is a flow's packets or bytes: the least of its counters. One that is full only
 // says that there were as many or more.
 func (r *Reading) count(v flymon.Vector) flymon.Estimate {
-	least, most, known := uint64(math.MaxUint64), uint64(0), false
+	var counters [flymon.MaxGroups]sketch.Counter
+	rows := counters[:0]
 	for i, row := range r.Sketch.Rows {
-		n, full := r.counter(i, row, v)
-		switch {
-		case full:
-			most = max(most, n)
-		default:
-			least, known = min(least, n), true
-		}
-		if i == 0 && full && r.Sketch.Algorithm == flymon.SuMaxSum {
-			known = false // the rows behind it have no bound any more
-			break
+		rows = append(rows, r.counter(i, row, v))
+		if r.Sketch.Algorithm == flymon.SuMaxSum && rows[0].Full {
+			break // the rows behind it have no bound any more
 		}
 	}
+	n, known := sketch.CountMin(rows)
 	if !known {
-		value := float64(most) * r.scale()
-		return flymon.Estimate{Value: value, Lower: 0, Upper: math.MaxFloat64, Saturated: true, Bound: "the counters are full: as many or more"}
+		return flymon.Estimate{Value: float64(n) * r.scale(), Upper: math.MaxFloat64, Saturated: true, Bound: "the counters are full: as many or more"}
 	}
-	return r.bounded(float64(least))
+	return r.bounded(float64(n))
 }
 
 // bounded gives a count the bounds of count-min, and those of sampling.
@@ -76,24 +70,24 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 // maxFrame is the bytes of a large frame, for bounds of sampled bytes.
 const maxFrame = 1522
 
-// counter is the counter of a flow in a row, and whether it is as high as it can be.
-func (r *Reading) counter(i int, row []int, v flymon.Vector) (n uint64, full bool) {
+// counter is the counter of a flow in a row.
+func (r *Reading) counter(i int, row []int, v flymon.Vector) sketch.Counter {
 	word := r.word(row[0], v)
 	switch r.Sketch.Algorithm {
 	case flymon.Tower:
 		width := int(r.Sketch.Bits[i])
-		n = uint64(word >> (r.Geometry.Width - width))
-		return n, n == 1<<width-1
+		n := uint64(word >> (r.Geometry.Width - width))
+		return sketch.Counter{Value: n, Full: n == 1<<width-1}
 	case flymon.CounterBraids:
 		width := int(r.Sketch.Bits[0])
-		n = uint64(word >> (r.Geometry.Width - width))
+		n := uint64(word >> (r.Geometry.Width - width))
 		if n < 1<<width-1 {
-			return n, false
+			return sketch.Counter{Value: n}
 		}
 		more := r.word(row[1], v)
-		return n + uint64(more), more == r.Geometry.Mask()
+		return sketch.Counter{Value: n + uint64(more), Full: more == r.Geometry.Mask()}
 	}
-	return uint64(word), word >= r.full(row[0])
+	return sketch.Counter{Value: uint64(word), Full: word >= r.full(row[0])}
 }
 
 // greatest is a flow's maximum: the least of its rows.
