@@ -241,21 +241,19 @@ func (w *truthWindow) read(c *Chip) sai.Value {
 	var answer *truthAnswer
 	if g, err := c.groupsOf("read", w.Task); err == nil {
 		if t, ok := g.Truth(w.Task, w.Bank); ok {
-			status, _ := g.Status(w.Task)
 			answer = w.answer(t)
 			if l, ok := g.Layout(w.Task); ok && l.Flow.IsZero() { // asked for elements of its set
 				for i, f := range w.Flows {
 					answer.Values[i] = min(t.Elements[parseVector(f)], 1)
 				}
 			}
-			answer.Packets = status.Banks[w.Bank].Packets
 		}
 	}
 	return writeValues(w.entry, extensionValue{"truth", valueJSON, answer})
 }
 
 func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
-	a := &truthAnswer{Flows: len(t.Flows), Elements: len(t.Elements), Overflow: t.Overflow, Values: make([]uint64, len(w.Flows))}
+	a := &truthAnswer{Flows: len(t.Flows), Elements: len(t.Elements), Packets: t.Packets, Overflow: t.Overflow, Values: make([]uint64, len(w.Flows))}
 	for i, f := range w.Flows {
 		a.Values[i] = t.Flows[parseVector(f)]
 	}

@@ -1,0 +1,110 @@
+package saisim_test
+
+import (
+	"testing"
+
+	"tamtam/flymon"
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// newSketchedLoad is a load of which each packet is measured: by a count-min sketch of
+// three rows over two epochs, and where there is more by 30 tasks of one host each and
+// by a spliced task of every fourth.
+func newSketchedLoad(t testing.TB, more bool) *load {
+	t.Helper()
+	l := newLoad(t, 0, false)
+	s := sketcher{l.rig}
+	cms := counting(t, "cms", "5-tuple", 0, 0, 0, 16384)
+	for cmu := 1; cmu < 3; cmu++ {
+		u := cms.Units[0]
+		u.CMU, u.Key.Shift = cmu, uint8(8*cmu)
+		cms.Units = append(cms.Units, u)
+	}
+	cms.Epoch, cms.Digest = 1_000_000, &flymon.Digest{Threshold: 100, Key: flowKey(t, "5-tuple")}
+	s.task(cms)
+	if more {
+		for i := range uint32(30) {
+			s.task(filtered(t, counting(t, "host"+string(rune('A'+i)), "src-port", 4+int(i%2), 1, 2048*(i/2), 2048), "src-ip="+netipFrom4([4]byte{10, 0, 0, byte(1 + i)}).String()))
+		}
+		s.task(filtered(t, counting(t, "spliced", "dst-ip", 10, 0, 0, 2048), "src-ip=10.0.0.8/29"))
+	}
+	return l
+}
+
+// Nor does the packet path allocate when it measures.
+func TestSketchingDoesNotAllocate(t *testing.T) {
+	for name, more := range map[string]bool{"one task": false, "32 tasks": true} {
+		t.Run(name, func(t *testing.T) {
+			l := newSketchedLoad(t, more)
+			l.step(20_000)
+			if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
+				t.Errorf("%v allocations in 1000 packets", n)
+			}
+			l.drain()
+			s := sketcher{l.rig}
+			if b := s.status("cms").Banks; b[0].Packets == 0 || b[0].DigestsLost+uint64(b[0].Digests) == 0 {
+				t.Errorf("%+v, want packets and digests", b)
+			}
+			if more && s.status("spliced").Banks[0].Packets < 1000 {
+				t.Errorf("%+v, want packets", s.status("spliced").Banks[0])
+			}
+		})
+	}
+}
+
+// BenchmarkChip's packets, all of them measured.
+func BenchmarkSketching(b *testing.B) {
+	for _, bm := range []struct {
+		name        string
+		tasks, more bool
+	}{{"no task", false, false}, {"one task", true, false}, {"32 tasks", true, true}} {
+		b.Run(bm.name, func(b *testing.B) {
+			l := newSketchedLoad(b, bm.more)
+			if !bm.tasks {
+				l = newLoad(b, 0, false)
+			}
+			l.step(10_000)
+			l.sent = 0
+			b.ReportAllocs()
+			b.ResetTimer()
+			l.step(b.N)
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
+			l.drain()
+			if l.sent < b.N {
+				b.Fatalf("%d of %d packets left", l.sent, b.N)
+			}
+		})
+	}
+}
+
+// What the oracle counts it may allocate for; nothing else of the chip is another.
+func TestOracleOfAChip(t *testing.T) {
+	p := saisim.SmallProfile()
+	for _, oracle := range []int{0, 3} {
+		s := &sketcher{newRigOf(t, saisim.Config{Profile: p, Start: start, Oracle: oracle})}
+		s.task(counting(t, "t", "src-ip", 0, 0, 0, 32))
+		for i := range 20 {
+			s.send(0, udpFrame(byte(1+i%5), 99, 60))
+		}
+		if b := s.status("t").Banks[0]; b.Packets != 140 {
+			t.Errorf("%+v", b)
+		}
+		if oracle == 0 {
+			_, err := s.extend(saisim.FlyMonTruth, entryOf(t, "read", map[string]any{"task": "t", "bank": 0}))
+			s.wantStatus(err, sai.StatusNotSupported)
+			continue
+		}
+		var truth struct {
+			Flows    int
+			Packets  uint64
+			Overflow bool
+			Entropy  float64
+		}
+		s.ask(saisim.FlyMonTruth, "read", map[string]any{"task": "t", "bank": 0}, "truth", &truth)
+		if truth.Flows != 3 || !truth.Overflow || truth.Packets != 140 || truth.Entropy < 1.58 || truth.Entropy > 1.59 {
+			t.Errorf("%+v, want 3 of 5 flows, log2(3) bits", truth)
+		}
+	}
+}
