@@ -32,14 +32,16 @@
 //	sent         end = max(a, end') + (L+20) B            ': the mirror copy before
 //	measured     ceil(end) + Parser + IngressStages*StageCycles + TrafficManager
 //
-// It is lost if end' is later than a + 32768 B: the port's buffer is full. Mirror
+// It is lost if end' is later than a + 32768 B: the port's buffer is full. In one
+// cycle what is measured so comes behind frames that waited for the egress pipe, and
+// before what leaves the ingress pipe. Mirror
 // copies take no turn in the pipes, no room in the shared buffer and no place in the
 // books, since nothing of them ever leaves.
 //
 // What control does takes effect, as everything does, at the cycle that the last
 // Advance reached: copies that enter the egress pipe later see it. A mirror copy
-// counts for tasks that were there when its packet entered. Creation and removal of
-// the switch object leave no task and no mirror copy.
+// does not count for a task that began, or began anew, after its packet had entered.
+// The switch object takes all tasks and mirror copies with it.
 package saisim
 
 import (

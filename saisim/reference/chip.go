@@ -39,13 +39,16 @@ type Chip struct {
 	generations map[uint32]uint64      // how often each was emptied
 	start       time.Time
 	clockSteps  uint64 // how often the time of day was set
+	sketching
 
 	// Output takes the frames that leave, in the order of time.
 	Output func(saisim.Out)
 	// Marking is told what alternate marking does with each packet of a flow.
 	Marking func(Marking)
-	books   saisim.Books
-	open    []*snapshot
+	// Sketching is told what groups of CMUs do.
+	Sketching func(what string)
+	books     saisim.Books
+	open      []*snapshot
 }
 
 // A port has two MACs and a queue in front of the egress.
@@ -107,8 +110,9 @@ func New(prof saisim.Profile, start time.Time) *Chip {
 		rifs:     map[sai.OID]*[8]uint64{},
 		sequence: map[sai.OID]uint32{},
 		Output:   func(saisim.Out) {},
-		Marking:  func(Marking) {},
-		flows:    map[uint32]*flow{}, generations: map[uint32]uint64{},
+		Marking:  func(Marking) {}, Sketching: func(string) {},
+		sketching: newSketching(prof),
+		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
 		served: ^saisim.PortID(0), // the lowest number begins
 	}
@@ -127,6 +131,7 @@ func (c *Chip) Configure(t saisim.Tables) {
 	before := c.conf
 	c.conf = newConfig(t)
 	c.newFlows(before, c.conf)
+	c.setSketches(t.Sketches)
 	var ports []*port
 	for _, row := range t.Ports {
 		p := c.portWith(row.OID)
@@ -262,6 +267,7 @@ func (c *Chip) Step() {
 	}
 	c.schedule()
 	c.mirrorEgress()
+	c.arriveAgain()
 	if pk := c.moveIngress(); pk != nil {
 		c.replicate(pk)
 	}
@@ -284,7 +290,7 @@ func (c *Chip) idle() bool {
 
 // nextWork returns the next cycle in which something happens outside the pipes.
 func (c *Chip) nextWork() saisim.Cycle {
-	next := c.nextSweep()
+	next := min(c.nextSweep(), c.nextArrival())
 	if len(c.batches) > 0 {
 		next = min(next, c.batches[0].at)
 	}

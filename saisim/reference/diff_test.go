@@ -36,6 +36,7 @@ func (s sent) equal(t sent) bool {
 type pair struct {
 	gen
 	programmer
+	sketcher
 	clock            clockSetting
 	ref              *reference.Chip
 	fastOut, refOut  []sent
@@ -68,6 +69,7 @@ func newPairFrom(source rand.Source) (*pair, error) {
 	p.ref = reference.New(p.prof, start)
 	p.chip.SetOutput(func(o saisim.Out) { p.fastOut = append(p.fastOut, sent{o, bytes.Clone(o.Data)}) })
 	p.ref.Marking = p.noteMarking
+	p.ref.Sketching = func(what string) { p.saw["sketch: "+what]++ }
 	p.ref.Output = func(o saisim.Out) { p.refOut = append(p.refOut, sent{o, bytes.Clone(o.Data)}) }
 	if err := p.powerUp(); err != nil {
 		return nil, err
@@ -80,6 +82,9 @@ func newPairFrom(source rand.Source) (*pair, error) {
 		p.fdbOp()
 	}
 	p.configure()
+	if err := p.furnishSketches(); err != nil {
+		return nil, err
+	}
 	if p.chance(60) {
 		p.programmed = true
 		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8)}
@@ -116,6 +121,7 @@ func (g *gen) profile() saisim.Profile {
 		p.SpeedsMbps = append([]uint32{1}, p.SpeedsMbps...)
 		p.Default[0].Mbps = 1
 	}
+	g.groups(&p)
 	return p
 }
 
@@ -229,6 +235,11 @@ func (p *pair) run(n int) error {
 					return err
 				}
 			}
+			if p.sketching {
+				if err := p.sketchInTraffic(); err != nil {
+					return err
+				}
+			}
 			if p.programmed && p.chance(15) {
 				if err := p.control(window); err != nil {
 					return err
@@ -317,6 +328,9 @@ func (p *pair) compare() error {
 		}
 	}
 	if err := p.markingDiffers(); err != nil {
+		return err
+	}
+	if err := p.sketchesDiffer(); err != nil {
 		return err
 	}
 	counters := p.ref.Counters()

@@ -36,6 +36,12 @@
 // Reg and MarkBit of which the first that matches counts. Periods are reckoned in
 // rational numbers.
 //
+// # FlyMon
+//
+// Tasks run for one packet after the other (flymon.go), their compressed keys by the
+// definition of [flymon.Compress], bit for bit; a register is a map from the place of a word
+// to the word, and what is recirculated waits in a list.
+//
 // # Tests
 //
 // TestEnginesAgree feeds both engines alike: random configurations by SAI calls,

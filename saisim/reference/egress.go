@@ -191,6 +191,9 @@ func (o *outgoing) frame() []byte {
 func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok bool) {
 	conf := c.conf
 	last := max(1, int(c.prof.EgressStages)) - 1
+	if o.mirror == nil {
+		c.measure(o)
+	}
 	seen := o.packet // as ACLs see it
 	r := c.beginEgress(p, o)
 	if r != nil {

@@ -127,14 +127,14 @@ func TestEnginesAgree(t *testing.T) {
 	if packets < int(cases)*casePackets {
 		t.Errorf("%d packets, want at least %d", packets, int(cases)*casePackets)
 	}
-	for _, what := range markings() {
+	for _, what := range append(markings(), sketchings()...) {
 		y[what] += 0
 	}
 	for _, what := range slices.Sorted(maps.Keys(y)) {
 		t.Logf("%10d %s", y[what], what)
 		least, named := want[what]
 		switch {
-		case strings.HasPrefix(what, "marking: "):
+		case strings.HasPrefix(what, "marking: "), strings.HasPrefix(what, "sketch: "):
 			least = 30
 		case !named:
 			least = 100

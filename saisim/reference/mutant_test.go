@@ -56,6 +56,11 @@ var mutants = []mutant{
 	{"a new flow begins where an old one ended", "marking.go", "*f = markFlow{generation: m.generations}", "f.generation = m.generations"},
 	{"L is where D is", "altmark.go", "optionLoss    = 1 << 3", "optionLoss    = 1 << 2"},
 	{"entries do not see the time of a packet's arrival", "altmark.go", "c.tod.Load().read(pk.rx)", "c.tod.Load().read(c.now)"},
+	{"a copy's time loses what is below a nanosecond", "flymon.go", "k.ns, k.rest = k.ns+r/t.hz, r%t.hz", "k.ns, k.rest = k.ns+r/t.hz, 0"},
+	{"metadata takes no time at the recirculation port", "flymon.go", "wireLen(length+recircMetadata)", "wireLen(length)"},
+	{"the recirculation port's buffer is a frame larger", "flymon.go", "recircBuffer   = 32768", "recircBuffer   = 33000"},
+	{"copies are numbered only while there are tasks", "ingress.go", "		c.sketch.copies++\n		if c.sketch.on {\n", "		if c.sketch.on {\n			c.sketch.copies++\n"},
+	{"packets without ports have port 0", "flymon.go", "p.Ports = h.flags&flagL4 != 0", "p.Ports = true"},
 }
 
 // mutantCases is how many cases the differential test has to catch a mutant.

@@ -1,0 +1,386 @@
+package reference
+
+import (
+	"encoding/binary"
+	"math/big"
+	"math/bits"
+	"net/netip"
+	"slices"
+
+	"tamtam/flymon"
+	"tamtam/saisim"
+)
+
+// FlyMon, from the text of flymon, of saisim (flymon.go) and of saisim/cmu: one
+// packet after the other, each word of a register by its address.
+
+// A measured is what groups of CMUs see of a copy.
+type measured struct {
+	number   uint64 // of copies that entered the egress pipe
+	vector   flymon.Vector
+	src, dst netip.Addr // not valid: no IP
+	ip       *ipHeader
+	l4       *l4Header
+	time     uint64 // ns since 1970
+	size     uint64
+	depth    uint64 // of the queue
+	delay    uint64 // ns
+}
+
+// A bucket is where a word is.
+type bucket struct {
+	group, cmu int
+	address    uint32
+}
+
+// A sketch is a task.
+type sketch struct {
+	flymon.Layout
+	status SketchStatus
+	since  uint64 // number of the last copy before its units began with zeros
+	keys   [2][]flymon.Vector
+	frozen [2][]flymon.Vector // keys of when the frozen partitions counted
+}
+
+// A SketchStatus is what a [saisim.FlyMonStatus] window reads of a task.
+type SketchStatus struct {
+	Generation uint64        `json:"generation"`
+	Banks      [2]SketchBank `json:"banks"`
+	Frozen     [2]SketchBank `json:"frozen"`
+	FrozenAt   uint64        `json:"frozen-at"`
+}
+
+// A SketchBank is a bank of it.
+type SketchBank struct {
+	Epoch       uint64 `json:"epoch"`
+	Used        bool   `json:"used"`
+	Dirty       bool   `json:"dirty"`
+	Packets     uint64 `json:"packets"`
+	Bytes       uint64 `json:"bytes"`
+	Lost        uint64 `json:"lost"`
+	Digests     int    `json:"digests"`
+	DigestsLost uint64 `json:"digests-lost"`
+	First       uint64 `json:"first"`
+	Last        uint64 `json:"last"`
+}
+
+// sketching is what a chip has of FlyMon.
+type sketching struct {
+	sketches map[string]*sketch
+	words    map[bucket]uint32
+	entered  uint64 // copies, into the egress pipe
+	lastTime uint64 // time of the last that entered while there were tasks
+	zeroings uint64 // how often something of a task began with zeros
+	around   *wire  // the recirculation port
+	circling []circling
+}
+
+// A circling is a mirror copy on its way to spliced groups.
+type circling struct {
+	at saisim.Cycle
+	m  measured
+}
+
+func newSketching(p saisim.Profile) sketching {
+	s := sketching{sketches: map[string]*sketch{}, words: map[bucket]uint32{}, around: newWire(0)}
+	if p.FlyMon.RecirculationMbps > 0 {
+		s.around.setSpeed(p.ClockHz, p.FlyMon.RecirculationMbps)
+	}
+	return s
+}
+
+// measure shows a copy that enters the egress pipe to the groups.
+func (c *Chip) measure(o *outgoing) {
+	c.entered++
+	if len(c.sketches) == 0 {
+		return
+	}
+	t := c.timeOfDay(c.now)
+	m := measured{
+		number: c.entered, ip: o.h.ip, l4: o.h.l4,
+		time: t.Seconds*1_000_000_000 + uint64(t.Nanoseconds),
+		size: uint64(o.lengthOut() + fcs), depth: uint64(o.depth),
+	}
+	waited := new(big.Int).SetUint64(uint64(c.now-o.queued) * 1_000_000_000)
+	m.delay = waited.Quo(waited, new(big.Int).SetUint64(c.prof.ClockHz)).Uint64()
+	c.lastTime = m.time
+	m.fill()
+	again := false
+	for _, s := range c.sketches {
+		if !s.wants(&m) {
+			continue
+		}
+		if s.Units[0].Group < int(c.prof.FlyMon.Groups) {
+			c.take(s, &m)
+		} else {
+			again = true
+		}
+	}
+	if again {
+		c.circle(m, o.lengthOut())
+	}
+}
+
+// fill makes the candidate key: addresses 16 bytes each, ports 2 each, protocol and
+// version 1 each, 2 that are 0, and the time.
+func (m *measured) fill() {
+	var b [48]byte
+	if ip := m.ip; ip != nil {
+		m.src, m.dst = netip.AddrFrom16(ip.src), netip.AddrFrom16(ip.dst)
+		if ip.version == 4 {
+			m.src, m.dst = netip.AddrFrom4([4]byte(ip.src[12:])), netip.AddrFrom4([4]byte(ip.dst[12:]))
+		}
+		copy(b[0:], m.src.AsSlice())
+		copy(b[16:], m.dst.AsSlice())
+		b[36], b[37] = ip.protocol, byte(ip.version)
+	}
+	if m.l4 != nil {
+		binary.BigEndian.PutUint16(b[32:], m.l4.src)
+		binary.BigEndian.PutUint16(b[34:], m.l4.dst)
+	}
+	binary.BigEndian.PutUint64(b[40:], m.time)
+	for i := range m.vector {
+		m.vector[i] = binary.BigEndian.Uint64(b[8*i:])
+	}
+}
+
+// wants says whether the task's filter matches, and the coin of some unit.
+func (s *sketch) wants(m *measured) bool {
+	f := &s.Filter
+	in := func(p netip.Prefix, a netip.Addr) bool { return !p.IsValid() || p.Contains(a) }
+	port := func(p flymon.Ports, of func(*l4Header) uint16) bool {
+		return !p.Has || m.l4 != nil && of(m.l4) >= p.Lo && of(m.l4) <= p.Hi
+	}
+	switch {
+	case f.Version != 0 && (m.ip == nil || m.ip.version != int(f.Version)),
+		f.HasProtocol && (m.ip == nil || m.ip.protocol != f.Protocol),
+		!in(f.SrcIP, m.src), !in(f.DstIP, m.dst),
+		!port(f.SrcPort, func(l *l4Header) uint16 { return l.src }), !port(f.DstPort, func(l *l4Header) uint16 { return l.dst }):
+		return false
+	}
+	return slices.ContainsFunc(s.Units, func(u flymon.Unit) bool { return runs(u, m.coin()) })
+}
+
+// coin is 0 to 255, a hash of the copy's number: the finalizer of SplitMix64.
+func (m *measured) coin() uint16 {
+	x := m.number * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return uint16((x ^ x>>31) >> 56)
+}
+
+func runs(u flymon.Unit, coin uint16) bool {
+	return u.From == 0 && u.To == 0 || u.From <= coin && coin < u.To
+}
+
+// take has a task count a packet.
+func (c *Chip) take(s *sketch, m *measured) {
+	b := s.bank(m.time)
+	s.status.Banks[b].Packets++
+	s.status.Banks[b].Bytes += m.size
+	s.status.Banks[b].Last = m.time
+	c.Sketching("counted")
+	results := make([]uint32, len(s.Units))
+	for i, u := range s.Units {
+		if runs(u, m.coin()) {
+			p1, result := c.operate(s, u, b, results, m)
+			results[i] = result
+			if d := s.Digest; d != nil && d.Unit == i && max(p1, result) >= d.Threshold {
+				c.digest(s, b, m)
+			}
+		} else {
+			c.Sketching("a coin that is not the unit's")
+		}
+	}
+}
+
+// bank is the bank of a time, which from now on counts its epoch.
+func (s *sketch) bank(time uint64) int {
+	epoch := uint64(0)
+	if s.Epoch > 0 {
+		epoch = time / s.Epoch
+	}
+	b := &s.status.Banks[epoch%2]
+	switch {
+	case !b.Used:
+		b.Used, b.First, b.Last = true, time, time
+	case b.Epoch != epoch:
+		b.Dirty = true
+	}
+	b.Epoch = epoch
+	return int(epoch % 2)
+}
+
+// operate has a unit run, and returns its first parameter and its result.
+func (c *Chip) operate(s *sketch, u flymon.Unit, bank int, results []uint32, m *measured) (p1, result uint32) {
+	wide := uint32(1)<<c.prof.FlyMon.Width - 1
+	raw := c.compressed(s, u.Group, u.Key, m) % c.prof.FlyMon.Depth
+	at := raw % u.Size
+	if u.Shifted {
+		at = raw / (c.prof.FlyMon.Depth / u.Size)
+		c.Sketching("shifted")
+	}
+	at += u.Base + uint32(bank)*u.Size
+	p1 = c.param(s, u, u.P1, results, m)
+	if len(u.Map) > 0 {
+		c.Sketching("map")
+		p1 = mapped(u.Map, p1)
+	}
+	p1 &= wide
+	p2 := c.param(s, u, u.P2, results, m) & wide
+	word := bucket{u.Group, u.CMU, at}
+	old := c.words[word]
+	c.Sketching("op " + string(u.Op))
+	switch u.Op {
+	case flymon.CondAdd:
+		if old < p2 {
+			c.words[word] = (old + p1) & wide
+			return p1, c.words[word]
+		}
+		c.Sketching("op cond-add, not")
+		return p1, 0
+	case flymon.Max:
+		if old < p1 {
+			c.words[word] = p1
+			return p1, p1
+		}
+		return p1, 0
+	case flymon.AndOr:
+		c.words[word] = old | p1
+		if p2 == 0 {
+			c.words[word] = old & p1
+		}
+		return p1, c.words[word]
+	default:
+		c.words[word] = p1
+		if p2 == 0 {
+			c.words[word] = old ^ p1
+		}
+		return p1, old
+	}
+}
+
+func mapped(rules []flymon.MapRule, p uint32) uint32 {
+	for _, r := range rules {
+		if p&r.Mask == r.Value&r.Mask {
+			return r.Out
+		}
+	}
+	return 0
+}
+
+// compressed is a compressed key: one unit's, or two units' XOR, rotated right.
+func (c *Chip) compressed(s *sketch, group int, r flymon.Ref, m *measured) uint32 {
+	of := func(unit int) uint32 {
+		for _, rule := range s.Masks {
+			if rule.Group == group && rule.Unit == unit {
+				return flymon.Compress(flymon.Poly(group, unit), m.vector.And(rule.Key))
+			}
+		}
+		return 0
+	}
+	key := of(r.A)
+	if r.B > 0 {
+		key ^= of(r.B - 1)
+	}
+	return bits.RotateLeft32(key, -int(r.Shift))
+}
+
+// param is a parameter as it comes, before it is mapped and cut.
+func (c *Chip) param(s *sketch, u flymon.Unit, p flymon.Param, results []uint32, m *measured) uint32 {
+	wide := uint64(1)<<c.prof.FlyMon.Width - 1
+	c.Sketching("parameter " + string(p.From))
+	switch p.From {
+	case flymon.Const:
+		return p.Value
+	case flymon.Size:
+		return uint32(min(m.size, wide))
+	case flymon.Timestamp:
+		return uint32(m.time >> p.Scale)
+	case flymon.QueueLength:
+		return uint32(min(m.depth>>p.Scale, wide))
+	case flymon.QueueDelay:
+		return uint32(min(m.delay>>p.Scale, wide))
+	case flymon.Compressed:
+		key := uint64(c.compressed(s, u.Group, p.Key, m))
+		if p.Bits > 0 {
+			key %= 1 << p.Bits
+		}
+		return uint32(key)
+	case flymon.Result:
+		return results[p.Of[0]]
+	case flymon.Least:
+		least := uint32(1<<32 - 1)
+		for _, i := range p.Of {
+			if results[i] > 0 {
+				least = min(least, results[i])
+			}
+		}
+		return least
+	default: // since
+		if results[p.Of[1]] != 0 {
+			return 0
+		}
+		return (uint32(m.time>>p.Scale) - results[p.Of[0]]) & uint32(wide)
+	}
+}
+
+// digest keeps the packet's key, once, if there is room.
+func (c *Chip) digest(s *sketch, bank int, m *measured) {
+	key := m.vector.And(s.Digest.Key)
+	switch b := &s.status.Banks[bank]; {
+	case slices.Contains(s.keys[bank], key):
+	case b.Digests == int(c.prof.FlyMon.Digests):
+		b.DigestsLost++
+		c.Sketching("a digest lost")
+	default:
+		s.keys[bank] = append(s.keys[bank], key)
+		b.Digests++
+		c.Sketching("a digest")
+	}
+}
+
+// What a mirror copy has beside its frame, and what the recirculation port holds, in
+// bytes.
+const (
+	circlingMetadata = 16
+	circlingBuffer   = 32768
+)
+
+// circle sends a mirror copy of a frame to the recirculation port.
+func (c *Chip) circle(m measured, length int) {
+	at := cycle(c.now + saisim.Cycle(egressCycles(c.prof)))
+	if c.around.free.Cmp(c.around.later(at, circlingBuffer)) > 0 {
+		c.Sketching("lost")
+		c.again(&m, func(s *sketch) { s.status.Banks[s.bank(m.time)].Lost++ })
+		return
+	}
+	c.around.put(at, length+circlingMetadata)
+	c.circling = append(c.circling, circling{ceil(c.around.free) + saisim.Cycle(len(c.ingress.slots)), m})
+}
+
+// arriveAgain shows the mirror copies that are through both pipes to spliced groups.
+func (c *Chip) arriveAgain() {
+	for len(c.circling) > 0 && c.circling[0].at == c.now {
+		m := c.circling[0].m
+		c.circling = c.circling[1:]
+		c.again(&m, func(s *sketch) {
+			c.Sketching("counted behind the recirculation port")
+			c.take(s, &m)
+		})
+	}
+}
+
+// again does something for the tasks that have a packet in spliced groups.
+func (c *Chip) again(m *measured, do func(*sketch)) {
+	for _, s := range c.sketches {
+		if s.Units[0].Group < int(c.prof.FlyMon.Groups) || !s.wants(m) {
+			continue
+		}
+		if m.number <= s.since {
+			c.Sketching("on its way as the task began")
+			continue
+		}
+		do(s)
+	}
+}
