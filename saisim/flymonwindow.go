@@ -228,7 +228,7 @@ type truthAnswer struct {
 	Packets  uint64      `json:"packets"`
 	Overflow bool        `json:"overflow"` // more than the oracle keeps: not exact
 	Entropy  float64     `json:"entropy"`  // of the values, in bits
-	Values   []uint64    `json:"values"`   // of the flows asked for
+	Values   []uint64    `json:"values"`   // of the flows asked for; of a set, 1 for its elements
 	Heavy    []truthFlow `json:"heavy"`    // the largest, the first by value and then by key
 }
 
@@ -253,15 +253,13 @@ func (w *truthWindow) read(c *Chip) sai.Value {
 }
 
 func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
-	a := &truthAnswer{Flows: len(t.Flows), Elements: len(t.Elements), Packets: t.Packets, Overflow: t.Overflow, Values: make([]uint64, len(w.Flows))}
+	a := &truthAnswer{Flows: len(t.Flows), Elements: len(t.Elements), Packets: t.Packets, Overflow: t.Overflow, Entropy: t.Entropy(), Values: make([]uint64, len(w.Flows))}
 	for i, f := range w.Flows {
 		a.Values[i] = t.Flows[parseVector(f)]
 	}
 	keys := make([]flymon.Vector, 0, len(t.Flows))
-	total := 0.0
-	for v, n := range t.Flows {
+	for v := range t.Flows {
 		keys = append(keys, v)
-		total += float64(n)
 	}
 	slices.SortFunc(keys, func(a, b flymon.Vector) int {
 		if x, y := t.Flows[a], t.Flows[b]; x != y {
@@ -272,11 +270,6 @@ func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
 		}
 		return slices.Compare(a[:], b[:])
 	})
-	for _, v := range keys { // in order: a sum of floating-point numbers depends on it
-		if p := float64(t.Flows[v]) / total; p > 0 {
-			a.Entropy -= p * math.Log2(p)
-		}
-	}
 	for _, v := range keys[:min(len(keys), maxTruthFlows)] {
 		a.Heavy = append(a.Heavy, truthFlow{appendVector(nil, &v), t.Flows[v]})
 	}
