@@ -51,10 +51,11 @@ func Decode(rows []Braid, counters [][]uint32, limit int) (low, high []uint64) {
 			}
 			for f, at := range counters {
 				c := at[r]
-				if most := less(rows[r].High[c], lows[c]-low[f]); most < high[f] && most >= low[f] {
+				most, least := less(rows[r].High[c], lows[c]-low[f]), less(rows[r].Low[c], highs[c]-high[f])
+				if most < high[f] && most >= low[f] {
 					high[f], changed = most, true
 				}
-				if least := less(rows[r].Low[c], highs[c]-high[f]); least > low[f] && least <= high[f] {
+				if least > low[f] && least <= high[f] {
 					low[f], changed = least, true
 				}
 			}

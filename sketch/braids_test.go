@@ -68,3 +68,19 @@ func TestDecodeOfAnything(t *testing.T) {
 		t.Errorf("%v to %v", low, high)
 	}
 }
+
+// Two flows that share a counter in one row are told apart by the other row in one
+// round, and three that share pairs of counters by all rows.
+func TestDecodeByHand(t *testing.T) {
+	row := func(words ...uint32) Braid { return NewBraid(words, []uint32{0}, 1000) }
+	low, high := Decode([]Braid{row(15, 0), row(10, 5)}, [][]uint32{{0, 0}, {0, 1}}, 1)
+	if low[0] != 10 || high[0] != 10 || low[1] != 5 || high[1] != 5 {
+		t.Errorf("%v to %v, want 10 and 5", low, high)
+	}
+	low, high = Decode([]Braid{row(30, 3), row(13, 20), row(10, 23)}, [][]uint32{{0, 0, 0}, {0, 1, 1}, {1, 0, 1}}, 10)
+	for f, want := range []uint64{10, 20, 3} {
+		if low[f] != want || high[f] != want {
+			t.Errorf("flow %d: %d to %d, want %d", f, low[f], high[f], want)
+		}
+	}
+}
