@@ -119,14 +119,14 @@ func byteUnits() []struct {
 func (b *Bytes) Parse(s string) error {
 	for _, u := range byteUnits() {
 		if digits, ok := strings.CutSuffix(s, u.name); ok {
-			if n, err := strconv.ParseUint(digits, 10, 32); err == nil && n > 0 && n*u.unit <= 1<<30 {
+			if n, err := strconv.ParseUint(digits, 10, 32); err == nil && n > 0 && n*u.unit <= 64<<20 {
 				*b = Bytes(n * u.unit)
 				return nil
 			}
 			break
 		}
 	}
-	return fmt.Errorf("want a whole number with its unit (B, KB, MB, KiB, MiB), such as 96KiB, of at most 1024MiB")
+	return fmt.Errorf("want a whole number with its unit (B, KB, MB, KiB, MiB), such as 96KiB, of at most 64MiB")
 }
 
 // String writes the size as Parse reads it.

@@ -121,6 +121,9 @@ func intervals(r *answer.Reading, truth *flyTruth, scale uint8) map[string]float
 			exact++
 		}
 	}
+	if flows == 0 {
+		return nil // nothing to be measured
+	}
 	return map[string]float64{"are": are / flows, "exact": exact / flows}
 }
 

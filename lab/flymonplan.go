@@ -19,7 +19,7 @@ type planned struct {
 	bytes  uint64       // that it has
 }
 
-// flyKeys are the keys of a study: of the tasks, of what is counted for each flow.
+// keys are the keys of a study: of the tasks, of what is counted for each flow.
 func (f *FlyMon) keys() (key, element flymon.Key, err error) {
 	text := f.Key
 	if text == "" {

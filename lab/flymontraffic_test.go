@@ -147,7 +147,7 @@ func TestBytes(t *testing.T) {
 			t.Errorf("%s: %v, %d, %s", text, err, b, b)
 		}
 	}
-	for _, text := range []string{"", "16", "0B", "-1B", "1.5KiB", "2000MiB", "KiB"} {
+	for _, text := range []string{"", "16", "0B", "-1B", "1.5KiB", "65MiB", "KiB"} {
 		if err := new(Bytes).Parse(text); err == nil {
 			t.Errorf("%q is taken", text)
 		}
@@ -210,7 +210,7 @@ func TestFlyMonRefused(t *testing.T) {
 		"flymon.threshold=1":                                      `flymon.threshold: "1"`,
 		"flymon.key=none":                                         `flymon.key: "none"`,
 		"flymon.traffic.pcap=/nowhere/at-all.pcap":                "at-all.pcap",
-		"flymon.memory=[1024MiB]":                                 "memory is",
+		"flymon.memory=[64MiB]":                                   "memory is",
 		"flymon.curves.cms.algorithm=hll":                         "hll does not measure frequency",
 		"switches=[{name: s1}]":                                   "no switches, hosts or traffic beside a study",
 		"checks=[{name: x, measured: flymon.cms.f1.max, max: 1}]": `"flymon.cms.f1.max": no such metric`,
@@ -233,5 +233,36 @@ func TestFlyMonRefused(t *testing.T) {
 	}
 	if _, err := New(t.Context(), top, Options{}); err == nil || !strings.Contains(err.Error(), "no switches to build") {
 		t.Errorf("New builds a study: %v", err)
+	}
+}
+
+// A study has the same results on one core as on several; another seed has others, and
+// a check fails that is not met.
+func TestFlyMonWorkers(t *testing.T) {
+	open := func(name string, set ...string) *Topology {
+		t.Helper()
+		top, err := OpenShort(name)
+		if err == nil {
+			top, err = Open(name, append(top.Short, set...))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return top
+	}
+	var text []string
+	for _, o := range []Options{{Workers: 1}, {Workers: 3}, {Workers: 3, Seed: 9}} {
+		r, err := Run(t.Context(), open("flymon-fig14g"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, string(r.FlyMon.CSV()))
+	}
+	if text[0] != text[1] || text[0] == text[2] {
+		t.Errorf("1 worker:\n%s\n3 workers:\n%s\nseed 9:\n%s", text[0], text[1], text[2])
+	}
+	r, err := Run(t.Context(), open("flymon-fig14f", "flymon.curves.d3.memory=[144KiB]", "checks=[{name: are, measured: flymon.d3.144KiB.are.max, max: 0.001}]"), Options{})
+	if err != nil || r.Passed() {
+		t.Errorf("a check that cannot be met passes: %v", err)
 	}
 }

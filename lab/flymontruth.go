@@ -128,5 +128,18 @@ func scoreReports(right, wrong, actual int) map[string]float64 {
 	return m
 }
 
-// relative is the relative error of an estimate.
-func relative(estimate, truth float64) float64 { return math.Abs(estimate-truth) / truth }
+// worst is the error that an estimate without end has.
+const worst = 1e6
+
+// relative is the relative error of an estimate, at most worst; of a truth of 0 it is the
+// absolute one.
+func relative(estimate, truth float64) float64 {
+	off := math.Abs(estimate - truth)
+	if truth > 0 {
+		off /= truth
+	}
+	if math.IsNaN(off) {
+		return worst
+	}
+	return min(off, worst)
+}
