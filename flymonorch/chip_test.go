@@ -199,7 +199,7 @@ func (c *chip) truth(task string, bank int, flows [][]byte) (map[string]any, err
 	if !ok {
 		return nil, fmt.Errorf("no truth of %s", task)
 	}
-	said := truth{Flows: uint64(len(tr.Flows)), Elements: uint64(len(tr.Elements)), Packets: tr.Packets, Entropy: math.Pi, Values: []uint64{}}
+	said := truth{Flows: uint64(len(tr.Flows)), Elements: uint64(len(tr.Elements)), Packets: tr.Packets, Overflow: tr.Overflow, Entropy: math.Pi, Values: []uint64{}}
 	for _, f := range flows {
 		said.Values = append(said.Values, tr.Flows[vectorOf(f)])
 	}

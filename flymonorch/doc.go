@@ -8,7 +8,7 @@
 // The planner (flymonorch/plan) says where a task goes; the chip takes or refuses it as
 // a whole; only then the planner allocates. A task that is changed is put beside its old
 // place, all packets go there at once, and the old place stays frozen until it has been
-// read ("freeze and divert", section 3.4 of the paper): then it is given back. Tasks that
+// read ("freeze and divert", section 6 of the paper): then it is given back. Tasks that
 // find no room are looked at again when another one goes. A task in plan mode only has a row
 // of TAM_FLYMON_PLACEMENT.
 //

@@ -72,7 +72,7 @@ func TestSweepLongerThanAnEpoch(t *testing.T) {
 
 // What one row of a task may have is bounded, whatever the chip tells.
 func TestBounded(t *testing.T) {
-	b := newBench(t, oracle, func(b *bench) { b.geo.Digests = 1 << 13 })
+	b := newBench(t, oracle, func(b *bench) { b.geo.Digests, b.exact = 1<<13, 5000 })
 	b.task("t1", "memory", "49152", "threshold", "1")
 	for i := range 300 {
 		b.query(fmt.Sprint("q", i), "t1", fmt.Sprintf("10.1.%d.%d", i/256, i%256))
@@ -91,4 +91,28 @@ func TestBounded(t *testing.T) {
 	for _, l := range b.logged {
 		t.Error(l)
 	}
+}
+
+// More digests than the chip keeps are missed, and it is said. An oracle that kept too
+// little says nothing.
+func TestTooMany(t *testing.T) {
+	b := newBench(t, oracle, func(b *bench) { b.geo.Digests, b.exact = 10, 20 })
+	b.task("t1", "memory", "49152", "threshold", "2")
+	b.query("q", "t1", "10.0.0.1")
+	b.step()
+	for i := range 15 {
+		b.send(fmt.Sprintf("10.0.0.%d", i), 2)
+	}
+	b.pass(time.Second)
+	b.wantResult("t1", "1700000000: 30 first,digests-lost")
+	b.wantAnswer("q", "1700000000: 2 of 2")
+	if n := len(b.row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")); n != 10 {
+		t.Errorf("%d flows, want 10", n)
+	}
+	for i := range 30 {
+		b.send(fmt.Sprintf("10.0.0.%d", i), 1)
+	}
+	b.pass(time.Second)
+	b.wantResult("t1", "1700000001: 30")
+	b.wantAnswer("q", "1700000001: 1")
 }

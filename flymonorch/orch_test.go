@@ -291,3 +291,31 @@ func TestEveryCallFails(t *testing.T) {
 		})
 	}
 }
+
+// A task that is to have more than there is room for beside it counts on as it was, says
+// so, and changes when another goes.
+func TestResizeWithoutRoom(t *testing.T) {
+	b := newBench(t, func(b *bench) { b.geo.Groups = 1 })
+	b.task("t1", "memory", "768", "filter", "protocol=17")
+	b.task("t2", "memory", "192", "filter", "protocol=6")
+	b.step()
+	b.send("10.0.0.1", 2)
+	b.task("t1", "memory", "1536", "filter", "protocol=17")
+	b.step()
+	b.wantTask("t1", "pending: cms needs 3 CMUs of one group; ")
+	b.wantTask("t1", "tried again when a task is removed; it counts on as it was")
+	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
+	b.send("10.0.0.1", 3)
+	b.pass(time.Second)
+	b.wantResult("t1", "1700000000: 5 first")
+	b.del(schema.AppTAMFlyMonTask, "t2")
+	b.step()
+	b.wantTask("t1", "pending: ") // 512 buckets in two banks are all that a CMU has
+	b.task("t1", "memory", "384", "filter", "protocol=17")
+	b.step()
+	b.wantTask("t1", "active")
+	b.send("10.0.0.1", 1)
+	b.pass(time.Second)
+	b.wantResult("t1", "1700000001: 1 partial")
+	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+}
