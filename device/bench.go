@@ -156,8 +156,8 @@ func benchConfigOn(ctx context.Context, load configLoad, name, addr string, grou
 	defer cancel()
 	runCtx, stop := context.WithCancel(ctx)
 	g, runCtx := errgroup.WithContext(runCtx)
-	profile := saisim.DefaultProfile()
-	g.Go(func() error { return RunSyncd(runCtx, r, profile, nil, common) })
+	chip := ChipConfig{Profile: saisim.DefaultProfile()}
+	g.Go(func() error { return RunSyncd(runCtx, r, chip, common) })
 	g.Go(func() error { return RunManagers(runCtx, r, common) })
 	g.Go(func() error { return RunOrchagent(runCtx, r, common) })
 	results, err := benchConfigRun(runCtx, load, r, watch, name, groups, changes)

@@ -18,13 +18,20 @@ import (
 // UpConfig says what switch to bring up.
 type UpConfig struct {
 	Common
-	Redis   string // "embedded", HOST:PORT, or unix:PATH
-	Config  ConfigDB
-	Profile saisim.Profile
-	Wires   map[string]string // port -> live interface
-	Mgmt    mgmt.Config
+	ChipConfig
+	Redis  string // "embedded", HOST:PORT, or unix:PATH
+	Config ConfigDB
+	Mgmt   mgmt.Config
 	// Ready, if set, is called once all daemons run, with the addresses to use.
 	Ready func(redis, gnmi string)
+}
+
+// ChipConfig says what chip a live switch has.
+type ChipConfig struct {
+	Profile saisim.Profile
+	Wires   map[string]string // port -> live interface
+	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
+	Oracle int
 }
 
 // Up runs a whole switch on wall time until ctx ends.
@@ -43,7 +50,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return RunSyncd(ctx, r, cfg.Profile, cfg.Wires, cfg.Common) })
+	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
 	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
 	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
 	g.Go(func() error { return northbound.Serve(ctx) })
@@ -103,10 +110,10 @@ func runOrchagentOnce(ctx context.Context, r *swss.Redis, c Common) error {
 
 // RunSyncd runs the daemon syncd with a simulated chip whose time follows the
 // wall clock, wired to live interfaces.
-func RunSyncd(ctx context.Context, r *swss.Redis, profile saisim.Profile, wires map[string]string, c Common) error {
+func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	notes := make(chan sai.Notification, 1024)
 	start := time.Now()
-	chip, err := saisim.New(saisim.Config{Profile: profile, Start: start.UTC(), Notify: func(n sai.Notification) {
+	chip, err := saisim.New(saisim.Config{Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Notify: func(n sai.Notification) {
 		select {
 		case notes <- n:
 		default: // a flood of events while Redis is slow: the oldest are enough
@@ -130,7 +137,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, profile saisim.Profile, wires 
 			}
 		}
 	})
-	g.Go(func() error { return runWires(ctx, chip, start, wires, logOf(c)) })
+	g.Go(func() error { return runWires(ctx, chip, start, cfg.Wires, logOf(c)) })
 	return ended(g.Wait())
 }
 

@@ -56,16 +56,14 @@ func newUp() *cobra.Command {
 	var n northbound
 	var config, redis, profile string
 	var ports []string
+	var oracle int
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Run a whole switch in one process",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg := device.UpConfig{Common: device.Common{Log: logger(cmd)}, Redis: redis}
 			var err error
-			if cfg.Profile, err = parseProfile(profile); err != nil {
-				return err
-			}
-			if cfg.Wires, err = parseWires(ports); err != nil {
+			if cfg.ChipConfig, err = parseChip(profile, ports, oracle); err != nil {
 				return err
 			}
 			if cfg.Mgmt, err = n.config(cmd); err != nil {
@@ -86,9 +84,26 @@ func newUp() *cobra.Command {
 	f.StringVar(&config, "config", "", "configuration to load first, a config_db.json")
 	f.StringVar(&redis, "redis", "embedded", "embedded, HOST:PORT or unix:PATH")
 	f.StringVar(&profile, "profile", "default", profileUsage())
+	f.IntVar(&oracle, "oracle", 0, oracleUsage)
 	f.StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
 	n.flags(c)
 	return c
+}
+
+const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, to be seen beside the estimates"
+
+// parseChip reads the flags that say what chip there is.
+func parseChip(profile string, ports []string, oracle int) (c device.ChipConfig, err error) {
+	const most = 1 << 24
+	if oracle < 0 || oracle > most {
+		return c, usagef("--oracle %d: want 0 to %d", oracle, most)
+	}
+	c.Oracle = oracle
+	if c.Profile, err = parseProfile(profile); err != nil {
+		return c, err
+	}
+	c.Wires, err = parseWires(ports)
+	return c, err
 }
 
 func parseWires(ports []string) (map[string]string, error) {
@@ -125,17 +140,15 @@ func newRun() *cobra.Command {
 func newRunSyncd() *cobra.Command {
 	var profile string
 	var ports []string
+	var oracle int
 	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", func(cmd *cobra.Command, r *swss.Redis, common device.Common) error {
-		p, err := parseProfile(profile)
+		chip, err := parseChip(profile, ports, oracle)
 		if err != nil {
 			return err
 		}
-		wires, err := parseWires(ports)
-		if err != nil {
-			return err
-		}
-		return device.RunSyncd(cmd.Context(), r, p, wires, common)
+		return device.RunSyncd(cmd.Context(), r, chip, common)
 	})
+	c.Flags().IntVar(&oracle, "oracle", 0, oracleUsage)
 	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
 	return c
