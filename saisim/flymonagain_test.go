@@ -1,0 +1,130 @@
+package saisim_test
+
+import (
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// Packets come to spliced groups when the recirculation port has sent them whole and
+// they are through the pipes again.
+func TestRecirculation(t *testing.T) {
+	s := newSketcher(t)
+	s.send(1, udpFrame(2, 9, 60))
+	task := s.task(counting(t, "again", "src-ip", 5, 0, 0, 32))
+	// 1.25 GHz, 10 Gb/s: a byte a cycle. At the port 11 cycles after entry; 60 bytes, FCS and 16
+	// of metadata are 80, with preamble and gap 100; then parser and ingress pipe, 17.
+	var entered saisim.Cycle
+	s.SetObserver(func(m saisim.Moment) {
+		if m.What == saisim.MomentDequeued {
+			entered = m.At
+		}
+	})
+	counted := func() uint64 { return s.status("again").Banks[0].Packets }
+	if err := s.Receive(0, s.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
+		t.Fatal(err)
+	}
+	for entered == 0 {
+		s.Advance(s.Now() + 1)
+	}
+	second := entered + 11 + 100 + 17
+	s.Advance(second - 1)
+	if n := counted(); n != 0 {
+		t.Errorf("%d packets before cycle %d, want 0", n, second)
+	}
+	s.Advance(second)
+	if b := s.status("again").Banks[0]; b.Packets != 1 || b.Bytes != 64 || b.First != uint64(s.TimeOfDay(entered).UnixNano()) {
+		t.Errorf("%+v, want a packet of 64 bytes, measured as it entered at %d", b, entered)
+	}
+
+	// Two at once: the second has to wait for the first.
+	for id := range saisim.PortID(8) {
+		if id != 1 {
+			if err := s.Receive(id, s.Now()+100, saisim.Frame{Data: udpFrame(byte(1+id), 2, 60)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	first := saisim.Cycle(0)
+	for n := uint64(1); n < 8; {
+		at, ok := s.NextEvent()
+		if !ok {
+			t.Fatalf("%d packets, want 8", n)
+		}
+		s.Advance(at)
+		if c := counted(); c != n {
+			if n == 1 {
+				first = at
+			} else if at != first+saisim.Cycle(100*(n-1)) {
+				t.Errorf("packet %d at cycle %d, want %d", n, at, first+saisim.Cycle(100*(n-1)))
+			}
+			n = c
+		}
+	}
+	s.drain()
+
+	// What is on its way counts for a task that goes on, not for one that began anew.
+	for name, tt := range map[string]struct {
+		change func()
+		want   uint64
+	}{
+		"another filter":             {func() { s.change(task, filtered(t, counting(t, "again", "src-ip", 5, 0, 0, 32), "ip=4")) }, 1},
+		"a filter that it is not in": {func() { s.change(task, filtered(t, counting(t, "again", "src-ip", 5, 0, 0, 32), "ip=6")) }, 0},
+		"another place":              {func() { s.change(task, counting(t, "again", "src-ip", 5, 0, 32, 32)) }, 0},
+		"another task of the name": {func() {
+			s.remove(sai.ObjectTypeGenericProgrammable, task)
+			task = s.task(counting(t, "again", "src-ip", 5, 0, 0, 32))
+		}, 0},
+	} {
+		s.change(task, counting(t, "again", "src-ip", 5, 0, 0, 32))
+		s.extension(saisim.FlyMonClear, entryOf(s, "clear", map[string]any{"task": "again", "bank": 0}))
+		if err := s.Receive(0, s.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
+			t.Fatal(err)
+		}
+		entered = 0
+		for entered == 0 {
+			s.Advance(s.Now() + 1)
+		}
+		tt.change()
+		s.drain()
+		if n := counted(); n != tt.want {
+			t.Errorf("%s: %d packets, want %d", name, n, tt.want)
+		}
+	}
+}
+
+// What finds the recirculation port's buffer full is counted as lost.
+func TestRecirculationIsFull(t *testing.T) {
+	p := saisim.SmallProfile()
+	p.FlyMon.RecirculationMbps = 1000 // a tenth of a port
+	s := &sketcher{newRigOf(t, saisim.Config{Profile: p, Start: start})}
+	s.send(1, udpFrame(2, 9, 60))
+	s.task(counting(t, "again", "src-ip", 7, 2, 0, 32))
+	const packets, size = 200, 1000
+	for i := range packets {
+		if err := s.Receive(0, s.Now()+saisim.Cycle(i), saisim.Frame{Data: udpFrame(1, 2, size)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.drain()
+	// Each takes 1040 byte times of the port, while 102.4 pass.
+	free, lost := 0.0, uint64(0)
+	for i := range packets {
+		a := 102.4 * float64(i)
+		if free > a+32768 {
+			lost++
+			continue
+		}
+		free = max(free, a) + size + 40
+	}
+	if b := s.status("again").Banks[0]; b.Lost != lost || b.Packets != packets-lost || lost < 100 {
+		t.Errorf("%+v, want %d lost", b, lost)
+	}
+	if err := s.Remove(t.Context(), sai.Obj(sai.ObjectTypeSwitch, s.sw)); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := s.NextEvent(); ok {
+		t.Error("something is on its way when the switch is gone")
+	}
+}

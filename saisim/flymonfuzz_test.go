@@ -1,0 +1,87 @@
+package saisim_test
+
+import (
+	"testing"
+
+	"tamtam/flymon"
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// Whatever ENTRY is, it makes a task that can be, or none.
+func FuzzFlyMonTask(f *testing.F) {
+	good := counting(f, "t", "src-ip", 0, 0, 0, 32)
+	chained := counting(f, "t", "5-tuple", 0, 0, 0, 32)
+	u := counting(f, "t", "dst-ip/24", 4, 1, 64, 32)
+	chained.Masks = append(chained.Masks, u.Masks...)
+	chained.Units = append(chained.Units, u.Units...)
+	chained.Units[1].P1, chained.Units[1].Map = flymon.Param{From: flymon.Result, Of: []int{0}}, []flymon.MapRule{{Mask: 1, Out: 2}}
+	chained.Epoch, chained.Digest = 1_000_000, &flymon.Digest{Unit: 1, Threshold: 3, Key: flowKey(f, "src-ip")}
+	spliced := filtered(f, counting(f, "t", "src-ip", 7, 2, 992, 32), "dst-port=1-5,protocol=17")
+	for _, l := range []flymon.Layout{good, chained, spliced} {
+		f.Add([]byte(entryOf(f, "task", l)))
+	}
+	f.Add([]byte(`{"attributes":[{"task":{"value":null}}, null]}`))
+	f.Add([]byte(`{"attributes":[{"task":{"value":{"units":[{"base":4294967295,"size":2147483648}]}}}]}`))
+	s := newSketcher(f)
+	frame := udpFrame(1, 2, 60)
+	f.Fuzz(func(t *testing.T, entry []byte) {
+		s.TB = t
+		oid, err := s.extend(saisim.FlyMonTask, entry)
+		if err != nil {
+			if st, ok := sai.StatusOf(err); !ok || st != sai.StatusInvalidParameter {
+				t.Fatal(err)
+			}
+			if n := len(s.Tables().Sketches); n != 0 {
+				t.Fatalf("%d tasks after %v", n, err)
+			}
+			return
+		}
+		l := s.Tables().Sketches
+		if len(l) != 1 {
+			t.Fatalf("%d tasks, want 1", len(l))
+		}
+		s.send(0, frame)
+		for unit, u := range append(l[0].Units, l[0].Frozen...) {
+			s.buckets(l[0].Task, unit, 0, min(u.Size, 64))
+		}
+		s.remove(sai.ObjectTypeGenericProgrammable, oid)
+	})
+}
+
+// Whatever ENTRY is, a window reads something or is refused, and is read again by
+// what it gave.
+func FuzzFlyMonWindow(f *testing.F) {
+	names := []string{saisim.FlyMonGroups, saisim.FlyMonStatus, saisim.FlyMonRegisters, saisim.FlyMonClear, saisim.FlyMonDigests, saisim.FlyMonTruth}
+	for i, value := range []string{`{"groups":{"value":{}}}`, `{"tasks":{"value":["t","u"]}}`, `{"read":{"value":{"task":"t","unit":1,"bank":1,"from":8,"count":24}}}`,
+		`{"clear":{"value":{"task":"t","bank":1}}}`, `{"read":{"value":{"task":"t","bank":0,"from":1}}}`, `{"read":{"value":{"task":"t","bank":0,"flows":[]}}}`} {
+		f.Add(uint8(i), []byte(`{"attributes":[`+value+`]}`))
+	}
+	f.Add(uint8(3), []byte(`{"attributes":[{"clear":{"value":{"task":"t","unit":-1,"bank":-1,"from":4294967295,"count":4294967295}}}]}`))
+	f.Add(uint8(2), []byte(`{"attributes":[{"read":{"value":null}}, null, {"read":{}}]}`))
+	s := newSketcher(f)
+	l := counting(f, "t", "src-ip", 0, 0, 0, 32)
+	l.Epoch, l.Digest = 1_000_000, &flymon.Digest{Threshold: 1, Key: flowKey(f, "src-ip")}
+	l.Frozen = counting(f, "t", "src-ip", 1, 0, 0, 32).Units
+	s.task(l)
+	s.send(0, udpFrame(1, 2, 60))
+	f.Fuzz(func(t *testing.T, which uint8, entry []byte) {
+		s.TB = t
+		oid, err := s.extend(names[int(which)%len(names)], entry)
+		if err != nil {
+			if st, ok := sai.StatusOf(err); !ok || st != sai.StatusInvalidParameter {
+				t.Fatal(err)
+			}
+			return
+		}
+		key := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
+		got, err := s.Get(t.Context(), key, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := got[0].Value.(sai.Bytes); len(text) > 0 {
+			s.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, text)
+		}
+		s.remove(sai.ObjectTypeGenericProgrammable, oid)
+	})
+}
