@@ -15,6 +15,7 @@ import (
 type CheckResult struct {
 	Name     string      `json:"name"`
 	Paper    string      `json:"paper"` // what it must be, or what the paper says
+	Limit    string      `json:"limit"` // what it must be
 	Measured json.Number `json:"measured"`
 	Unit     string      `json:"unit"`
 	Pass     bool        `json:"pass"`
@@ -89,12 +90,13 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 	bound("want", c.Want, func(v int64) bool { return m.value-v <= tolerance.value && v-m.value <= tolerance.value })
 	bound("min", c.Min, func(v int64) bool { return m.value >= v })
 	bound("max", c.Max, func(v int64) bool { return m.value <= v })
+	res.Limit = strings.Join(told, ", ")
+	if tolerance.value > 0 {
+		n, _ := number(tolerance.value, m.unit)
+		res.Limit += " ± " + n.String()
+	}
 	if res.Paper == "" {
-		res.Paper = strings.Join(told, ", ")
-		if tolerance.value > 0 {
-			n, _ := number(tolerance.value, m.unit)
-			res.Paper += " ± " + n.String()
-		}
+		res.Paper = res.Limit
 	}
 	return res, err
 }

@@ -18,7 +18,11 @@ func (r *Result) WriteChecks(out io.Writer) error {
 		if !c.Pass {
 			mark = "FAILED"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s %s\t\n", mark, c.Name, c.Paper, c.Measured, c.Unit)
+		want := c.Limit
+		if c.Paper != c.Limit {
+			want = fmt.Sprintf("%s (paper: %s)", c.Limit, c.Paper)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s %s\t\n", mark, c.Name, want, c.Measured, c.Unit)
 	}
 	return w.Flush()
 }
