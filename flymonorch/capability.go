@@ -58,8 +58,9 @@ func (o *Orch) publish(ctx context.Context, r *swss.Redis) error {
 	return swss.NewTable(r.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, "switch", row)
 }
 
-// learnAgain is how long after a failure the chip is asked again what it is like.
-const learnAgain = time.Second
+// tryAgain is how long after a failure the chip is asked again what it is like, and
+// windows that stay are tried again to be removed.
+const tryAgain = time.Second
 
 // learn asks what the CMU groups are like. Before the first view is applied there is
 // nothing to ask.
@@ -71,7 +72,7 @@ func (o *Orch) learn(ctx context.Context) error {
 		}
 		o.log.Error("CMU groups", "err", err)
 		o.unlearned = fmt.Errorf("what the CMU groups are like is not known: %w", err)
-		o.askAt = o.daemon.Now().Add(learnAgain)
+		o.askAt = o.daemon.Now().Add(tryAgain)
 		return nil
 	}
 	o.geo, o.pool, o.unlearned = g, plan.New(g), nil

@@ -99,6 +99,9 @@ func (o *Orch) dropWindows(ctx context.Context) error {
 		}
 		return err == nil
 	})
+	if len(errs) > 0 {
+		o.dropAt = o.daemon.Now().Add(tryAgain)
+	}
 	return errors.Join(errs...)
 }
 

@@ -40,6 +40,7 @@ type Orch struct {
 	unlearned   error      // why not
 	askAt       time.Time  // when to ask for it again
 	windows     []sai.OID  // that are there: some while the chip is read, or such as stay
+	dropAt      time.Time  // when it is tried again to remove those
 
 	active   bool
 	tasks    map[string]*task

@@ -72,6 +72,9 @@ func (o *Orch) nextTimer() (next time.Time) {
 			next = t
 		}
 	}
+	if len(o.windows) > 0 {
+		sooner(o.dropAt)
+	}
 	for _, c := range o.classes {
 		if c.due.IsZero() || len(c.fresh)+len(c.queue) > 0 {
 			return o.daemon.Now()
@@ -95,6 +98,11 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		}
 		maps.Copy(o.dirty, o.tasks)
 		return o.settleAll(ctx)
+	}
+	if len(o.windows) > 0 && !now.Before(o.dropAt) {
+		if err := o.dropWindows(ctx); err != nil {
+			o.log.Error("FlyMon", "err", err)
+		}
 	}
 	var errs []error
 	for _, e := range slices.Sorted(maps.Keys(o.classes)) {

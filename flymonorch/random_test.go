@@ -1,0 +1,97 @@
+package flymonorch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Whatever comes in whatever order, with calls of SAI that fail now and then: the chip has
+// the tasks that are said to count and no others, it refuses none of them, and when all are
+// gone nothing is left.
+func TestRandomSequences(t *testing.T) {
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Spliced = 5, 2 })
+			rnd := rand.New(rand.NewPCG(seed, 5))
+			for range 60 {
+				b.random(rnd)
+				b.step()
+				b.wantConsistent()
+			}
+			b.rec.FailAt(0, 0)
+			b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+			for i := range 6 {
+				b.del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
+			}
+			b.step()
+			b.pass(2 * time.Second)
+			if got := b.objects(); len(got) > 0 {
+				t.Errorf("objects %v stay", got)
+			}
+			for g := range b.geo.All() {
+				if row := b.row(swss.CountersDB, schema.CountersFlyMonGroup, fmt.Sprint(g)); row["TASKS"] != "0" || row["LARGEST_FREE"] != "1024,1024,1024" || row["KEYS"] != "free;free;free" {
+					t.Errorf("group %d: %v", g, row)
+				}
+			}
+		})
+	}
+}
+
+// random does something.
+func (b *bench) random(rnd *rand.Rand) {
+	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
+	name := fmt.Sprint("t", rnd.IntN(6))
+	switch rnd.IntN(12) {
+	case 0:
+		b.del(schema.AppTAMFlyMonTask, name)
+	case 1:
+		b.set(schema.AppTAMFeature, feature, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
+	case 2:
+		b.query(fmt.Sprint("q", rnd.IntN(3)), name, pick("10.0.0.1", "10.0.0.1,80", "x"))
+	case 3:
+		b.rec.FailAt(1+rnd.IntN(5), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
+	case 4, 5:
+		b.send("10.0.0.1", rnd.IntN(20))
+		b.pass(time.Duration(rnd.IntN(1500)) * time.Millisecond)
+	default:
+		b.task(name, "memory", pick("96", "192", "768", "1536"), "key", pick("src-ip", "src-ip,dst-port", "5-tuple"), "filter", pick("any", "protocol=17", "protocol=6", "dst-port=80"),
+			"epoch", pick("1000", "1000", "300", "0"), "readout", "banked", "threshold", pick("0", "9"), "plan", pick("false", "false", "false", "true"),
+			"attribute", pick("frequency", "max(size)", "frequency(bytes)"), "algorithm", "auto", "share", pick("1", "1", "1/2"))
+	}
+}
+
+// wantConsistent wants that the chip has what is said to count.
+func (b *bench) wantConsistent() {
+	b.t.Helper()
+	rows, err := swss.NewTable(b.redis.DB(swss.StateDB), schema.StateTAMFlyMonTask).Dump(b.ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var want []string
+	for name, row := range rows {
+		if row["status"] == schema.StatusActive && row["reason"] == "" || strings.Contains(row["reason"], "it counts on as it was") {
+			want = append(want, ObjectTask+" "+name)
+		}
+		if strings.Contains(row["reason"], "the switch refused") {
+			b.t.Errorf("task %s: %s", name, row["reason"])
+		}
+	}
+	slices.Sort(want)
+	got := slices.DeleteFunc(b.objects(), func(s string) bool { return !strings.HasPrefix(s, ObjectTask) })
+	for name, t := range b.fm.tasks { // that are gone, but could not be taken out yet
+		if !t.given {
+			got = slices.DeleteFunc(got, func(s string) bool { return s == ObjectTask+" "+name })
+		}
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("the chip has %v, want %v", got, want)
+	}
+}
