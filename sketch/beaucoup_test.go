@@ -45,11 +45,13 @@ func TestBeauCoup(t *testing.T) {
 	const seed, runs, threshold = 5, 400, 512
 	sum, square := 0.0, 0.0
 	var mean, variance float64
+	b, err := NewBeauCoup(1, threshold, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for run := range runs {
-		b, err := NewBeauCoup(1, threshold, 0, seed+uint64(run))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b.seed = seed + uint64(run)
+		clear(b.entries)
 		mean, variance = b.Moments()
 		n := 1
 		for !b.Add(vector(1, 0), vector(0, n), 0) {
@@ -74,13 +76,15 @@ func TestBeauCoup(t *testing.T) {
 // The number of distinct elements has no bias where not all coupons are there.
 func TestBeauCoupEstimate(t *testing.T) {
 	const seed, runs = 11, 300
+	b, err := NewBeauCoup(4, 512, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, n := range []int{0, 30, 100, 200} {
 		sum := 0.0
 		for run := range runs {
-			b, err := NewBeauCoup(4, 512, 0, seed+uint64(run))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b.seed = seed + uint64(run)
+			clear(b.entries)
 			for i := range n {
 				b.Add(vector(1, 0), vector(9, i), 0)
 			}

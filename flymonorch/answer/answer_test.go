@@ -104,13 +104,13 @@ func TestFlows(t *testing.T) {
 		never     bool // too low
 		flows     int
 	}{
-		{flymon.CMS, "frequency", true, 3000}, {flymon.CMS, "frequency(bytes)", true, 3000}, {flymon.SuMaxSum, "frequency", true, 3000}, {flymon.SuMaxSum, "frequency(bytes)", true, 3000},
-		{flymon.Tower, "frequency", true, 3000}, {flymon.CounterBraids, "frequency", true, 3000}, {flymon.MRAC, "frequency", true, 3000},
-		{flymon.SuMaxMax, "max(queue-length)", true, 3000}, {flymon.SuMaxMax, "max(queue-delay)", true, 3000}, {flymon.SuMaxMax, "max(size)", true, 3000},
-		{flymon.MaxInterArr, "max(interval)", false, 200}, // a flow that is taken for another is off by far
+		{flymon.CMS, "frequency", true, 1500}, {flymon.CMS, "frequency(bytes)", true, 1500}, {flymon.SuMaxSum, "frequency", true, 1500}, {flymon.SuMaxSum, "frequency(bytes)", true, 1500},
+		{flymon.Tower, "frequency", true, 1500}, {flymon.CounterBraids, "frequency", true, 1500}, {flymon.MRAC, "frequency", true, 1500},
+		{flymon.SuMaxMax, "max(queue-length)", true, 1500}, {flymon.SuMaxMax, "max(queue-delay)", true, 1500}, {flymon.SuMaxMax, "max(size)", true, 1500},
+		{flymon.MaxInterArr, "max(interval)", false, 100}, // a flow that is taken for another is off by far
 	} {
 		t.Run(string(tt.algorithm)+" "+tt.attribute, func(t *testing.T) {
-			r := newRun(t, 32, "5-tuple", tt.attribute, tt.algorithm, 3*4096*3, 0)
+			r := newRun(t, 32, "5-tuple", tt.attribute, tt.algorithm, 3*2048*3, 0)
 			r.traffic(seed, tt.flows)
 			reading := r.reading()
 			within, off, total := 0, 0.0, 0.0
