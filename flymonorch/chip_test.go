@@ -24,6 +24,7 @@ type chip struct {
 	packets uint64
 	has     map[string]uint64 // availability of extensions
 	objects map[sai.OID]*extension
+	onRead  func() // before registers are read
 }
 
 type extension struct {
@@ -158,6 +159,9 @@ func (c *chip) read(x *extension) (map[string]any, error) {
 	case ObjectStatus:
 		return c.status(x.entry["tasks"])
 	case ObjectRegisters:
+		if c.onRead != nil {
+			c.onRead()
+		}
 		words, err := c.groups.Read(p.Task, p.Unit, p.Bank, uint32(p.From), p.Count)
 		var b []byte
 		for _, w := range words {

@@ -125,3 +125,17 @@ func TestManyTasks(t *testing.T) {
 		b.pass(500*time.Millisecond - settleTime)
 	}
 }
+
+// A reading that takes so long that the bank counts again says so.
+func TestLateReading(t *testing.T) {
+	b := newBench(t)
+	b.task("t1")
+	b.step()
+	b.to(1.5)
+	b.chip.onRead = func() { b.fm.skew += 400 * time.Millisecond } // of three units: 1.2 s
+	b.to(2.01)
+	b.wantResult("t1", "1700000001: 3 late-read")
+	b.chip.onRead = func() {}
+	b.to(3.01)
+	b.wantResult("t1", "1700000002: 3")
+}

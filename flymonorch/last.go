@@ -1,0 +1,83 @@
+package flymonorch
+
+import (
+	"context"
+	"errors"
+
+	"tamtam/flymon"
+)
+
+// readLast tells what a task counted where it is no more, or soon will not be: the part
+// of the epoch until now, and the one before if that was not read. Its units are behind
+// those of its layout now, if they are frozen.
+func (o *Orch) readLast(ctx context.Context, t *task, old *deployment, behind int, frozen bool) {
+	if !old.known {
+		return
+	}
+	r := o.round(ctx)
+	defer func() {
+		if err := r.close(); err != nil {
+			o.log.Error("FlyMon", "err", err)
+		}
+	}()
+	at, list, err := o.look(r, []*task{t})
+	if err == nil && list[0] == nil {
+		err = errors.New("the switch does not have the task")
+	}
+	if err != nil {
+		o.log.Error("what the task counted before it was changed is not read", "task", t.name, "err", err)
+		return
+	}
+	banks := list[0].Banks
+	if frozen {
+		banks = list[0].Frozen
+	}
+	for _, e := range old.open(banks, at.now) {
+		got, err := o.take(r, t, &old.placed, behind, &e)
+		if err != nil {
+			o.log.Error("what the task counted before it was changed is not read", "task", t.name, "err", err)
+			return
+		}
+		o.tell(t, old, e, got)
+	}
+}
+
+// open are the epochs of which the banks have something that was not read, the older
+// first.
+func (d *deployment) open(banks [2]bank, now uint64) []epoch {
+	every := uint64(d.row.Epoch)
+	whole := epoch{bank: banks[0], start: d.began, end: now, flags: d.flags | flymon.FlagPartial}
+	switch {
+	case every == 0:
+		return []epoch{whole}
+	case d.row.Live:
+		whole.number, whole.start, whole.flags = now/every, d.sweep.began, whole.flags|flymon.FlagLive
+		return []epoch{whole}
+	}
+	var list []epoch
+	cur := now / every
+	for n := max(d.next, max(cur, 1)-1); n <= cur; n++ {
+		e := epoch{number: n, which: int(n % 2), bank: banks[n%2], start: max(d.began, n*every), end: min((n+1)*every, now), flags: d.flags}
+		if n == cur {
+			e.flags |= flymon.FlagPartial
+		}
+		if e.bank.of(n) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// catchUp reads a task's last epoch, if that is over and nobody has read it.
+func (o *Orch) catchUp(ctx context.Context, t *task) {
+	if t.on.row.Epoch == 0 || t.on.row.Live || !t.on.known {
+		return
+	}
+	r := o.round(ctx)
+	if _, err := o.readTasks(r, o.classes[t.on.row.Epoch], []*task{t}); err != nil {
+		o.log.Error("a task of FlyMon is not read", "err", err)
+	}
+	if err := r.close(); err != nil {
+		o.log.Error("FlyMon", "err", err)
+	}
+}
