@@ -50,9 +50,10 @@ func (r *FlyMonReport) plot(name, title string) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, r.X, name
 	p.Add(plotter.NewGrid())
-	p.Legend.Top = true
 	least, logX := r.scales(name)
-	logY := least > 0 && name != "f1" && name != "precision" && name != "recall" && name != "exact"
+	rises := name == "f1" || name == "precision" || name == "recall" || name == "exact"
+	logY := least > 0 && !rises
+	p.Legend.Top = !rises
 	for i, c := range r.Curves {
 		o := c.outline(name, least, logY)
 		if len(o.medians) == 0 {

@@ -28,7 +28,11 @@ func (s *study) predict(p *planned, sizes []uint32) map[string]prediction {
 	switch s.Study {
 	case StudyHeavy, StudyVictims:
 		if d := s.detector(p, sizes); d != nil {
-			return map[string]prediction{"f1": f1(sizes, s.Threshold, d)}
+			together := 1.0
+			if p.placed.Sketch.Algorithm == flymon.Tower { // the others of its rows are full
+				together += float64(len(sizes)) / p.rowSize(0)
+			}
+			return map[string]prediction{"f1": f1(sizes, s.Threshold, together, d)}
 		}
 	case StudyCardinality:
 		if d := p.cardinalityError(float64(len(sizes))); d > 0 {

@@ -198,8 +198,9 @@ func meetings(bits int, shifts []uint8) (both, all float64) {
 // expected, and at most.
 type detector func(size uint32) (low, mid, high float64)
 
-// f1 is what is expected of reports of flows at or above a threshold.
-func f1(sizes []uint32, threshold uint64, report detector) prediction {
+// f1 is what is expected of reports of flows at or above a threshold. So many flows are
+// reported or not together: those of a bucket where one row decides, else 1.
+func f1(sizes []uint32, threshold uint64, together float64, report detector) prediction {
 	var actual float64
 	var hit, miss, hits, misses [3]float64 // sums of chances; variances
 	for size, count := range histogram(sizes) {
@@ -212,7 +213,7 @@ func f1(sizes []uint32, threshold uint64, report detector) prediction {
 		}
 		for i, p := range [3]float64{low, mid, high} {
 			to[i] += n * p
-			spread[i] += n * p * (1 - p)
+			spread[i] += n * p * (1 - p) * together
 		}
 	}
 	score := func(hit, miss float64) float64 {

@@ -99,7 +99,7 @@ func TestF1(t *testing.T) {
 		}
 	}
 	for p, want := range map[float64]float64{0: 1, 1: 2. * 2 / (2 + 3 + 2)} {
-		if got := f1(sizes, 50, always(p)); math.Abs(got.expected-want) > 1e-9 || got.lower > want || got.upper < want {
+		if got := f1(sizes, 50, 1, always(p)); math.Abs(got.expected-want) > 1e-9 || got.lower > want || got.upper < want {
 			t.Errorf("false reports with chance %v: %+v, want %v", p, got, want)
 		}
 	}
