@@ -24,6 +24,8 @@ type Reading struct {
 	distribution sketch.Distribution  // of MRAC
 	counted      bool                 // the distribution is there
 	hashes       []*flymon.Compressor // by group * units + unit; nil: no mask
+	inUse        float64              // what used returns
+	loads        []float64            // of sets: the part of bits that are set, by row
 }
 
 // A FlowEstimate is a flow with what was measured of it.
@@ -49,6 +51,13 @@ func New(d Dump) (*Reading, error) {
 	r := &Reading{Dump: d, hashes: make([]*flymon.Compressor, d.Geometry.All()*d.Geometry.Units)}
 	for _, m := range d.Layout.Masks {
 		r.hashes[m.Group*d.Geometry.Units+m.Unit] = flymon.NewCompressor(flymon.Poly(m.Group, m.Unit), m.Key)
+	}
+	r.inUse = r.countUsed()
+	switch r.Sketch.Algorithm {
+	case flymon.Bloom, flymon.LinearCounting, flymon.OddSketch:
+		for _, row := range r.Sketch.Rows {
+			r.loads = append(r.loads, ones(r.Registers[row[0]])/r.bitsIn(row[0]))
+		}
 	}
 	return r, nil
 }
