@@ -273,6 +273,9 @@ func TestFlyMonWholePath(t *testing.T) {
 // Each algorithm is answered, of a flow or of all together, and what the oracle says is
 // within twice the bounds, where there are any: of so many at 95 %, some are beyond.
 func TestFlyMonEachAlgorithm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
 	s := newSketched(t, func(c *SimConfig) { c.Profile.FlyMon.Groups = 14 })
 	tasks := []struct {
 		name, flow, metric string
@@ -333,6 +336,9 @@ func TestFlyMonEachAlgorithm(t *testing.T) {
 // Whatever is done to other tasks while traffic runs, a task's registers are those of a
 // switch where nothing was done, at each moment, and so are its answers.
 func TestFlyMonOtherTasksUntouched(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
 	alone, amid := newSketched(t), newSketched(t)
 	for _, s := range []*sketched{alone, amid} {
 		s.task("x", "threshold", "5")

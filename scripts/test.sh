@@ -119,8 +119,22 @@ check "import rules" go test -count=1 ./internal/archtest
 if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing: --fuzz 0"; fi
 # The race detector makes code several times slower, so tests that run long leave some of their
 # rounds out there (-short); the run after it leaves out nothing.
+#
+# concurrent lists the packages in whose code or tests anything runs at the same time: in others
+# there is nothing for the race detector to find.
+concurrent() {
+	local dir
+	go list -f '{{.Dir}}' ./... | while read -r dir; do
+		grep -lqE '(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\(|"sync(/|")|\.Parallel\(\)' "$dir"/*.go && echo "$dir"
+	done
+}
+race_tests() {
+	local packages
+	mapfile -t packages < <(concurrent)
+	[ ${#packages[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -count=1 -timeout 5m "${packages[@]}"
+}
 if [ $race = yes ]; then
-	check "tests under the race detector (-short)" env CGO_ENABLED=1 go test -race -short -count=1 -timeout 5m ./...
+	check "tests under the race detector (-short)" race_tests
 fi
 
 tests() {
