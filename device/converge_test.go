@@ -236,7 +236,7 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 func TestConfigurationConverges(t *testing.T) {
 	runs := 100
 	if testing.Short() {
-		runs = 10
+		runs = 4
 	}
 	for i := range runs {
 		seed := uint64(i + 1)

@@ -378,6 +378,9 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 // A new orchagent begins its tasks anew, and says so of their first epoch. So it is
 // with a new chip.
 func TestFlyMonRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	for _, tt := range []struct {
 		name    string
 		restart func(s *sketched) error

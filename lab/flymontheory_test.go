@@ -8,6 +8,9 @@ import (
 // What other flows add to a bucket, and how often flows meet in two rows and in three, is what
 // comes of drawing buckets by lot.
 func TestNoise(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	const seed, draws, bits = 3, 6000, 12
 	r := newRandom(seed, "noise")
 	sizes := shares(6000, 3000, 1000)
@@ -54,6 +57,9 @@ func TestNoise(t *testing.T) {
 
 // The noise of very full buckets is that of a normal distribution.
 func TestNoiseOfFullBuckets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	sizes := make([]uint32, 64_000)
 	for i := range sizes {
 		sizes[i] = 1
@@ -68,6 +74,9 @@ func TestNoiseOfFullBuckets(t *testing.T) {
 }
 
 func TestCollected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	// The mean number of draws until all are collected is the sum over n of the chance that some
 	// are missing.
 	for _, tt := range []struct {
@@ -89,6 +98,9 @@ func TestCollected(t *testing.T) {
 }
 
 func TestF1(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	sizes := []uint32{100, 90, 10, 10, 5}
 	always := func(p float64) detector {
 		return func(size uint32) (low, mid, high float64) {
@@ -115,6 +127,9 @@ func TestF1(t *testing.T) {
 
 // Thinned sizes have the mean that they must have; chances add up to 1.
 func TestBinomial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	for _, tt := range []struct {
 		n int
 		q float64
@@ -131,6 +146,9 @@ func TestBinomial(t *testing.T) {
 }
 
 func TestFalsePositives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	// 40 KB in three rows and 20000 members: what the paper states beats this.
 	m := 40_000.0 * 8 / 3
 	if p := falsePositives(20_000, []float64{m, m, m}, 75_000); p.expected < 0.0046 || p.expected > 0.0051 {

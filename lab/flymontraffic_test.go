@@ -15,6 +15,9 @@ import (
 // The packets of a traffic are exactly those that it says, in the order of time, the
 // same for each run of a seed; flows of another seed have other addresses and the same sizes.
 func TestFlyMonTraffic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	for _, tt := range []FlyMonTraffic{
 		{Packets: 20_000, Flows: 1000, Zipf: 1000, Time: Second},
 		{Packets: 20_000, Flows: 1000, Zipf: 1000, Time: Second, Lifetime: 50 * Millisecond},
@@ -156,6 +159,9 @@ func TestBytes(t *testing.T) {
 
 // A capture stands in for the made traffic: its flows and packets are the truth.
 func TestFlyMonCapture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "flows.pcap")
 	w, err := capture.Create(path)
@@ -199,6 +205,9 @@ func TestFlyMonCapture(t *testing.T) {
 
 // What cannot be is refused, with place, field and value.
 func TestFlyMonRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	for set, want := range map[string]string{
 		"flymon.study=nothing":                                    `flymon.study: "nothing": want one of heavy-hitters`,
 		"flymon.traffic.packets=5":                                `flymon.traffic.packets: "5": want one for each of 120000 flows`,

@@ -33,11 +33,12 @@ func TestStalledSubscriber(t *testing.T) {
 	}
 	n := 0
 	for value := ""; !strings.HasPrefix(value, fmt.Sprintf("U %s %d", rateA, last)); {
-		stalled.gate <- struct{}{}
-		for len(stalled.got) > 0 {
-			value = lines(<-stalled.got)[0]
+		select {
+		case stalled.gate <- struct{}{}:
+			n++
+		case m := <-stalled.got:
+			value = lines(m)[0]
 		}
-		n++
 	}
 	if n > 10 {
 		t.Errorf("%d messages waited for the stalled client", n)
