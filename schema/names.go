@@ -50,6 +50,7 @@ const (
 	CfgTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
 	CfgTAMAltMark   = "TAM_ALTMARK_TABLE"
 
+	CfgTAMTableRecord = "TAM_TABLERECORD_TABLE"
 	CfgTAMFlyMonTask  = "TAM_FLYMON_TASK_TABLE"
 	CfgTAMFlyMonQuery = "TAM_FLYMON_QUERY_TABLE"
 )
@@ -76,6 +77,7 @@ const (
 	AppTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
 	AppTAMAltMark   = "TAM_ALTMARK_TABLE"
 
+	AppTAMTableRecord = "TAM_TABLERECORD_TABLE"
 	AppTAMFlyMonTask  = "TAM_FLYMON_TASK_TABLE"
 	AppTAMFlyMonQuery = "TAM_FLYMON_QUERY_TABLE"
 )
@@ -126,6 +128,7 @@ const (
 	StateTAMTailStamp = "TAM_STATE_TAILSTAMPING_TABLE"
 	StateTAMAltMark   = "TAM_STATE_ALTMARK_TABLE"
 
+	StateTAMTableRecord = "TAM_STATE_TABLERECORD_TABLE"
 	StateTAMFlyMonTask  = "TAM_STATE_FLYMON_TASK_TABLE"
 	StateTAMFlyMonQuery = "TAM_STATE_FLYMON_QUERY_TABLE"
 )
@@ -144,6 +147,8 @@ const (
 	CountersAltMark       = "TAM_ALTMARK_COUNTERS"      // :session -> see AltMarkCounters
 	CountersAltMarkPast   = "TAM_ALTMARK_HISTORY"       // :session -> period number -> see FormatAltMarkPeriod
 	CountersAltMarkPath   = "TAM_ALTMARK_RESULTS"       // :path:from:to -> see AltMarkResult; a collector's
+	CountersRecord        = "TAM_TABLERECORD_COUNTERS"  // :session -> see RecordCounters
+	CountersRecordPlan    = "TAM_TABLERECORD_PLANS"     // :session -> see RecordPlanFields
 	CountersFlyMonPlace   = "TAM_FLYMON_PLACEMENT"      // :task -> see FlyMonPlacement
 	CountersFlyMonGroup   = "TAM_FLYMON_GROUPS"         // :group -> see FlyMonGroup
 	CountersFlyMonResult  = "TAM_FLYMON_RESULTS"        // :task -> see FlyMonResult

@@ -16,6 +16,7 @@ type room struct {
 const (
 	cobra     = "github.com/spf13/cobra"
 	gnmi      = "github.com/openconfig/gnmi"
+	gophersat = "github.com/crillab/gophersat"
 	gopacket  = "github.com/gopacket/gopacket"
 	goredis   = "github.com/redis/go-redis/v9"
 	goyang    = "github.com/openconfig/goyang"
@@ -35,18 +36,18 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "flymon"}},
+		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "flymon", "recordplan", "record"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark", "flymon", "sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark", "flymon", "sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "recordplan", "record"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch", "amorch",
+		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch", "amorch", "recordorch", "recordplan", "record",
 			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "altmark", "flymon", "flymonorch", "flymonorch/plan"}},
-	{name: "mgmt", below: []string{"yang", "swss", "schema", "altmark", "flymon"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	{name: "mgmt", below: []string{"yang", "swss", "schema", "altmark", "flymon", "record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                               // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
-	{name: "collector", below: []string{"capture", "saisim/tailstamp", "altmark"}, modules: []string{gopacket}},
+	{name: "collector", below: []string{"recordplan", "record", "capture", "saisim/tailstamp", "altmark"}, modules: []string{gopacket}},
 
-	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss", "altmark", "flymon"}},
+	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss", "altmark", "flymon", "record"}},
 	{name: "qosmgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "portmgr", below: []string{"forward", "orch", "schema", "swss"}},
 	{name: "routemgr", below: []string{"forward", "orch", "schema", "swss"}},
@@ -61,20 +62,23 @@ var rules = []room{
 	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "altmark"}},
 	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "flymon"}},
+	{name: "recordorch", below: []string{"recordplan", "orch", "sai", "schema", "swss", "record"}},
 	{name: "flymonorch/answer", below: []string{"sketch", "flymon"}}, // what a task's registers say
 	{name: "flymonorch/plan", below: []string{"flymon"}},             // from a task to its layout on a chip
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "altmark", "flymon"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "altmark", "flymon", "record"}}, // knows SAI and packets, nothing of Redis
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
 	{name: "sai"},
-	{name: "schema", below: []string{"altmark", "flymon"}},
+	{name: "schema", below: []string{"altmark", "flymon", "record"}},
+	{name: "recordplan", below: []string{"record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
 	{name: "altmark"},
 	{name: "sketch", below: []string{"flymon"}},     // estimators
 	{name: "saisim/cmu", below: []string{"flymon"}}, // CMU groups, and nothing else of a chip
 	{name: "flymon"},
+	{name: "record"},
 	{name: "saisim/tailstamp"},
 	{name: "saisim/pipe"},
 	{name: "capture", modules: []string{gopacket}},

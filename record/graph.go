@@ -1,0 +1,180 @@
+package record
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Exit is where edges lead that end the pipeline.
+const Exit = "EXIT"
+
+// Bounds of what is read: more is refused.
+const (
+	MaxNodes = 200_000
+	MaxEdges = 2_000_000
+	MaxJSON  = 256 << 20 // bytes
+)
+
+// Kinds of nodes.
+const (
+	Table     = "table"
+	Condition = "cond" // cannot be recorded
+)
+
+// Labels of edges that say what the table's lookup came to. A table all of whose
+// edges have one of the two branches by its hit; any other label is an action's name
+// or a condition's outcome.
+const (
+	Hit  = "hit"
+	Miss = "miss"
+)
+
+// A Graph is one pipeline of a program: a directed acyclic graph in which a packet
+// goes from Init to [Exit].
+type Graph struct {
+	Program  string `json:"program,omitempty"`
+	Pipeline string `json:"pipeline"` // ingress, egress, or switch for both with the queues between
+	Init     string `json:"init"`     // [Exit]: the pipeline is empty
+	Nodes    []Node `json:"nodes"`
+	Edges    []Edge `json:"edges"`
+	// Deps are the dependencies between tables. Nil: not known yet; they follow from
+	// what nodes read and write.
+	Deps []Dep `json:"deps,omitempty"`
+	// Placed says that the tables are where Stage says, and stay there: the graph
+	// describes a chip. Otherwise a planner places them.
+	Placed bool `json:"placed,omitempty"`
+	Stages int  `json:"stages,omitempty"` // that the pipeline has, if Placed
+	// Version changes with every other graph of one chip.
+	Version uint64 `json:"version,omitempty"`
+	// Reasons name the drop reasons of records, by their number; 0 is none.
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// A Node is a table or a condition.
+type Node struct {
+	ID   string `json:"id"` // unique
+	Kind string `json:"kind"`
+	// Keyless tables always run their default action: that they ran is information,
+	// whether they hit is none.
+	Keyless bool `json:"keyless,omitempty"`
+	// Stage, from 0, of a graph that is Placed.
+	Stage int `json:"stage,omitempty"`
+	// Unit names a fixed function of the chip that is one writer: its tables write
+	// their bits of one container together, so that constraint C5 does not part them.
+	Unit string `json:"unit,omitempty"`
+
+	Actions      []string `json:"actions,omitempty"`
+	KeyReads     []string `json:"key_reads,omitempty"`     // fields of the key
+	ActionReads  []string `json:"action_reads,omitempty"`  // that any action reads
+	ActionWrites []string `json:"action_writes,omitempty"` // that any action writes
+	Reads        []string `json:"reads,omitempty"`         // of a condition
+}
+
+// An Edge leads from a node to the next, or to [Exit].
+type Edge struct {
+	From, To, Label string
+}
+
+// MarshalJSON writes [from, to, label].
+func (e Edge) MarshalJSON() ([]byte, error) { return json.Marshal([3]string{e.From, e.To, e.Label}) }
+
+// UnmarshalJSON reads [from, to, label]; to may be null for [Exit].
+func (e *Edge) UnmarshalJSON(b []byte) error {
+	var v []*string
+	if err := json.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("edge: %w", err)
+	}
+	if len(v) < 2 || len(v) > 3 || v[0] == nil {
+		return fmt.Errorf("edge %s, want [from, to, label]", clip(b))
+	}
+	*e = Edge{From: *v[0], To: Exit}
+	if v[1] != nil {
+		e.To = *v[1]
+	}
+	if len(v) == 3 && v[2] != nil {
+		e.Label = *v[2]
+	}
+	return nil
+}
+
+// Kinds of dependencies of a pair of tables, in the order of the program (Jose et
+// al., NSDI 2015). Strict ones want the first in an earlier stage, the others not in
+// a later one.
+const (
+	DepMatch    = "match"          // the first writes what the second's key reads; strict
+	DepViaCond  = "match_via_cond" // or what a condition reads that decides about the second; strict
+	DepActionRW = "action_rw"      // the first's actions write what the second's read; strict
+	DepWrite    = "action_ww"      // both write the same; strict
+	DepControl  = "control"        // an outcome of the first decides whether the second runs
+	DepAnti     = "anti"           // the first reads what the second writes
+)
+
+// A Dep is a dependency of table To on table From.
+type Dep struct {
+	From, To string
+	Kinds    []string
+}
+
+// Strict reports whether From must be in an earlier stage than To.
+func (d Dep) Strict() bool {
+	for _, k := range d.Kinds {
+		if k != DepControl && k != DepAnti {
+			return true
+		}
+	}
+	return false
+}
+
+// MarshalJSON writes [from, to, [kinds]].
+func (d Dep) MarshalJSON() ([]byte, error) {
+	kinds := d.Kinds
+	if kinds == nil {
+		kinds = []string{}
+	}
+	return json.Marshal([3]any{d.From, d.To, kinds})
+}
+
+// UnmarshalJSON reads [from, to, [kinds]].
+func (d *Dep) UnmarshalJSON(b []byte) error {
+	var v []json.RawMessage
+	if err := json.Unmarshal(b, &v); err != nil {
+		return fmt.Errorf("dependency: %w", err)
+	}
+	if len(v) != 3 {
+		return fmt.Errorf("dependency %s, want [from, to, [kinds]]", clip(b))
+	}
+	*d = Dep{}
+	err := errors.Join(json.Unmarshal(v[0], &d.From), json.Unmarshal(v[1], &d.To), json.Unmarshal(v[2], &d.Kinds))
+	if err != nil {
+		return fmt.Errorf("dependency %s: %w", clip(b), err)
+	}
+	return nil
+}
+
+func clip(b []byte) string {
+	if len(b) > 80 {
+		return string(b[:80]) + "..."
+	}
+	return string(b)
+}
+
+// Probabilities say where packets go. What is not given is for its reader to fill.
+type Probabilities struct {
+	// Edges: of the packets that are at From, how many go to To (all edges between
+	// the two together).
+	Edges []EdgeProbability `json:"edges"`
+	// Hits: of the packets that run a table, how many hit. Of a table that branches
+	// by its hit the edges say so already.
+	Hits map[string]float64 `json:"hits,omitempty"`
+}
+
+// An EdgeProbability is one share of what leaves a node.
+type EdgeProbability struct {
+	From string  `json:"from"`
+	To   *string `json:"to"` // null: the end
+	P    float64 `json:"p"`
+	// Label tells edges between the same two nodes apart, where it matters: hit and
+	// miss of a table that branches by them. Empty: all of them.
+	Label string `json:"label,omitempty"`
+}

@@ -1,0 +1,113 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+)
+
+func TestContainers(t *testing.T) {
+	c, err := ParseContainers("16+8+32")
+	if err != nil || c.Bits() != 56 || c.Offset(2) != 24 || c.Bytes() != 7 || c.String() != "16+8+32" {
+		t.Fatalf("%v %v", c, err)
+	}
+	for _, bad := range []string{"", "12", "16+", "+8", "16 + 16", "-8", "8+0x8", "016"} {
+		if _, err := ParseContainers(bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+// The bits of a record on the wire are those of the word that the chip has.
+func TestRecordBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		c := Containers{}
+		for c.Bits() < 33 && (len(c) == 0 || r.IntN(3) > 0) {
+			c = append(c, []uint8{8, 16, 32}[r.IntN(3)])
+		}
+		if c.Bits() > 64 {
+			continue
+		}
+		w, b := r.Uint64(), make([]byte, c.Bytes())
+		c.Put(b, w)
+		for i := range c.Bits() {
+			if c.Bit(b, i) != (w>>i&1 != 0) {
+				t.Fatalf("%s %x: bit %d of % x", c, w, i, b)
+			}
+		}
+	}
+}
+
+func TestRecordOnTheWire(t *testing.T) {
+	want := Record{
+		Bits: []byte{1, 2, 3, 4}, Switch: 7, Plan: 0xdeadbeef, In: Time{1<<48 - 1, 999999999}, At: Time{1, 2},
+		InPort: 4, OutPort: NoPort, Length: 1500, Why: 3, Unsynchronised: true,
+	}
+	b := want.Append([]byte("frame"))
+	if len(b) != 5+Len(4) {
+		t.Fatalf("%d bytes", len(b))
+	}
+	got, frame, err := Decode(b)
+	if err != nil || !reflect.DeepEqual(got, want) || string(frame) != "frame" {
+		t.Fatalf("%+v %q %v", got, frame, err)
+	}
+	for n := range len(b) - 4 {
+		if _, _, err := Decode(b[5+n:]); n > 0 && err == nil && len(b)-5-n < Len(4) {
+			t.Errorf("%d bytes of a record were taken", len(b)-5-n)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	r := Record{Bits: []byte{1}}
+	f.Add(r.Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, frame, err := Decode(b)
+		if err != nil {
+			return
+		}
+		again := r.Append(bytes.Clone(frame))
+		again[len(again)-1] |= b[len(b)-1] & 15 // flags that are ignored
+		if !bytes.Equal(again, b) {
+			t.Fatalf("% x read as %+v", b, r)
+		}
+	})
+}
+
+func TestGraphJSON(t *testing.T) {
+	text := `{"pipeline":"ingress","init":"a","nodes":[{"id":"a","kind":"table"}],"edges":[["a","EXIT","x"],["a",null,"y"]],"deps":[["a","b",["match","anti"]]]}`
+	var g Graph
+	if err := json.Unmarshal([]byte(text), &g); err != nil {
+		t.Fatal(err)
+	}
+	if g.Edges[1] != (Edge{"a", Exit, "y"}) || !g.Deps[0].Strict() {
+		t.Fatalf("%+v", g)
+	}
+	for _, bad := range []string{`{"edges":[["a"]]}`, `{"edges":[[null,"b"]]}`, `{"deps":[["a","b"]]}`, `{"deps":[[1,"b",[]]]}`} {
+		if err := json.Unmarshal([]byte(bad), &g); err == nil {
+			t.Errorf("%s was taken", bad)
+		}
+	}
+}
+
+func TestMarks(t *testing.T) {
+	at := func(i int) *int { return &i }
+	p := Plan{PHV: "8+16", Recorded: []Recorded{{Table: "a", Ran: at(7)}, {Table: "b", Container: 1, Ran: at(0), Hit: at(1)}}}
+	marks, err := p.Marks()
+	if want := []Mark{{"a", false, 7}, {"b", false, 8}, {"b", true, 9}}; err != nil || !reflect.DeepEqual(marks, want) {
+		t.Fatalf("%v %v", marks, err)
+	}
+	id := func() uint32 { p.Seal(); return p.ID }
+	was := id()
+	p.Recorded[0].Ran = at(6)
+	if id() == was {
+		t.Error("the id does not depend on the bits")
+	}
+	p.Recorded[1].Container, p.Recorded[1].Ran = 0, at(6)
+	if _, err := p.Marks(); err == nil {
+		t.Error("two tables in one bit")
+	}
+}
