@@ -1,0 +1,80 @@
+package record
+
+import "fmt"
+
+// MaxReach is how many nodes a graph may have whose ways are told: the memory is the
+// square of it in bits.
+const MaxReach = 16_384
+
+// A Reach tells which nodes of a graph come before which, and which no packet can
+// both run. Nodes are numbers as in [Index].
+type Reach struct {
+	x     *Index
+	after [][]uint64 // of each reached node, the set of those that come after it
+}
+
+// NewReach indexes g and looks all its ways through once.
+func NewReach(g *Graph) (*Reach, error) {
+	if len(g.Nodes) > MaxReach {
+		return nil, fmt.Errorf("a graph of %d nodes, want at most %d to tell which exclude each other", len(g.Nodes), MaxReach)
+	}
+	x, err := NewIndex(g)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reach{x, make([][]uint64, len(g.Nodes)+1)}
+	for i := len(x.Order) - 1; i >= 0; i-- {
+		a := x.Order[i]
+		set := make([]uint64, (len(g.Nodes)+63)/64)
+		for _, b := range x.Next[a] {
+			if b == len(g.Nodes) {
+				continue
+			}
+			set[b/64] |= 1 << (b % 64)
+			for w, bits := range r.after[b] {
+				set[w] |= bits
+			}
+		}
+		r.after[a] = set
+	}
+	return r, nil
+}
+
+// Index returns the number of a node.
+func (r *Reach) Index(id string) (int, bool) {
+	i, ok := r.x.Of[id]
+	return i, ok && i < len(r.x.Next)
+}
+
+// Before reports whether a packet can run a and later b.
+func (r *Reach) Before(a, b int) bool {
+	return r.after[a] != nil && r.after[a][b/64]>>(b%64)&1 != 0
+}
+
+// Exclusive reports whether no packet runs both a and b, which are two nodes. A node
+// that no packet comes to excludes every other.
+func (r *Reach) Exclusive(a, b int) bool {
+	return a != b && !r.Before(a, b) && !r.Before(b, a)
+}
+
+// Cuts are the nodes on every path, in the order of the paths.
+func (r *Reach) Cuts() []int {
+	// In an order in which edges lead forward only, a node is passed by if an edge
+	// leads from before it to behind it.
+	place := make([]int, len(r.x.Next)+1)
+	for i, a := range r.x.Order {
+		place[a] = i
+	}
+	place[len(r.x.Next)] = len(r.x.Order)
+	var cuts []int
+	far := 0
+	for i, a := range r.x.Order {
+		if far <= i {
+			cuts = append(cuts, a)
+		}
+		for _, b := range r.x.Next[a] {
+			far = max(far, place[b])
+		}
+	}
+	return cuts
+}
