@@ -53,5 +53,5 @@ func aclType() Codec {
 
 // tamtamModules are all modules that the server serves.
 func tamtamModules() []Module {
-	return []Module{interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(), altMarkModule(), flyMonModule(), statusModule()}
+	return []Module{interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), statusModule()}
 }

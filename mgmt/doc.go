@@ -6,7 +6,7 @@
 // # One table per module
 //
 // The engine knows no feature. What the nodes of a module are in the databases
-// is one value of type [Module] per module: tamModule, altMarkModule, flyMonModule,
+// is one value of type [Module] per module: tamModule, altMarkModule, flyMonModule, tableRecordModule,
 // interfacesModule, portsModule, routingModule, qosModule, aclModule, statusModule.
 // Each row of it says: these leaves of this list stand in that row of that table,
 // its key made from the list's keys, each leaf in a field by a [Codec]; counters
@@ -42,7 +42,8 @@
 //
 // Periods and results of alternate marking are no counters: one comes in a period,
 // and is sent on change, with a delete of the period that it takes the place of. So
-// are the results of FlyMon, of which an epoch has one of each.
+// are the results of FlyMon, of which an epoch has one of each, and the plans of table
+// recording; what sessions have recorded are counters.
 //
 // Tables are watched once for all subscribers. What waits for a client is the
 // set of its entries that changed, not their values: they are read when the

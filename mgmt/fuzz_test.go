@@ -59,6 +59,7 @@ func FuzzUpdate(f *testing.F) {
 		`path{elem{name:"tam"} elem{name:"switch"} elem{name:"config"} elem{name:"switch-id"}} val{uint_val:1}`,
 		`path{elem{name:"tam"} elem{name:"samplers"} elem{name:"sampler"}} val{json_val:"[{},{\"name\":1},null]"}`,
 		`path{elem{name:"tam"} elem{name:"flowgroups"} elem{name:"flowgroup" key{key:"name" value:"f"}} elem{name:"config"} elem{name:"interfaces"}} val{leaflist_val{element{string_val:"Ethernet0"}}}`,
+		`path{elem{name:"tam"} elem{name:"tablerecord-sessions"} elem{name:"tablerecord-session" key{key:"name" value:"r"}} elem{name:"config"}} val{json_ietf_val:"{\"must-record\":[\"a\",\"a\",\"b,c\"],\"truncate\":63,\"phv\":\"16+\"}"}`,
 		`val{ascii_val:"x"}`, `val{}`, ``,
 	} {
 		f.Add([]byte(s))
@@ -97,9 +98,11 @@ func FuzzRow(f *testing.F) {
 	f.Add("PRIORITY", "99999999999999999999", "IP_TYPE", "\x00\"")
 	f.Add("estimate", "-0.00001", "KEYS", ";0=free;;")
 	f.Add("confidence", "1e-300", "upper", "9.99999e14")
+	f.Add("TABLES", ",chip.acl,,a\xffb", "PLAN", "{\"id\":1,\x00")
+	f.Add("must-record", "a, b,,a", "BOUND", "+Inf")
 	m := offline(f)
 	f.Fuzz(func(t *testing.T, f1, v1, f2, v2 string) {
-		for _, list := range []string{"/tam/flowgroups/flowgroup", "/tam/flymon-tasks/flymon-task", "/tam/flymon-queries/flymon-query", "/tam/flymon-groups/flymon-group"} {
+		for _, list := range []string{"/tam/flowgroups/flowgroup", "/tam/flymon-tasks/flymon-task", "/tam/flymon-queries/flymon-query", "/tam/flymon-groups/flymon-group", "/tam/tablerecord-sessions/tablerecord-session"} {
 			e := newEntry(m.find(list).group, []string{"1"})
 			for i := range e.recs {
 				e.recs[i] = map[string]string{f1: v1, f2: v2}

@@ -31,6 +31,7 @@ func statusModule() Module {
 		list("/tam/alt-mark-sessions/alt-mark-session", schema.StateTAMAltMark, "{name}"),
 		list("/tam/flymon-tasks/flymon-task", schema.StateTAMFlyMonTask, "{name}"),
 		list("/tam/flymon-queries/flymon-query", schema.StateTAMFlyMonQuery, "{name}"),
+		list("/tam/tablerecord-sessions/tablerecord-session", schema.StateTAMTableRecord, "{name}"),
 		interfaces,
 		list("/interfaces/interface/breakout-mode/groups/group", schema.StateBreakout, "{name}"),
 		list("/interfaces/interface/aggregation/members/member", schema.StateLAGMember, "{name}|{interface}"),
