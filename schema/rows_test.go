@@ -57,6 +57,9 @@ var rowTypes = map[string]func(key string, f map[string]string) (row, error){
 	"am counters":   func(k string, f map[string]string) (row, error) { return ParseAltMarkCounters(k, f) },
 	"task":          func(k string, f map[string]string) (row, error) { return ParseFlyMonTask(k, f) },
 	"query":         func(k string, f map[string]string) (row, error) { return ParseFlyMonQuery(k, f) },
+	"rec session":   func(k string, f map[string]string) (row, error) { return ParseRecordSession(k, f) },
+	"rec flow":      func(k string, f map[string]string) (row, error) { return ParseRecordFlow(k, f) },
+	"rec counters":  func(k string, f map[string]string) (row, error) { return ParseRecordCounters(k, f) },
 	"task result":   func(k string, f map[string]string) (row, error) { return ParseFlyMonResult(k, f) },
 	"flex counter":  func(k string, f map[string]string) (row, error) { return ParseFlexCounter(k, f) },
 	"dscp map":      func(k string, f map[string]string) (row, error) { return ParseQoSMap(CfgDSCPToTC, k, f) },
@@ -172,6 +175,12 @@ func TestRows(t *testing.T) {
 		{"task", "t1", "filter=dst-port=443,src-ip=10.0.0.1 attribute=distinct(src-ip,dst-ip) epoch=0",
 			"filter=src-ip=10.0.0.1/32,dst-port=443 key=none attribute=distinct(ip-pair) algorithm=auto memory=49152 allocation=accurate epoch=0 threshold=0 readout=banked share=1 plan=false"},
 		{"query", "q1", "task=t1 flow=10.0.0.1,443", "="},
+		{"rec session", "s1", "flowgroup=web collector=c",
+			"flowgroup=web collector=c phv=16+16 mode=exec algorithm=greedy probabilities=uniform encapsulation=udp truncate=128"},
+		{"rec session", "s1", "flowgroup=web collector=c sampler=s phv=8+32 mode=exec+hit algorithm=greedy-restarts must-record=chip.fdb,chip.acl,chip.fdb probabilities=counted encapsulation=erspan truncate=0 source-ip=::ffff:10.0.0.9",
+			"flowgroup=web collector=c sampler=s phv=8+32 mode=exec+hit algorithm=greedy-restarts must-record=chip.acl,chip.fdb probabilities=counted encapsulation=erspan truncate=0 source-ip=10.0.0.9"},
+		{"rec flow", "s1", "acl-table-name=TAM acl-rule-name=web collector=[2001:db8::9]:4739 sampling-rate=4294967295 phv=32+32 mode=exec algorithm=bnb probabilities=uniform encapsulation=udp truncate=64", "="},
+		{"rec counters", "s1", "MATCHED=18446744073709551615 NOT_SAMPLED=2 RECORDED=3 LOST=0", "="},
 		{"task result", "t1", `EPOCH=7 START=7000000000 END=8000000000 FLAGS=first,dirty LOAD=0.25 FULL=0 FLOWS_FROM=digests cardinality={"estimate":10,"lower":9,"upper":11,"confidence":0.95,"exact":10}`, "="},
 		{"flex counter", "ACL", "FLEX_COUNTER_STATUS=enable POLL_INTERVAL=1000", "="},
 		{"crm", "Config", "polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200 snat_entry_high_threshold=9",
@@ -280,6 +289,16 @@ func TestInvalidRows(t *testing.T) {
 		{"task", "t1", "attribute=frequency", `key is none, want the fields that tell flows apart: frequency is measured for each flow`},
 		{"task", "t1", "attribute=distinct(src-ip) key=dst-ip", `threshold is 0, want the number of distinct values that is too many: the coupons of BeauCoup depend on it`},
 		{"query", "q1", "task=t1", `flow is missing: want the values of the task's key, with commas between`},
+		{"rec session", "s1", "phv=16+15 mode=hit algorithm=brute probabilities=random encapsulation=gre truncate=63 source-ip=224.0.0.1 bits=9",
+			`flowgroup is missing: want the name of a flow group; collector is missing: want the name of a collector; ` +
+				`phv "16+15": want widths of 8, 16 or 32 joined by +, as in 16+16, 1024 bits at most; mode "hit": want exec or exec+hit; ` +
+				`algorithm "brute": want greedy, greedy-restarts or bnb; probabilities "random": want uniform or counted; encapsulation "gre": want udp or erspan; ` +
+				`truncate "63": want 0 for whole frames, or 64 to 9216 bytes; source-ip "224.0.0.1": want a unicast IPv4 or IPv6 address; ` +
+				`bits "9": want a field of the table`},
+		{"rec session", "s1", "flowgroup=F collector=c mode=exec+hit algorithm=bnb", `algorithm "bnb": want greedy or greedy-restarts where mode is exec+hit`},
+		{"rec flow", "s1", "collector=10.0.0.1:0 sampling-rate=0", `acl-table-name is missing: want the name of an ACL table; acl-rule-name is missing: want the name of an ACL rule; ` +
+			`collector "10.0.0.1:0": want a unicast address and a port; sampling-rate "0": want a number in 1..4294967295`},
+		{"rec flow", "s1", "acl-table-name=T acl-rule-name=r collector=[::ffff:10.0.0.1]:9", `collector "[::ffff:10.0.0.1]:9": want a unicast address and a port`},
 		{"crm", "Config", "acl_entry_low_threshold=90", `acl_entry_low_threshold "90": want at most the high threshold, 85`},
 	}
 	for _, tt := range tests {
@@ -387,6 +406,7 @@ func FuzzRows(f *testing.F) {
 		"switch-id=1", "ipaddress=::1 port=1 protocol=TCP", "status=ACTIVE", "sampling-rate=1",
 		"flowgroup=F acl-table-name=T acl-rule-name=R role=initiator method=double interval=-3 mark=dscp0 mark2=dscp1", "PERIOD=1 TIMESTAMP=1.000000000 CAPTURES=1 FLAGS=first",
 		"PERIOD=5 START=1.000000000 STATUS=ok LOST=-2 SENT=1 DELAY=-5 WINDOW_DELAYS=1", "id=1 table-name=T", "flowgroup=F",
+		"flowgroup=F collector=c phv=8+16 must-record=b,a source-ip=10.0.0.1 truncate=64", "acl-table-name=T acl-rule-name=r collector=[2001:db8::1]:9 sampling-rate=3",
 		"FLOW_OP=INT INT_SESSION=x FLOW_SAMPLE_PERCENT=3", "polling_interval=1",
 		"nexthop=10.0.0.2,,:: ifname=Vlan10,Ethernet0,Vlan2 distance=1,2,3 weight=1,2,3", "blackhole=true", "neigh=02:00:00:00:00:01",
 		"mac_addr=02:00:00:00:00:01 mtu=1500 family=IPv4", "port=Ethernet0 type=dynamic", "fdb_aging_time=0",

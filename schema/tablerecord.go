@@ -96,8 +96,9 @@ func ParseRecordFlow(key string, fields map[string]string) (RecordFlow, error) {
 	}
 	to, _ := r.take("collector")
 	var err error
-	if s.Collector, err = netip.ParseAddrPort(to); err != nil || s.Collector.Port() == 0 {
-		r.bad("collector", to, "an address and a port")
+	s.Collector, err = netip.ParseAddrPort(to)
+	if a := s.Collector.Addr(); err != nil || s.Collector.Port() == 0 || a.Zone() != "" || a.Is4In6() || a.IsUnspecified() || a.IsMulticast() || a == broadcast() {
+		r.bad("collector", to, "a unicast address and a port")
 	}
 	s.Sampling = uint32(r.number("sampling-rate", 1, 1<<32-1, 1))
 	s.RecordSettings = r.recordSettings()

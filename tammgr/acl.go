@@ -92,7 +92,7 @@ func (m *Manager) table(key string) *tableRow {
 
 // needsTAM says whether the implicit table TAM has a reason to be.
 func (m *Manager) needsTAM() bool {
-	return len(m.rulesOfTable[schema.TAMTable])+len(m.sessions)+len(m.altMarks)+len(m.tasksOfGroup) > 0
+	return len(m.rulesOfTable[schema.TAMTable])+len(m.sessions)+len(m.altMarks)+len(m.tasksOfGroup)+len(m.records) > 0
 }
 
 func (m *Manager) settleTable(key string) {

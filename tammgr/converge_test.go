@@ -57,6 +57,17 @@ var flyMonLines = []string{
 	"ACL_RULE|TAM|F2 DST_IP=10.0.0.9", session1, "-TAM_TAILSTAMPING_TABLE|s1", "restart", "step", "step", "step",
 }
 
+var recordLines = []string{
+	record1, record1 + " phv=32", record1 + " sampler=s", record1 + " phv=33", "TAM_TABLERECORD_TABLE|r1 flowgroup=F2 collector=c", "-TAM_TABLERECORD_TABLE|r1",
+	"TAM_TABLERECORD_TABLE|r2 flowgroup=F1 collector=c6 source-ip=10.0.0.9", "TAM_TABLERECORD_TABLE|r2 flowgroup=F1 collector=c", "-TAM_TABLERECORD_TABLE|r2",
+	"TAM_TABLERECORD_TABLE|r10 flowgroup=F2 collector=c sampler=s mode=exec+hit", "-TAM_TABLERECORD_TABLE|r10",
+	collector1, collector1 + " protocol=TCP", "TAM_COLLECTORS_TABLE|c port=1", "-TAM_COLLECTORS_TABLE|c", "TAM_COLLECTORS_TABLE|c6 ipaddress=2001:db8::9 port=9", "-TAM_COLLECTORS_TABLE|c6",
+	"TAM_SAMPLINGRATE_TABLE|s sampling-rate=4", "TAM_SAMPLINGRATE_TABLE|s sampling-rate=0", "-TAM_SAMPLINGRATE_TABLE|s",
+	recordActive, recordCapable, recordActive, recordCapable, "TAM_FEATURES_TABLE|TABLERECORD status=INACTIVE", "appl+:SWITCH_TABLE:switch tam-tablerecord-capable=false tam-tablerecord-reason=no",
+	group1, rule1, "-ACL_RULE|TAM|F1", "TAM_FLOWGROUP_TABLE|F1 id=2", "TAM_FLOWGROUP_TABLE|F2 id=1", "-TAM_FLOWGROUP_TABLE|F2", "ACL_RULE|TAM|F2 DST_IP=10.0.0.9",
+	"restart", "step", "step", "step",
+}
+
 var featureLines = []string{
 	active, inactive, "TAM_FEATURES_TABLE|TAILSTAMPING status=ON", "-TAM_FEATURES_TABLE|TAILSTAMPING", "TAM_FEATURES_TABLE|FLYMON status=ACTIVE",
 	capable, "appl:SWITCH_TABLE:switch tam-tailstamping-capable=false tam-tailstamping-reason=no", "-TAM_FEATURES_TABLE|FLYMON",
@@ -82,9 +93,10 @@ func TestConvergence(t *testing.T) {
 		{"switch", slices.Concat(lines, switchLines), nil},
 		{"alternate marking", altMarkLines, []string{metadata}},
 		{"tasks", flyMonLines, []string{metadata}},
+		{"table recording", recordLines, []string{metadata}},
 	}
 	for _, c := range cases {
-		for seed := range uint64(100) {
+		for seed := range uint64(80) { // 400 sequences
 			t.Run(fmt.Sprintf("%s seed %d", c.name, seed), func(t *testing.T) {
 				t.Parallel()
 				forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh(t), c.lines, 60, applTables, stateTables, c.always...)

@@ -57,6 +57,10 @@ func (m *Manager) settleFeature(key string) {
 		for t := range m.tasks {
 			m.mark(kindTask, t)
 		}
+	case schema.FeatureTableRecord:
+		for s := range m.records {
+			m.mark(kindRecord, s)
+		}
 	}
 }
 

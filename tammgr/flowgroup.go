@@ -78,6 +78,7 @@ func (m *Manager) settleGroup(key string) {
 	m.markAll(kindSession, m.sessionsOfGroup[key])
 	m.markAll(kindAltMark, m.altMarksOfGroup[key])
 	m.markAll(kindTask, m.tasksOfGroup[key])
+	m.markAll(kindRecord, m.recordsOfGroup[key])
 	row := m.groups[key]
 	if row == nil {
 		m.book.Forget(state)

@@ -27,6 +27,7 @@ const (
 	kindAltMark
 	kindTask
 	kindQuery
+	kindRecord
 	kindCount
 )
 
@@ -58,19 +59,23 @@ type Manager struct {
 	sessions map[string]*sessionRow
 	altMarks map[string]*altMarkRow
 	tasks    map[string]*taskRow
+	records  map[string]*recordRow
 	qos      qos
 
-	tablesOfType    index
-	rulesOfTable    index // rows of any validity
-	groupsOfTable   index
-	sessionsOfGroup index
-	altMarksOfGroup index
-	tasksOfGroup    index
-	tablesOfPort    index // by name as written
-	rulesOfPort     index // by name as written
-	claims          map[uint32]set
-	claimsChanged   map[uint32]struct{}
-	winner          map[uint32]string
+	tablesOfType       index
+	rulesOfTable       index // rows of any validity
+	groupsOfTable      index
+	sessionsOfGroup    index
+	altMarksOfGroup    index
+	tasksOfGroup       index
+	recordsOfGroup     index
+	recordsOfCollector index
+	recordsOfSampler   index
+	tablesOfPort       index // by name as written
+	rulesOfPort        index // by name as written
+	claims             map[uint32]set
+	claimsChanged      map[uint32]struct{}
+	winner             map[uint32]string
 }
 
 // index holds the keys that refer to a name.
@@ -106,11 +111,13 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			forward.Table{Appl: schema.AppTAMAltMark, State: schema.StateTAMAltMark},
 			forward.Table{Appl: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask},
 			forward.Table{Appl: schema.AppTAMFlyMonQuery, State: schema.StateTAMFlyMonQuery},
+			forward.Table{Appl: schema.AppTAMTableRecord, State: schema.StateTAMTableRecord},
 		),
 		ports: newPorts(), active: set{},
 		types: map[string]*typeRow{}, tables: map[string]*tableRow{}, rules: map[string]*ruleRow{},
-		groups: map[string]*groupRow{}, sessions: map[string]*sessionRow{}, altMarks: map[string]*altMarkRow{}, tasks: map[string]*taskRow{}, qos: newQoS(),
+		groups: map[string]*groupRow{}, sessions: map[string]*sessionRow{}, altMarks: map[string]*altMarkRow{}, tasks: map[string]*taskRow{}, records: map[string]*recordRow{}, qos: newQoS(),
 		tablesOfType: index{}, rulesOfTable: index{}, groupsOfTable: index{}, sessionsOfGroup: index{}, altMarksOfGroup: index{}, tasksOfGroup: index{},
+		recordsOfGroup: index{}, recordsOfCollector: index{}, recordsOfSampler: index{},
 		tablesOfPort: index{}, rulesOfPort: index{},
 		claims: map[uint32]set{}, claimsChanged: map[uint32]struct{}{},
 	}
@@ -122,7 +129,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		kindCollector: m.settleCollector, kindSampler: m.settleSampler,
 		kindType: m.settleType, kindTable: m.settleTable, kindRule: m.settleRule,
 		kindGroup: m.settleGroup, kindSession: m.settleSession, kindAltMark: m.settleAltMark,
-		kindTask: m.settleTask, kindQuery: m.settleQuery,
+		kindTask: m.settleTask, kindQuery: m.settleQuery, kindRecord: m.settleRecord,
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 	m.consume(d, r)
@@ -158,6 +165,7 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		{schema.CfgTAMAltMark, schema.StateTAMAltMark, orch.Words{}, m.altMark},
 		{schema.CfgTAMFlyMonTask, schema.StateTAMFlyMonTask, orch.Words{}, m.task},
 		{schema.CfgTAMFlyMonQuery, schema.StateTAMFlyMonQuery, orch.Words{}, m.plainRow(kindQuery)},
+		{schema.CfgTAMTableRecord, schema.StateTAMTableRecord, orch.Words{}, m.recording},
 	} {
 		forward.Consume(d, r.DB(swss.ConfigDB), t.table, orch.Reporting{StateTable: t.state, Words: t.words}, t.f)
 	}
@@ -232,7 +240,7 @@ func (m *Manager) capabilities(key string, fields swss.FieldValues) {
 	}
 }
 
-// plainRow takes rows on which nothing else depends.
+// plainRow takes rows that stand alone.
 func (m *Manager) plainRow(k kind) func(string, swss.FieldValues) {
 	return func(key string, fields swss.FieldValues) {
 		if fields == nil {
@@ -245,6 +253,7 @@ func (m *Manager) plainRow(k kind) func(string, swss.FieldValues) {
 }
 
 func (m *Manager) settleCollector(key string) {
+	m.markAll(kindRecord, m.recordsOfCollector[key])
 	appl := forward.Row{Table: schema.AppTAMCollector, Key: key}
 	state := forward.Row{Table: schema.StateTAMCollector, Key: key}
 	fields, ok := m.plain[kindCollector][key]
@@ -258,6 +267,7 @@ func (m *Manager) settleCollector(key string) {
 }
 
 func (m *Manager) settleSampler(key string) {
+	m.markAll(kindRecord, m.recordsOfSampler[key])
 	appl := forward.Row{Table: schema.AppTAMSampler, Key: key}
 	state := forward.Row{Table: schema.StateTAMSampler, Key: key}
 	fields, ok := m.plain[kindSampler][key]

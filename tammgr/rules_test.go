@@ -28,6 +28,11 @@ const (
 	task1      = "TAM_FLYMON_TASK_TABLE|t1 key=src-ip attribute=frequency"
 	task2      = "TAM_FLYMON_TASK_TABLE|t2 flowgroup=F1 key=src-ip attribute=frequency"
 
+	recordCapable = "appl+:SWITCH_TABLE:switch tam-tablerecord-capable=true"
+	recordActive  = "TAM_FEATURES_TABLE|TABLERECORD status=ACTIVE"
+	record1       = "TAM_TABLERECORD_TABLE|r1 flowgroup=F1 collector=c"
+	collector1    = "TAM_COLLECTORS_TABLE|c ipaddress=10.0.0.5 port=4739"
+
 	pending = "pending: waiting for orchagent (orchagent)"
 	tamACL  = "TAM POLICY_DESC=TAM flow groups PORTS= STAGE=INGRESS TYPE=TAM"
 )
