@@ -5,6 +5,9 @@ import "testing"
 // Every load of the benchmark forwards, or drops, what it says; nothing is measured
 // of packets that went elsewhere.
 func TestBenchASIC(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	results, err := BenchASIC(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -21,6 +24,9 @@ func TestBenchASIC(t *testing.T) {
 
 // Marking forwards all packets too, and allocates nothing.
 func TestBenchAltMark(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	results, err := BenchAltMark(t.Context(), 50, 5, 1)
 	if err != nil {
 		t.Fatal(err)

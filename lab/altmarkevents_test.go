@@ -10,6 +10,9 @@ import (
 // What upsets a measurement in its midst makes flagged or missing periods, never
 // wrong numbers; and the measurement goes on behind it where the clocks are right.
 func TestMarkingUpset(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	const seed = 5
 	for name, events := range map[string]string{
 		"clock stepped ahead":   `{do: step-clock, switch: s1, by: 3ms}`,

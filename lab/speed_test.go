@@ -90,6 +90,9 @@ func BenchmarkPair(b *testing.B) {
 // The path of a frame through hosts, wires and chips allocates nothing once it
 // has warmed up.
 func TestFramePathDoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
 	l := pair(t, Microsecond, false, 1)
 	before := l.moved()
 	n := testing.AllocsPerRun(5, func() {

@@ -226,7 +226,11 @@ func (g *rig) rid(vid sai.OID) sai.OID {
 // are as if the new configuration had been made on a fresh device; objects that
 // did not change kept their real ids, and nothing is left over.
 func TestApplyView(t *testing.T) {
-	for seed := range uint64(30) {
+	seeds := uint64(30)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			ctx := context.Background()
 			rnd := rand.New(rand.NewPCG(seed, 1))

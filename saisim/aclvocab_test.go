@@ -254,6 +254,9 @@ func (r *rig) conditions(rnd *rand.Rand, ports []sai.OID, ranges map[sai.Enum][]
 // on a thousand random tables and packets. The order in which entries are
 // created, and that others came and went, does not matter.
 func TestVocabulary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))

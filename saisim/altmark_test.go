@@ -358,6 +358,9 @@ func second(m altmark.Mark) altmark.Mark {
 // say literally: the marks in the frames that leave, with nothing else changed, both
 // counters in packets and bytes, and the timestamps. Every row is needed.
 func TestChipIsThePapersTables(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	const seed = 6
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))

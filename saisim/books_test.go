@@ -187,6 +187,9 @@ func (s *storm) run(steps int, each func()) uint64 {
 
 // The books balance at every instant, whatever happens.
 func TestBooks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	total := saisim.Books{}
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

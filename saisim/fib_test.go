@@ -22,6 +22,9 @@ func slowest(table map[netip.Prefix]*dest, a netip.Addr) (d *dest) {
 // The trie finds what looking at every prefix finds, whatever is put in and
 // taken out, and is empty when everything is out.
 func TestFIB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	for seed := range uint64(6) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
 		v4 := seed%2 == 0
@@ -79,6 +82,9 @@ func TestFIB(t *testing.T) {
 
 // Looking up allocates nothing, with as many routes as the default profile has.
 func TestFIBLookupDoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
 	f := fullFIB()
 	i := uint64(0)
 	if n := testing.AllocsPerRun(100, func() { f.lookup(address{i * 0x9e3779b97f4a7c15}, 4); i++ }); n != 0 {

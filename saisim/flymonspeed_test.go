@@ -34,6 +34,9 @@ func newSketchedLoad(t testing.TB, more bool) *load {
 
 // Nor does the packet path allocate when it measures.
 func TestSketchingDoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
 	for name, more := range map[string]bool{"one task": false, "32 tasks": true} {
 		t.Run(name, func(t *testing.T) {
 			l := newSketchedLoad(t, more)

@@ -99,6 +99,9 @@ func TestMACDoesNotDrift(t *testing.T) {
 // An agenda gives events in the order of time, class and port, near and far ones,
 // while time goes on.
 func TestAgenda(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	rnd := rand.New(rand.NewPCG(2, 2))
 	var a agenda
 	var want []event

@@ -346,6 +346,9 @@ func (l *load) counted(egress bool) (sum uint64) {
 }
 
 func TestProgramDoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
 	for _, egress := range []bool{false, true} {
 		l := newCounting(t, egress, 1024)
 		l.step(10_000)

@@ -61,6 +61,9 @@ func routedLoads() map[string]func(testing.TB) *load {
 
 // Routing and mirroring allocate nothing.
 func TestL3DoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
 	for name, load := range routedLoads() {
 		t.Run(name, func(t *testing.T) {
 			l := load(t)

@@ -57,6 +57,9 @@ func markedLoads() map[string]altmark.Session {
 
 // Nor does the packet path allocate when it marks.
 func TestMarkingDoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
 	for name, s := range markedLoads() {
 		t.Run(name, func(t *testing.T) {
 			l := newMarkedLoad(t, s, 100)

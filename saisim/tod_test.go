@@ -62,6 +62,9 @@ func TestClockIsExact(t *testing.T) {
 // The clock remembers how it went before a change: times of earlier cycles stay
 // as they were, as do those of a clock that somebody is still reading.
 func TestClockRemembers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	tod := newTimeOfDay(1_000_000_000, time.Unix(1000, 0))
 	var was []*timeOfDay
 	for i := range 3 * maxSegments {

@@ -116,6 +116,9 @@ func TestTraceFractions(t *testing.T) {
 // Whatever happens to frames, a trace has their places in the order of time, and
 // the timestamp points that the chip's output has.
 func TestTraceIsInOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	const seed = 8
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))

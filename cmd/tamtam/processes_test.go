@@ -169,6 +169,9 @@ func canonical(t *testing.T, r *swss.Redis) string {
 // Every daemon as a process of its own, and each killed in the middle of a large
 // configuration: in the end the ASIC is what the configuration says.
 func TestKillInTheMiddle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("other processes: nothing for the race detector")
+	}
 	base := withoutTasks(t)
 	const n = 1500
 	want := expected(t, base, groups(n))
