@@ -1,0 +1,490 @@
+package recordplan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"tamtam/record"
+)
+
+// Bounds of what is planned: more is refused.
+const (
+	MaxTables = 4096      // of a graph
+	MaxArcs   = 4_000_000 // between tables, conditions eliminated
+)
+
+// A Model is a program as its records see it: a Markov chain over tables. Conditions
+// are eliminated, so that one path is one sequence of tables. The nodes that every
+// packet passes, the cuts, part it into segments, which are independent of each
+// other: the entropy of a set is the sum of theirs.
+type Model struct {
+	graph    *record.Graph
+	given    record.Probabilities
+	reach    *record.Reach
+	deps     []record.Dep
+	tables   []table // in the order of the graph's nodes
+	index    map[string]int
+	segments []segment
+	walks    *big.Int
+}
+
+// A table is what a planner must know of a table beside the ways from it.
+type table struct {
+	id      string
+	node    int // index in the graph
+	cut     bool
+	keyless bool
+	hit     float64 // of the packets that run it
+	ran     float64 // of all packets
+	seg, at int     // its segment, and its node there; at is 0 for a cut
+}
+
+// A segment is what lies between two cuts: node 0 is the first cut, a table or a
+// condition, and an arc to len(nodes) leads to the second, or to the end.
+type segment struct {
+	nodes []node // in topological order
+}
+
+type node struct {
+	table int // -1: a condition, at 0 only
+	ran   float64
+	hit   float64
+	// next are the ways after a miss and after a hit. They share their memory where
+	// the hit does not decide about the way.
+	next   [2][]arc
+	decide bool
+}
+
+type arc struct {
+	to int
+	p  float64
+}
+
+// NewModel makes the model of a graph. Probabilities that are not given are uniform.
+func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
+	reach, err := record.NewReach(g)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = Complete(g, p); err != nil {
+		return nil, err
+	}
+	m := &Model{graph: g, given: p, reach: reach, deps: g.Deps, index: map[string]int{}, walks: big.NewInt(1)}
+	if m.deps == nil {
+		m.deps = Dependencies(g)
+	}
+	for i, n := range g.Nodes {
+		if n.Kind == record.Table {
+			m.index[n.ID] = len(m.tables)
+			m.tables = append(m.tables, table{id: n.ID, node: i, keyless: n.Keyless})
+		}
+	}
+	if len(m.tables) > MaxTables {
+		return nil, fmt.Errorf("graph of %d tables, want at most %d", len(m.tables), MaxTables)
+	}
+	w := newWays(g, p)
+	if err := m.part(w); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// part fills the segments.
+func (m *Model) part(w *ways) error {
+	if m.graph.Init == record.Exit {
+		return nil
+	}
+	order := m.topological(w)
+	cuts := m.reach.Cuts()
+	place := make([]int, len(m.graph.Nodes))
+	for i, n := range order {
+		place[n] = i
+	}
+	slices.SortFunc(cuts, func(a, b int) int { return place[a] - place[b] })
+	arcs := 0
+	for i, c := range cuts {
+		end := len(order)
+		if i+1 < len(cuts) {
+			end = place[cuts[i+1]]
+		}
+		s, walks, n := m.eliminate(w, order[place[c]:end], place, MaxArcs-arcs)
+		if n < 0 {
+			return fmt.Errorf("graph with more than %d ways between tables, conditions eliminated; want fewer", MaxArcs)
+		}
+		arcs += n
+		m.segments = append(m.segments, s)
+		m.walks.Mul(m.walks, walks)
+	}
+	m.weigh()
+	return nil
+}
+
+// topological is the order of the nodes that a packet can reach.
+func (m *Model) topological(w *ways) []int {
+	start := w.index[m.graph.Init]
+	degree := make([]int, len(w.out))
+	seen := make([]bool, len(w.out))
+	seen[start] = true
+	for stack := []int{start}; len(stack) > 0; {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for _, e := range w.out[n] {
+			if e.to == w.exit {
+				continue
+			}
+			degree[e.to]++
+			if !seen[e.to] {
+				seen[e.to] = true
+				stack = append(stack, e.to)
+			}
+		}
+	}
+	order := []int{start}
+	for i := 0; i < len(order); i++ {
+		for _, e := range w.out[order[i]] {
+			if e.to == w.exit {
+				continue
+			}
+			if degree[e.to]--; degree[e.to] == 0 {
+				order = append(order, e.to)
+			}
+		}
+	}
+	return order
+}
+
+// eliminate makes the segment of some nodes in topological order, of which the first
+// is its cut. It also counts the ways through it in which every action counts. The
+// number of arcs is -1 if there are more than room.
+func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment, *big.Int, int) {
+	base := place[nodes[0]]
+	local := make([]int, len(nodes)) // of a table: its node in the segment
+	var s segment
+	for i, n := range nodes {
+		id := m.graph.Nodes[n].ID
+		t, isTable := m.index[id]
+		switch {
+		case isTable:
+			local[i] = len(s.nodes)
+			m.tables[t].seg, m.tables[t].at = len(m.segments), len(s.nodes)
+			m.tables[t].cut = i == 0
+			m.tables[t].hit = w.hit[n]
+			s.nodes = append(s.nodes, node{table: t, hit: w.hit[n]})
+		case i == 0:
+			s.nodes = append(s.nodes, node{table: -1})
+		default:
+			local[i] = -1
+		}
+	}
+	end := len(s.nodes)
+	arcs := 0
+	silent := make([][]arc, len(nodes)) // of conditions: where they lead
+	count := make([]*big.Int, len(nodes))
+	sum := make([]float64, end+1)
+	used := make([]bool, end+1)
+	// collect adds up where the edges of one outcome lead.
+	collect := func(n int, share func(way) float64) []arc {
+		var touched []int
+		add := func(to int, p float64) {
+			if !used[to] {
+				used[to] = true
+				touched = append(touched, to)
+			}
+			sum[to] += p
+		}
+		for _, e := range w.out[n] {
+			p := share(e)
+			if p < 0 {
+				continue
+			}
+			i := len(nodes)
+			if e.to != w.exit {
+				i = place[e.to] - base
+			}
+			switch {
+			case i >= len(nodes):
+				add(end, p)
+			case local[i] >= 0:
+				add(local[i], p)
+			default:
+				for _, a := range silent[i] {
+					add(a.to, p*a.p)
+				}
+			}
+		}
+		slices.Sort(touched)
+		list := make([]arc, len(touched))
+		for i, to := range touched {
+			list[i] = arc{to, sum[to]}
+			sum[to], used[to] = 0, false
+		}
+		arcs += len(list)
+		return list
+	}
+	for i := len(nodes) - 1; i >= 0; i-- {
+		n := nodes[i]
+		count[i] = new(big.Int)
+		for _, e := range w.out[n] {
+			c := big.NewInt(int64(e.labels))
+			if e.to != w.exit && place[e.to]-base < len(nodes) {
+				c.Mul(c, count[place[e.to]-base])
+			}
+			count[i].Add(count[i], c)
+		}
+		var next [2][]arc
+		if w.decide[n] {
+			next[0] = collect(n, func(e way) float64 { return e.given(false) })
+			next[1] = collect(n, func(e way) float64 { return e.given(true) })
+		} else {
+			next[0] = collect(n, func(e way) float64 { return e.p[0] + e.p[1] })
+			next[1] = next[0]
+		}
+		if arcs > room {
+			return s, nil, -1
+		}
+		if i > 0 && local[i] < 0 {
+			silent[i] = next[0]
+			continue
+		}
+		at := local[i]
+		s.nodes[at].next, s.nodes[at].decide = next, w.decide[n]
+		normalise(s.nodes[at].next, w.decide[n], w.hit[n])
+	}
+	return s, count[0], arcs
+}
+
+// normalise turns shares of all packets at a node into shares of those with the outcome.
+func normalise(next [2][]arc, decide bool, hit float64) {
+	if !decide {
+		return
+	}
+	for outcome, p := range []float64{1 - hit, hit} {
+		for i := range next[outcome] {
+			if p > 0 {
+				next[outcome][i].p = min(next[outcome][i].p/p, 1)
+			} else {
+				next[outcome][i].p = 0
+			}
+		}
+	}
+}
+
+// weigh finds how likely each table runs.
+func (m *Model) weigh() {
+	for i := range m.segments {
+		s := &m.segments[i]
+		s.nodes[0].ran = 1
+		for j := range s.nodes {
+			n := &s.nodes[j]
+			if n.table >= 0 {
+				m.tables[n.table].ran = n.ran
+			}
+			n.forward(n.ran, func(to int, p float64) {
+				if to < len(s.nodes) {
+					s.nodes[to].ran += p
+				}
+			})
+		}
+	}
+}
+
+// forward hands on what is at a node, whatever the outcome there.
+func (n *node) forward(mass float64, add func(to int, p float64)) {
+	if !n.decide {
+		for _, a := range n.next[0] {
+			add(a.to, mass*a.p)
+		}
+		return
+	}
+	for _, a := range n.next[0] {
+		add(a.to, mass*(1-n.hit)*a.p)
+	}
+	for _, a := range n.next[1] {
+		add(a.to, mass*n.hit*a.p)
+	}
+}
+
+// ways are the edges of a graph, those between the same two nodes together.
+type ways struct {
+	index  map[string]int
+	exit   int
+	out    [][]way
+	decide []bool    // the node is a table that branches by its hit
+	hit    []float64 // of the packets that run the table
+}
+
+type way struct {
+	to     int
+	labels int
+	// outcomes says after what the way is taken, 0 a miss, 1 a hit; p are the shares of
+	// all packets that are at the node. Where the hit does not decide, p[0] is all.
+	outcomes [2]bool
+	p        [2]float64
+}
+
+// given is the share of all packets that take the way after an outcome; negative if
+// there is no such way.
+func (e way) given(hit bool) float64 {
+	i := 0
+	if hit {
+		i = 1
+	}
+	if !e.outcomes[i] {
+		return -1
+	}
+	return e.p[i]
+}
+
+// newWays reads complete probabilities of a graph that NewReach has accepted.
+func newWays(g *record.Graph, p record.Probabilities) *ways {
+	w := &ways{index: make(map[string]int, len(g.Nodes)), exit: len(g.Nodes)}
+	for i, n := range g.Nodes {
+		w.index[n.ID] = i
+	}
+	w.index[record.Exit] = w.exit
+	w.out = make([][]way, len(g.Nodes))
+	w.hit = make([]float64, len(g.Nodes))
+	w.decide = branching(g, w.index)
+	at := map[[2]int]int{}
+	for _, e := range g.Edges {
+		from, to := w.index[e.From], w.index[e.To]
+		i, ok := at[[2]int{from, to}]
+		if !ok {
+			i = len(w.out[from])
+			at[[2]int{from, to}] = i
+			w.out[from] = append(w.out[from], way{to: to})
+		}
+		v := &w.out[from][i]
+		v.labels++
+		if w.decide[from] {
+			v.outcomes[outcome(e.Label)] = true
+		}
+	}
+	loose := w.share(at, p)
+	for i, n := range g.Nodes {
+		if n.Kind == record.Table {
+			w.settle(i, n, loose, p.Hits)
+		}
+	}
+	return w
+}
+
+// branching finds the tables all of whose edges say hit or miss.
+func branching(g *record.Graph, index map[string]int) []bool {
+	hits := make([]bool, len(g.Nodes))
+	for i, n := range g.Nodes {
+		hits[i] = n.Kind == record.Table
+	}
+	for _, e := range g.Edges {
+		if e.Label != record.Hit && e.Label != record.Miss {
+			hits[index[e.From]] = false
+		}
+	}
+	return hits
+}
+
+func outcome(label string) int {
+	if label == record.Hit {
+		return 1
+	}
+	return 0
+}
+
+// share gives each way its probability. What is given for a way that is taken after
+// hits and after misses, without a word of which, is loose: it is returned by the way.
+func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float64 {
+	loose := map[[2]int]float64{}
+	for _, e := range p.Edges {
+		from, ok := w.index[e.From]
+		to := w.exit
+		if e.To != nil {
+			to = w.index[*e.To]
+		}
+		i, known := at[[2]int{from, to}]
+		if !ok || !known {
+			continue
+		}
+		v := &w.out[from][i]
+		switch {
+		case !w.decide[from]:
+			v.p[0] += e.P
+		case e.Label != "":
+			v.p[outcome(e.Label)] += e.P
+		case v.outcomes[0] && v.outcomes[1]:
+			loose[[2]int{from, to}] += e.P
+		case v.outcomes[1]:
+			v.p[1] += e.P
+		default:
+			v.p[0] += e.P
+		}
+	}
+	return loose
+}
+
+// settle finds how likely a table hits, and parts what is loose so that it does.
+func (w *ways) settle(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
+	h, given := hits[n.ID]
+	if !given {
+		h = 0.5
+	}
+	if !w.decide[i] {
+		if n.Keyless {
+			h = 0
+		}
+		w.hit[i] = h
+		return
+	}
+	fixed, open := 0.0, 0.0
+	for _, v := range w.out[i] {
+		fixed += v.p[1]
+		open += loose[[2]int{i, v.to}]
+	}
+	part := 0.5
+	if given && open > 0 {
+		part = min(max((h-fixed)/open, 0), 1)
+	}
+	for j := range w.out[i] {
+		v := &w.out[i][j]
+		l := loose[[2]int{i, v.to}]
+		v.p[1] += l * part
+		v.p[0] += l * (1 - part)
+	}
+	w.hit[i] = min(fixed+open*part, 1)
+}
+
+// Tables are the ids of the model's tables; a [Choice] names them by their index.
+func (m *Model) Tables() []string {
+	ids := make([]string, len(m.tables))
+	for i, t := range m.tables {
+		ids[i] = t.id
+	}
+	return ids
+}
+
+// Table is the index of a table.
+func (m *Model) Table(id string) (int, bool) {
+	i, ok := m.index[id]
+	return i, ok
+}
+
+// Ran is how likely a packet runs a table, Hit how likely one that runs it hits.
+func (m *Model) Ran(t int) float64 { return m.tables[t].ran }
+
+// Hit is how likely a packet that runs the table hits.
+func (m *Model) Hit(t int) float64 { return m.tables[t].hit }
+
+// Cut reports whether every path runs the table.
+func (m *Model) Cut(t int) bool { return m.tables[t].cut }
+
+// surprise is -p log2 p.
+func surprise(p float64) float64 {
+	if p <= 0 {
+		return 0
+	}
+	return -p * math.Log2(p)
+}
+
+var errNoTables = errors.New("a graph without tables: there is nothing to record")
