@@ -39,7 +39,7 @@ type table struct {
 	keyless bool
 	hit     float64 // of the packets that run it
 	ran     float64 // of all packets
-	seg, at int     // its segment, and its node there; at is 0 for a cut
+	seg, at int     // its segment, -1 if no packet comes to it, and its node there
 }
 
 // A segment is what lies between two cuts: node 0 is the first cut, a table or a
@@ -69,41 +69,40 @@ func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, err = Complete(g, p); err != nil {
+	if p, err = complete(g, p); err != nil {
 		return nil, err
 	}
 	m := &Model{graph: g, given: p, reach: reach, deps: g.Deps, index: map[string]int{}, walks: big.NewInt(1)}
 	if m.deps == nil {
-		m.deps = Dependencies(g)
+		m.deps = dependencies(g)
 	}
 	for i, n := range g.Nodes {
 		if n.Kind == record.Table {
 			m.index[n.ID] = len(m.tables)
-			m.tables = append(m.tables, table{id: n.ID, node: i, keyless: n.Keyless})
+			m.tables = append(m.tables, table{id: n.ID, node: i, keyless: n.Keyless, seg: -1})
 		}
 	}
 	if len(m.tables) > MaxTables {
 		return nil, fmt.Errorf("graph of %d tables, want at most %d", len(m.tables), MaxTables)
 	}
-	w := newWays(g, p)
-	if err := m.part(w); err != nil {
+	x, err := record.NewIndex(g)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.part(x, newWays(g, x, p)); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
 // part fills the segments.
-func (m *Model) part(w *ways) error {
-	if m.graph.Init == record.Exit {
-		return nil
-	}
-	order := m.topological(w)
+func (m *Model) part(x *record.Index, w *ways) error {
+	order := x.Order
 	cuts := m.reach.Cuts()
 	place := make([]int, len(m.graph.Nodes))
 	for i, n := range order {
 		place[n] = i
 	}
-	slices.SortFunc(cuts, func(a, b int) int { return place[a] - place[b] })
 	arcs := 0
 	for i, c := range cuts {
 		end := len(order)
@@ -120,40 +119,6 @@ func (m *Model) part(w *ways) error {
 	}
 	m.weigh()
 	return nil
-}
-
-// topological is the order of the nodes that a packet can reach.
-func (m *Model) topological(w *ways) []int {
-	start := w.index[m.graph.Init]
-	degree := make([]int, len(w.out))
-	seen := make([]bool, len(w.out))
-	seen[start] = true
-	for stack := []int{start}; len(stack) > 0; {
-		n := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		for _, e := range w.out[n] {
-			if e.to == w.exit {
-				continue
-			}
-			degree[e.to]++
-			if !seen[e.to] {
-				seen[e.to] = true
-				stack = append(stack, e.to)
-			}
-		}
-	}
-	order := []int{start}
-	for i := 0; i < len(order); i++ {
-		for _, e := range w.out[order[i]] {
-			if e.to == w.exit {
-				continue
-			}
-			if degree[e.to]--; degree[e.to] == 0 {
-				order = append(order, e.to)
-			}
-		}
-	}
-	return order
 }
 
 // eliminate makes the segment of some nodes in topological order, of which the first
@@ -274,42 +239,26 @@ func normalise(next [2][]arc, decide bool, hit float64) {
 
 // weigh finds how likely each table runs.
 func (m *Model) weigh() {
+	var w walker
 	for i := range m.segments {
 		s := &m.segments[i]
-		s.nodes[0].ran = 1
+		w.clear(len(s.nodes) + 1)
+		clear(w.mass)
+		w.mass[0] = 1
 		for j := range s.nodes {
 			n := &s.nodes[j]
+			n.ran = w.mass[j]
+			w.leave(n, either, n.ran)
 			if n.table >= 0 {
 				m.tables[n.table].ran = n.ran
 			}
-			n.forward(n.ran, func(to int, p float64) {
-				if to < len(s.nodes) {
-					s.nodes[to].ran += p
-				}
-			})
 		}
-	}
-}
-
-// forward hands on what is at a node, whatever the outcome there.
-func (n *node) forward(mass float64, add func(to int, p float64)) {
-	if !n.decide {
-		for _, a := range n.next[0] {
-			add(a.to, mass*a.p)
-		}
-		return
-	}
-	for _, a := range n.next[0] {
-		add(a.to, mass*(1-n.hit)*a.p)
-	}
-	for _, a := range n.next[1] {
-		add(a.to, mass*n.hit*a.p)
 	}
 }
 
 // ways are the edges of a graph, those between the same two nodes together.
 type ways struct {
-	index  map[string]int
+	of     map[string]int
 	exit   int
 	out    [][]way
 	decide []bool    // the node is a table that branches by its hit
@@ -339,18 +288,14 @@ func (e way) given(hit bool) float64 {
 }
 
 // newWays reads complete probabilities of a graph that NewReach has accepted.
-func newWays(g *record.Graph, p record.Probabilities) *ways {
-	w := &ways{index: make(map[string]int, len(g.Nodes)), exit: len(g.Nodes)}
-	for i, n := range g.Nodes {
-		w.index[n.ID] = i
-	}
-	w.index[record.Exit] = w.exit
+func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
+	w := &ways{of: x.Of, exit: len(g.Nodes)}
 	w.out = make([][]way, len(g.Nodes))
 	w.hit = make([]float64, len(g.Nodes))
-	w.decide = branching(g, w.index)
+	w.decide = branching(g, x.Of)
 	at := map[[2]int]int{}
 	for _, e := range g.Edges {
-		from, to := w.index[e.From], w.index[e.To]
+		from, to := w.of[e.From], w.of[e.To]
 		i, ok := at[[2]int{from, to}]
 		if !ok {
 			i = len(w.out[from])
@@ -373,14 +318,14 @@ func newWays(g *record.Graph, p record.Probabilities) *ways {
 }
 
 // branching finds the tables all of whose edges say hit or miss.
-func branching(g *record.Graph, index map[string]int) []bool {
+func branching(g *record.Graph, of map[string]int) []bool {
 	hits := make([]bool, len(g.Nodes))
 	for i, n := range g.Nodes {
 		hits[i] = n.Kind == record.Table
 	}
 	for _, e := range g.Edges {
 		if e.Label != record.Hit && e.Label != record.Miss {
-			hits[index[e.From]] = false
+			hits[of[e.From]] = false
 		}
 	}
 	return hits
@@ -398,10 +343,10 @@ func outcome(label string) int {
 func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float64 {
 	loose := map[[2]int]float64{}
 	for _, e := range p.Edges {
-		from, ok := w.index[e.From]
+		from, ok := w.of[e.From]
 		to := w.exit
 		if e.To != nil {
-			to = w.index[*e.To]
+			to = w.of[*e.To]
 		}
 		i, known := at[[2]int{from, to}]
 		if !ok || !known {

@@ -1,0 +1,187 @@
+package recordplan
+
+// A Choice is a table that records that it ran, or that it hit, or both. Of a table
+// that every packet runs, its having run says nothing.
+type Choice struct {
+	Table    int
+	Ran, Hit bool
+}
+
+// What a table shows of itself in a record.
+const (
+	showsRan = 1 << iota
+	showsHit
+)
+
+// shown is what each table of a segment records, by node.
+type shown []uint8
+
+// shownBy sorts choices by segment. Of a cut, having run is known.
+func (m *Model) shownBy(set []Choice) []shown {
+	all := make([]shown, len(m.segments))
+	for i := range all {
+		all[i] = make(shown, len(m.segments[i].nodes))
+	}
+	for _, c := range set {
+		t := &m.tables[c.Table]
+		if t.seg < 0 {
+			continue // no packet comes to it
+		}
+		if c.Ran && !t.cut {
+			all[t.seg][t.at] |= showsRan
+		}
+		if c.Hit {
+			all[t.seg][t.at] |= showsHit
+		}
+	}
+	return all
+}
+
+// Entropy is the exact joint entropy in bits of what a set of choices records.
+//
+// A record is the same as the sequence of the events that it shows: a recorded table
+// that ran, or hit. What comes after an event does not depend on what came before it,
+// so the events are themselves a Markov chain, and the entropy of the record is the sum
+// over its events of how likely each is times the entropy of the event after it. No
+// path is enumerated: the work is that of one walk through the segment for each event.
+func (m *Model) Entropy(set []Choice) float64 {
+	var w walker
+	h := 0.0
+	for i, v := range m.shownBy(set) {
+		h += w.entropy(&m.segments[i], v)
+	}
+	return h
+}
+
+// Equation2 is what equation 2 of the paper makes of it: the entropy of what ran, and
+// of each recorded hit as if nothing depended on it.
+func (m *Model) Equation2(set []Choice) float64 {
+	h := 0.0
+	ran := make([]Choice, len(set))
+	for i, c := range set {
+		t := &m.tables[c.Table]
+		ran[i] = Choice{Table: c.Table, Ran: true}
+		if c.Hit {
+			h += t.ran * (surprise(t.hit) + surprise(1-t.hit))
+		}
+	}
+	return h + m.Entropy(ran)
+}
+
+// Full is the entropy of recording everything of the mode.
+func (m *Model) Full(hits bool) float64 { return m.Entropy(m.Everything(hits)) }
+
+// Everything records all that the mode can.
+func (m *Model) Everything(hits bool) []Choice {
+	var set []Choice
+	for i, t := range m.tables {
+		c := Choice{Table: i, Ran: !t.cut, Hit: hits && !t.keyless}
+		if c.Ran || c.Hit {
+			set = append(set, c)
+		}
+	}
+	return set
+}
+
+// Outcomes of an event at a table.
+const (
+	missed = iota
+	didHit
+	either // not recorded
+)
+
+// An event is what a record shows next, and how likely. At the segment's end it is of
+// node len(nodes).
+type event struct {
+	node, outcome int
+	p             float64
+}
+
+// A walker has the memory for walks through segments.
+type walker struct {
+	mass  []float64
+	found []event
+}
+
+func (w *walker) clear(n int) {
+	if cap(w.mass) < n {
+		w.mass = make([]float64, n)
+	}
+	w.mass = w.mass[:n]
+	w.found = w.found[:0]
+}
+
+// entropy is that of what a segment shows.
+func (w *walker) entropy(s *segment, v shown) float64 {
+	h := 0.0
+	for i := range s.nodes {
+		n := &s.nodes[i]
+		show := v[i]
+		if i > 0 && (show == 0 || n.ran == 0) {
+			continue
+		}
+		if show&showsHit == 0 {
+			h += n.ran * w.branching(s, v, i, either)
+			continue
+		}
+		if i == 0 {
+			h += surprise(n.hit) + surprise(1-n.hit)
+		}
+		if n.hit > 0 {
+			h += n.ran * n.hit * w.branching(s, v, i, didHit)
+		}
+		if n.hit < 1 && (show&showsRan != 0 || i == 0) {
+			h += n.ran * (1 - n.hit) * w.branching(s, v, i, missed)
+		}
+	}
+	return h
+}
+
+// branching is the entropy of the event after one.
+func (w *walker) branching(s *segment, v shown, from, outcome int) float64 {
+	h := 0.0
+	for _, e := range w.after(s, v, from, outcome) {
+		h += surprise(e.p)
+	}
+	return h
+}
+
+// after finds the events that can follow one.
+func (w *walker) after(s *segment, v shown, from, outcome int) []event {
+	end := len(s.nodes)
+	w.clear(end + 1)
+	clear(w.mass[from:])
+	w.leave(&s.nodes[from], outcome, 1)
+	for i := from + 1; i < end; i++ {
+		p := w.mass[i]
+		if p == 0 {
+			continue
+		}
+		n := &s.nodes[i]
+		switch v[i] {
+		case 0:
+			w.leave(n, either, p)
+		case showsRan:
+			w.found = append(w.found, event{i, either, p})
+		case showsHit:
+			w.found = append(w.found, event{i, didHit, p * n.hit})
+			w.leave(n, missed, p*(1-n.hit))
+		default:
+			w.found = append(w.found, event{i, didHit, p * n.hit}, event{i, missed, p * (1 - n.hit)})
+		}
+	}
+	w.found = append(w.found, event{end, either, w.mass[end]})
+	return w.found
+}
+
+// leave hands on what is at a node.
+func (w *walker) leave(n *node, outcome int, p float64) {
+	if outcome == either && n.decide {
+		w.leave(n, missed, p*(1-n.hit))
+		w.leave(n, didHit, p*n.hit)
+		return
+	}
+	for _, a := range n.next[outcome&1] {
+		w.mass[a.to] += p * a.p
+	}
+}

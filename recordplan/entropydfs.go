@@ -1,0 +1,68 @@
+package recordplan
+
+import "fmt"
+
+// MaxDFS is how many paths of one segment the depth-first search looks at.
+const MaxDFS = 2_000_000
+
+// EntropyDFS is the entropy by Algorithm 1 of the paper: depth first through all paths
+// of each segment, adding up those that have the same record. It is for comparison with
+// [Model.Entropy]; a segment with more than [MaxDFS] paths is refused.
+func (m *Model) EntropyDFS(set []Choice) (float64, error) {
+	h := 0.0
+	for i, v := range m.shownBy(set) {
+		d := dfs{s: &m.segments[i], v: v, paths: map[string]float64{}}
+		d.visit(0, 1)
+		if d.seen > MaxDFS {
+			return 0, fmt.Errorf("more than %d paths between two cuts, which is too many for depth-first search", MaxDFS)
+		}
+		for _, p := range d.paths {
+			h += surprise(p)
+		}
+	}
+	return h, nil
+}
+
+type dfs struct {
+	s        *segment
+	v        shown
+	recorded []byte
+	paths    map[string]float64 // by what is recorded of them
+	seen     int
+}
+
+func (d *dfs) visit(at int, p float64) {
+	if d.seen > MaxDFS {
+		return
+	}
+	if at == len(d.s.nodes) {
+		d.seen++
+		d.paths[string(d.recorded)] += p
+		return
+	}
+	n := &d.s.nodes[at]
+	long := len(d.recorded)
+	if d.v[at]&showsRan != 0 {
+		d.write(at, 'r')
+	}
+	if d.v[at]&showsHit == 0 && !n.decide {
+		d.follow(n.next[missed], p)
+	} else {
+		d.follow(n.next[missed], p*(1-n.hit))
+		if d.v[at]&showsHit != 0 {
+			d.write(at, 'h')
+		}
+		d.follow(n.next[didHit], p*n.hit)
+	}
+	d.recorded = d.recorded[:long]
+}
+
+func (d *dfs) follow(next []arc, p float64) {
+	for _, a := range next {
+		d.visit(a.to, p*a.p)
+	}
+}
+
+func (d *dfs) write(at int, what byte) {
+	d.recorded = append(d.recorded, byte(at), byte(at>>8), what)
+}

@@ -1,0 +1,103 @@
+package recordplan
+
+import "math/big"
+
+// Recovery is the path recovery rate of the paper's section VI-A: how likely it is that
+// a packet's record is that of one path only. A path is one sequence of tables. Paths of
+// probability 0 count: the program has them.
+//
+// As in [Model.Entropy], nothing is enumerated. A record tells its path if between each
+// two events that follow each other there is but one way.
+func (m *Model) Recovery(set []Choice) float64 {
+	rate := 1.0
+	var w walker
+	for i, v := range m.shownBy(set) {
+		rate *= w.recovery(&m.segments[i], v)
+	}
+	return rate
+}
+
+func (w *walker) recovery(s *segment, v shown) float64 {
+	end := len(s.nodes)
+	good := make([]float64, 3*(end+1)) // by event
+	n := &s.nodes[0]
+	if v[0]&showsHit != 0 {
+		good[didHit], good[missed] = n.hit, 1-n.hit
+	} else {
+		good[either] = 1
+	}
+	for e := range 3 * end {
+		if good[e] == 0 {
+			continue
+		}
+		ways := s.ways(v, e/3, e%3)
+		for _, next := range w.after(s, v, e/3, e%3) {
+			if ways[next.node] == 1 {
+				good[3*next.node+next.outcome] += good[e] * next.p
+			}
+		}
+	}
+	return good[3*end+either]
+}
+
+// ways counts up to two the ways from an event to each node by tables that show
+// nothing, each way by its tables.
+func (s *segment) ways(v shown, from, outcome int) []uint8 {
+	ways := make([]uint8, len(s.nodes)+1)
+	ways[from] = 1
+	s.eachNext(from, outcome, func(to int) { ways[to] = 1 })
+	for i := from + 1; i < len(s.nodes); i++ {
+		if ways[i] == 0 || v[i]&showsRan != 0 {
+			continue
+		}
+		quiet := either
+		if v[i] == showsHit {
+			quiet = missed
+		}
+		s.eachNext(i, quiet, func(to int) { ways[to] = min(ways[to]+ways[i], 2) })
+	}
+	return ways
+}
+
+// eachNext calls f for each node that comes directly after another.
+func (s *segment) eachNext(at, outcome int, f func(to int)) {
+	n := &s.nodes[at]
+	if outcome != either || !n.decide {
+		for _, a := range n.next[outcome&1] {
+			f(a.to)
+		}
+		return
+	}
+	miss, hit := n.next[missed], n.next[didHit]
+	for len(miss) > 0 || len(hit) > 0 { // both are in order
+		switch {
+		case len(hit) == 0 || len(miss) > 0 && miss[0].to < hit[0].to:
+			f(miss[0].to)
+			miss = miss[1:]
+		case len(miss) == 0 || hit[0].to < miss[0].to:
+			f(hit[0].to)
+			hit = hit[1:]
+		default:
+			f(hit[0].to)
+			miss, hit = miss[1:], hit[1:]
+		}
+	}
+}
+
+// Paths is how many sequences of tables packets can run.
+func (m *Model) Paths() *big.Int {
+	paths := big.NewInt(1)
+	for i := range m.segments {
+		s := &m.segments[i]
+		count := make([]big.Int, len(s.nodes)+1)
+		count[0].SetInt64(1)
+		for j := range s.nodes {
+			s.eachNext(j, either, func(to int) { count[to].Add(&count[to], &count[j]) })
+		}
+		paths.Mul(paths, &count[len(s.nodes)])
+	}
+	return paths
+}
+
+// Walks is how many ways there are through the graph if each action counts.
+func (m *Model) Walks() *big.Int { return new(big.Int).Set(m.walks) }
