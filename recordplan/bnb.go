@@ -1,4 +1,4 @@
 package recordplan
 
 func (x *search) branchAndBound() { x.restarts() }
-func (x *search) brute() error { x.restarts(); return nil }
+func (x *search) brute() error    { x.restarts(); return nil }

@@ -18,10 +18,10 @@ type space struct {
 	first, last []int // the stages that C1 and C4 leave to each table
 	// before and after are the dependencies: a table and the stages between.
 	before, after [][]lag
-	order         []int         // the tables, each after those that it depends on
-	gaps          [][]int       // rows of gap that were asked for
-	rank          []int         // the tables' places in the program
-	exempt        bool          // there are units
+	order         []int   // the tables, each after those that it depends on
+	gaps          [][]int // rows of gap that were asked for
+	rank          []int   // the tables' places in the program
+	exempt        bool    // there are units
 	competes      func(a, b int) bool
 	placed        bool
 	solves        uint64
