@@ -117,13 +117,19 @@ func decodeValue(v *gpb.TypedValue) (any, error) {
 	default:
 		return nil, fmt.Errorf("the server answers %T, want JSON_IETF", v)
 	}
-	dec := json.NewDecoder(strings.NewReader(string(raw)))
-	dec.UseNumber()
-	var out any
-	if err := dec.Decode(&out); err != nil {
+	out, err := decodeJSON(string(raw))
+	if err != nil {
 		return nil, fmt.Errorf("the server's JSON: %w", err)
 	}
 	return out, nil
+}
+
+func decodeJSON(text string) (any, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var out any
+	err := dec.Decode(&out)
+	return out, err
 }
 
 // change is one step of a Set. A nil value deletes.

@@ -14,14 +14,15 @@ const (
 )
 
 var (
-	anywhere    = []mode{modeExec, modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeInterface}
-	inExec      = []mode{modeExec}
-	inConfig    = []mode{modeConfig}
-	inTAM       = []mode{modeTAM}
-	inTailStamp = []mode{modeTailStamp}
-	inAltMark   = []mode{modeAltMark}
-	inFlyMon    = []mode{modeFlyMon}
-	inInterface = []mode{modeInterface}
+	anywhere      = []mode{modeExec, modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeTableRecord, modeInterface}
+	inExec        = []mode{modeExec}
+	inConfig      = []mode{modeConfig}
+	inTAM         = []mode{modeTAM}
+	inTailStamp   = []mode{modeTailStamp}
+	inAltMark     = []mode{modeAltMark}
+	inFlyMon      = []mode{modeFlyMon}
+	inTableRecord = []mode{modeTableRecord}
+	inInterface   = []mode{modeInterface}
 )
 
 // wordHelp explains keywords that occur in many commands.
@@ -34,6 +35,7 @@ var wordHelp = map[string]string{
 	"tail-stamping":         "Timestamps at the end of frames",
 	"alt-mark":              "Alternate marking: loss and delay of flow groups",
 	"flymon":                "FlyMon: sketches that are reconfigured on the fly",
+	"table-record":          "Table recording: the path of each packet in a few bits",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",
 	"breakout":              "Split a cage into several ports",
@@ -67,6 +69,7 @@ func commandTable() []*command {
 	table = append(table, tamCommands()...)
 	table = append(table, altMarkCommands()...)
 	table = append(table, flyMonCommands()...)
+	table = append(table, recordCommands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
 	table = append(table, showCommands()...)

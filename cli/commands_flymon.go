@@ -126,21 +126,21 @@ func setFlyMonTask(ctx context.Context, c *call) error {
 			config[o.leaf] = c.args[o.leaf]
 		}
 	}
-	return flyMonTasks.write(ctx, c, config)
+	return flyMonTasks.write(ctx, c, "tamtam-flymon", config)
 }
 
 func setFlyMonQuery(ctx context.Context, c *call) error {
 	if c.no {
 		return flyMonQueries.remove(ctx, c)
 	}
-	return flyMonQueries.write(ctx, c, map[string]any{"task": c.args["task"], "flow": c.args["flow"]})
+	return flyMonQueries.write(ctx, c, "tamtam-flymon", map[string]any{"task": c.args["task"], "flow": c.args["flow"]})
 }
 
-// write replaces an entry of a list of tamtam-flymon.
-func (l listEntry) write(ctx context.Context, c *call, config map[string]any) error {
+// write replaces an entry of a list of a module.
+func (l listEntry) write(ctx context.Context, c *call, module string, config map[string]any) error {
 	name := c.args["name"]
 	config["name"] = name
-	value := map[string]any{"tamtam-flymon:name": name, "tamtam-flymon:config": config}
+	value := map[string]any{module + ":name": name, module + ":config": config}
 	return c.sh.client.set(ctx, change{path: l.path(name), value: value, replace: true})
 }
 

@@ -34,7 +34,7 @@ type fakeServer struct {
 
 var listKeys = map[string]string{
 	"collector": "name", "sampler": "name", "flowgroup": "name", "tailstamping-session": "name", "alt-mark-session": "name", "period": "number", "alt-mark-result": "path", "feature": "feature-ref",
-	"flymon-task": "name", "flymon-query": "name", "flymon-group": "number", "metric": "quantity", "flow": "flow", "bin": "size",
+	"flymon-task": "name", "flymon-query": "name", "flymon-group": "number", "tablerecord-session": "name", "metric": "quantity", "flow": "flow", "bin": "size",
 	"interface": "name", "group": "index", "member": "interface", "vlan": "vlan-id", "acl-set": "name", "acl-entry": "sequence-id",
 }
 

@@ -17,6 +17,7 @@ const (
 	modeTailStamp
 	modeAltMark
 	modeFlyMon
+	modeTableRecord
 	modeInterface
 	modePipe // not a place: the grammar of what follows "|"
 )
@@ -29,7 +30,7 @@ func (m mode) parent() (mode, bool) {
 		return modeExec, true
 	case modeTAM, modeInterface:
 		return modeConfig, true
-	case modeTailStamp, modeAltMark, modeFlyMon:
+	case modeTailStamp, modeAltMark, modeFlyMon, modeTableRecord:
 		return modeTAM, true
 	}
 	return m, false
@@ -49,6 +50,7 @@ type argKind struct {
 	parse   func(text string) (string, error)                     // canonical text, or why not
 	choices []choice                                              // fixed values; abbreviations are accepted
 	live    func(ctx context.Context, s *Shell) ([]string, error) // values that exist now, for TAB and ?
+	list    bool                                                  // several values with commas between
 }
 
 type choice struct{ word, help string }
@@ -141,7 +143,7 @@ func compile(table []*command) grammar {
 	}
 	for _, p := range g[modeExec] {
 		p.fixed = append(words("do"), p.fixed...)
-		for _, m := range []mode{modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeInterface} {
+		for _, m := range []mode{modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeTableRecord, modeInterface} {
 			g[m] = append(g[m], p)
 		}
 	}

@@ -71,7 +71,7 @@ func TestAbbreviations(t *testing.T) {
 		"sh tam sw":              "show tam switch",
 		"sho ta col IFA_Col_i19": "show tam collectors IFA_Col_i19",
 		"sh tam feat tail":       "show tam features tail-stamping",
-		"sh ta ta":               "show tam tail-stamping",
+		"sh ta tai":              "show tam tail-stamping",
 		"sh run tam":             "show running-configuration tam",
 		"SHOW TAM SWITCH | j":    "show tam switch | json",
 	} {
@@ -205,7 +205,7 @@ func TestCompletion(t *testing.T) {
 		choices string
 	}{
 		{modeExec, "sh", "show ", ""},
-		{modeExec, "show tam t", "show tam tail-stamping ", ""},
+		{modeExec, "show tam tai", "show tam tail-stamping ", ""},
 		{modeExec, "show tam s", "show tam s", "samplers summary switch"},
 		{modeExec, "show tam collectors I", "show tam collectors IFA_Col_i19 ", ""},
 		{modeExec, "show tam collectors o", `show tam collectors "odd?name" `, ""},
@@ -262,6 +262,7 @@ func FuzzLine(f *testing.F) {
 	for _, line := range []string{
 		"show tam switch | include x", `flow-group "a b" src-ip 1.1.1.1`, "no session x", `"`, `\`, "| |", "a|b", "do do show", "\t ? ", "é \xff",
 		"flow-group g src-mac 1/2 dst-mac x/y", "interface breakout port x mode 4x25G", "collector c ip ::ffff:1.2.3.4 port 0x10",
+		"session r flow-group f collector c phv 16+8 truncate 0x40 must-record a,b", "show tam table-record \"plan\"", "16+", ",", "0",
 	} {
 		f.Add(line)
 	}
@@ -284,7 +285,7 @@ func FuzzLine(f *testing.F) {
 		if _, err := s.parsePipes(line, parts[1:]); err != nil && err.Error() == "" {
 			t.Fatal("empty error")
 		}
-		for _, k := range []*argKind{ipAddress, ipPrefix, macMatch, portMatch, etherType, ipProtocol, tcpFlags, breakoutMode, intervalExponent, marks()} {
+		for _, k := range []*argKind{ipAddress, ipPrefix, macMatch, portMatch, etherType, ipProtocol, tcpFlags, breakoutMode, intervalExponent, marks(), containers, truncation, tableNames} {
 			if v, err := k.read(line); err == nil {
 				if again, err := k.read(v); err != nil || again != v {
 					t.Fatalf("%s: %q is read as %q, and that as %q, %v", k.label, line, v, again, err)

@@ -90,9 +90,13 @@ func (s *Shell) valueCandidates(ctx context.Context, e element, partial token) [
 	if err != nil {
 		return out // help must not fail because the server does
 	}
+	before, last := "", partial.text
+	if i := strings.LastIndexByte(last, ','); e.kind.list && i >= 0 {
+		before, last = last[:i+1], last[i+1:]
+	}
 	for _, v := range live {
-		if strings.HasPrefix(v, partial.text) {
-			out = append(out, candidate{text: quote(v), label: v, value: true})
+		if strings.HasPrefix(v, last) {
+			out = append(out, candidate{text: quote(before + v), label: v, value: true})
 		}
 	}
 	return out

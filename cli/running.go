@@ -31,6 +31,7 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		p.runningTailStamping(tam)
 		p.runningAltMark(tam)
 		p.runningFlyMon(tam)
+		p.runningTableRecord(tam)
 		p.line("end")
 	}
 	return &view{data, text}, nil
@@ -52,6 +53,7 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 		p.runningTailStamping(found[0])
 		p.runningAltMark(found[0])
 		p.runningFlyMon(found[0])
+		p.runningTableRecord(found[0])
 		p.line("end")
 	}
 	return &view{one("openconfig-tam", "tam", found[0]), text}, nil

@@ -57,6 +57,8 @@ func (s *Shell) Prompt() string {
 		where = "(config-tam-am)"
 	case modeFlyMon:
 		where = "(config-tam-fm)"
+	case modeTableRecord:
+		where = "(config-tam-tr)"
 	case modeInterface:
 		where = "(conf-if-" + s.iface + ")"
 	}

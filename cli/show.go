@@ -17,6 +17,7 @@ func showCommands() []*command {
 		altMark   = nameKind(liveNames(altMarkSessions.container, altMarkSessions.list))
 		task      = nameKind(liveNames(flyMonTasks.container, flyMonTasks.list))
 		query     = nameKind(liveNames(flyMonQueries.container, flyMonQueries.list))
+		record    = nameKind(liveNames(recordSessions.container, recordSessions.list))
 		acl       = &argKind{label: "<table>", parse: parseName}
 		iface     = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
 		feature   = oneOf(choice{"tail-stamping", "Timestamps at the end of frames"}, choice{"alt-mark", "Alternate marking"},
@@ -43,6 +44,8 @@ func showCommands() []*command {
 		{seq("show tam flymon", kw("task", "What is measured"), opt(arg("name", task, "All of this one"))), showFlyMonTasks},
 		{seq("show tam flymon", kw("query", "Flows that are answered for"), opt(arg("name", query, "Only this one"))), showFlyMonQueries},
 		{seq("show tam flymon", kw("groups", "What of the CMU groups is in use")), showFlyMonGroups},
+		{seq("show tam table-record", opt(arg("name", record, "All of this session"))), showTableRecord},
+		{seq("show tam table-record", kw("plan", "Which tables write which bits of the record"), arg("name", record, "Name of the session")), showTableRecordPlan},
 		{seq("show interface", kw("status", "State of the ports"), opt(arg("name", iface, "Only this one"))), showInterfaceStatus},
 		{seq("show interface counters", opt(arg("name", iface, "Only this one"))), showInterfaceCounters},
 		{seq("show interface breakout"), showBreakout},

@@ -254,6 +254,7 @@ func showSummary(ctx context.Context, c *call) (*view, error) {
 		p.tally("Sessions", tam.items("tailstamping-sessions", "tailstamping-session"))
 		p.tally("Alt-Mark Sessions", tam.items("alt-mark-sessions", "alt-mark-session"))
 		p.tally("FlyMon Tasks", tam.items("flymon-tasks", "flymon-task"))
+		p.tally("Recording Sessions", tam.items("tablerecord-sessions", "tablerecord-session"))
 		p.line("")
 	}
 	return &view{one("openconfig-tam", "tam", tam), text}, nil

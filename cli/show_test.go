@@ -117,6 +117,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, `{"qos":{"schedulers":{"scheduler":[{"name":"s0","state":{"name":"s0"}}]}},"mirror-sessions":{"mirror-session":[{"name":"m","state":{"name":"m"}}]}}`)
 	s.server.load(t, altMarkTree)
 	s.server.load(t, flyMonTree)
+	s.server.load(t, recordTree(t))
 	g := s.grammar[modeExec]
 	for i := range g {
 		if g[i].cmd.show == nil {

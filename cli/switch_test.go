@@ -68,7 +68,7 @@ func configDB(t *testing.T, r *swss.Redis) string {
 	t.Helper()
 	var b strings.Builder
 	for _, table := range []string{
-		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp, schema.CfgTAMAltMark, schema.CfgTAMFlyMonTask, schema.CfgTAMFlyMonQuery,
+		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMFeature, schema.CfgTAMSampler, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp, schema.CfgTAMAltMark, schema.CfgTAMFlyMonTask, schema.CfgTAMFlyMonQuery, schema.CfgTAMTableRecord,
 		schema.CfgACLRule, schema.CfgPort, schema.CfgPortChannel, schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout,
 		schema.CfgInterface, schema.CfgVLANInterface, schema.CfgLoopbackInterface, schema.CfgStaticRoute, schema.CfgNeigh, schema.CfgFDB, schema.CfgSwitch,
 	} {
@@ -94,6 +94,7 @@ tam
  enterprise-id 77
  collector c1 ip 192.168.78.121 port 7071
  collector c6 ip 2001:db8::7 port 7076 protocol TCP
+ collector c7 ip 2001:db8::7 port 7076
  sampler s1 rate 100
  flow-group tcp_port_236 src-ip 13.92.96.32 dst-ip 7.72.235.82 dst-l4-port 236 protocol tcp
  flow-group six src-ip 2001:db8::/32 dscp 46 hop-limit 64 flow-label 5 priority 99
@@ -114,6 +115,10 @@ tam
   task card key none attribute distinct(src-ip&0xffff0000,dst-port) flowgroup wide algorithm hll rows 1 allocation efficient share 1/8 readout live
   task dry key src-ip/24 attribute max(queue-length) epoch 0 plan
   query q1 task hh flow 10.0.0.1,10.0.0.2,1000,80,6
+  enable
+ table-record
+  session rec1 flow-group tcp_port_236 collector c1 sampler s1 phv 16+8 mode exec+hit must-record chip.acl,chip.fdb
+  session rec6 flow-group six collector c7 phv 32+32 algorithm bnb probabilities counted encapsulation erspan truncate 0 source-ip 2001:db8::1
   enable
 interface breakout port Ethernet8 mode 4x25G
 interface PortChannel 1
@@ -241,6 +246,15 @@ func TestSwitchRefusals(t *testing.T) {
 		{modeFlyMon, "task x key src-ip attribute frequency algorithm hll", "algorithm hll does not measure frequency"},
 		{modeFlyMon, "query q1 task hh flow 10.0.0.1,10.0.0.2", "want a value for each of 5-tuple"},
 		{modeFlyMon, "query q2 task x flow 10.0.0.1", "there is no flymon-task x"},
+		{modeTAM, "no flow-group six", "tablerecord-session rec6"},
+		{modeTAM, "no collector c1", "in use by tablerecord-session rec1"},
+		{modeTAM, "no sampler s1", "in use by tablerecord-session rec1"},
+		{modeTableRecord, "session y flow-group nowhere collector c1", "there is no flowgroup nowhere"},
+		{modeTableRecord, "session y flow-group wide collector nowhere", "there is no collector nowhere"},
+		{modeTableRecord, "session y flow-group six collector c1", "six is that of tablerecord-session rec6 already"},
+		{modeTableRecord, "session y flow-group wide collector c6", "c6 takes TCP, want one of protocol UDP"},
+		{modeTableRecord, "session y flow-group wide collector c7 source-ip 10.0.0.1", "10.0.0.1 cannot reach collector c7 at 2001:db8::7"},
+		{modeTableRecord, "session y flow-group wide collector c1 mode exec+hit algorithm bnb", "want greedy or greedy-restarts where mode is exec+hit"},
 		{modeInterface, "channel-group 9", "PortChannel9"},
 		{modeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},
 		{modeConfig, "no interface PortChannel 9", "PortChannel9 does not exist"},
@@ -306,9 +320,13 @@ tam
   no query q1
   no task hh
   no task card
+ table-record
+  no enable
+  no session rec1
   exit
  exit
 no tam flymon task dry
+no tam table-record session rec6
 tam
  no flow-group tcp_port_236
  no flow-group six
@@ -319,12 +337,13 @@ tam
  no sampler s1
  no collector c1
  no collector c6
+ no collector c7
  no switch-id
  no enterprise-id
 end
 `)
 	// What was said of the switch and of the feature stays, saying nothing.
-	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|FLYMON map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "", "SWITCH|switch map[]\n", "").Replace(configDB(t, r))
+	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|FLYMON map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|TABLERECORD map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "", "SWITCH|switch map[]\n", "").Replace(configDB(t, r))
 	if diff := cmp.Diff(empty, got); diff != "" {
 		t.Errorf("CONFIG_DB after everything was taken back (-want +got):\n%s", diff)
 	}

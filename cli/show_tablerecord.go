@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// showTableRecord shows the feature and its sessions, or all of one session.
+func showTableRecord(ctx context.Context, c *call) (*view, error) {
+	entries, data, err := recordSessions.readParts(ctx, c, "tamtam-tablerecord", "config", "state")
+	if err != nil {
+		return nil, err
+	}
+	if c.has("name") {
+		return &view{data, func(p *page) {
+			p.line("")
+			p.recordSession(entries[0])
+			p.line("")
+		}}, nil
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, featureStatePath("TABLERECORD"))
+	if err != nil {
+		return nil, err
+	}
+	feature := found[0]
+	data["openconfig-tam:feature"] = []any{map[string]any{"feature-ref": "TABLERECORD", "state": feature.v}}
+	return &view{data, func(p *page) {
+		p.line("")
+		p.field(flowWidth, "Status", featureStatus(feature))
+		if reason := feature.text("reason"); reason != "" && feature.word("op-status") != "ACTIVE" {
+			p.field(flowWidth, "Reason", reason)
+		}
+		p.line("")
+		p.recordSessions(entries)
+		p.line("")
+	}}, nil
+}
+
+// recordSessions writes a line for each session.
+func (p *page) recordSessions(entries []tree) {
+	var rows [][]string
+	for _, e := range entries {
+		plan, counters := e.at("state", "plan"), e.at("state", "counters")
+		tables := "-"
+		if plan.exists() {
+			tables = strconv.Itoa(len(plan.texts("tables")))
+		}
+		rows = append(rows, []string{e.name(), config(e, "flowgroup"), e.text("config", "collector"), orDash(title(e.text("state", "status"))), config(e, "phv"), tables,
+			orDash(ofPossible(plan)), orDash(percent(plan, "recovery")), orZero(counters.text("matched")), orZero(counters.text("recorded")), orZero(counters.text("lost"))})
+	}
+	p.table([]column{
+		{"Name", 11, 2}, {"Flow Group", 11, 2}, {"Collector", 9, 2}, {"Status", 7, 2}, {"PHV", 5, 2}, {"Tables", 6, 2}, {"Entropy", 12, 2},
+		{"Recovery", 8, 2}, {"Matched", 8, 2}, {"Recorded", 8, 2}, {"Lost", 4, 0},
+	}, rows)
+	p.whyNots(entries)
+}
+
+// ofPossible is a plan's entropy beside that of recording everything.
+func ofPossible(plan tree) string {
+	entropy, full := quantity(plan, "entropy"), quantity(plan, "entropy-full")
+	if entropy == "" || full == "" {
+		return entropy
+	}
+	return entropy + " of " + full
+}
+
+// recordSession writes all of a session: what is wanted, what became of it, what it
+// has recorded, and by which plan.
+func (p *page) recordSession(e tree) {
+	state, counters := e.at("state"), e.at("state", "counters")
+	p.field(flowWidth, "Session", e.name())
+	p.field(flowWidth, "Flow Group Name", config(e, "flowgroup"))
+	collector := e.text("config", "collector")
+	if at := state.text("collector-address"); at != "" {
+		collector += ", " + at
+	}
+	p.field(flowWidth, "Collector", collector)
+	p.field(flowWidth, "Sent", sent(e))
+	p.field(flowWidth, "Sampling", sampling(e))
+	p.field(flowWidth, "PHV", config(e, "phv"))
+	p.field(flowWidth, "Mode", config(e, "mode"))
+	p.field(flowWidth, "Algorithm", config(e, "algorithm"))
+	p.field(flowWidth, "Probabilities", config(e, "probabilities"))
+	if v := config(e, "must-record"); v != "" {
+		p.field(flowWidth, "Must Record", v)
+	}
+	for _, l := range []struct{ label, text string }{{"Status", title(state.text("status"))}, {"Reason", state.text("reason")}, {"Since", state.text("since")}} {
+		if l.text != "" {
+			p.field(flowWidth, l.label, l.text)
+		}
+	}
+	p.field(flowWidth, "Matched", orZero(counters.text("matched")))
+	if v := counters.text("not-sampled"); v != "" && v != "0" {
+		p.field(flowWidth, "   Not Sampled", v)
+	}
+	p.field(flowWidth, "Recorded", orZero(counters.text("recorded")))
+	p.field(flowWidth, "   Lost", orZero(counters.text("lost")))
+	if text, _ := state.at("plan", "json").v.(string); text != "" {
+		if plan, err := readPlan(text); err != nil {
+			p.field(flowWidth, "Plan", err.Error())
+		} else {
+			p.recordPlan(plan, false)
+		}
+	}
+}
+
+// sent says what of a packet a session sends, and in what.
+func sent(e tree) string {
+	text := config(e, "truncate") + " bytes of a packet, " + config(e, "encapsulation")
+	if config(e, "truncate") == "0" {
+		text = "whole packets, " + config(e, "encapsulation")
+	}
+	if from := config(e, "source-ip"); from != "" {
+		text += ", from " + from
+	}
+	return text
+}
+
+// sampling says how many of its packets a session records.
+func sampling(e tree) string {
+	name, rate := e.text("config", "sampler"), e.text("state", "sampling-rate")
+	switch {
+	case name == "" || rate == "1":
+		return "every packet"
+	case rate == "":
+		return name
+	}
+	return name + ", one packet in " + rate
+}
+
+// showTableRecordPlan shows the plan of a session. As JSON it is the plan itself, as
+// readers of records take it.
+func showTableRecordPlan(ctx context.Context, c *call) (*view, error) {
+	name := c.args["name"]
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, recordSessions.path(name, "config"), recordSessions.path(name, "state"))
+	if err != nil {
+		return nil, err
+	}
+	if !found[0].exists() {
+		return nil, fmt.Errorf("%s %s does not exist", recordSessions.what, name)
+	}
+	state := found[1]
+	text, _ := state.at("plan", "json").v.(string)
+	if text == "" {
+		return nil, fmt.Errorf("%s %s has no plan%s", recordSessions.what, name, because(state))
+	}
+	plan, err := readPlan(text)
+	if err != nil {
+		return nil, err
+	}
+	data, _ := plan.v.(map[string]any)
+	return &view{data, func(p *page) {
+		p.line("")
+		p.field(flowWidth, "Session", name)
+		p.recordPlan(plan, true)
+		p.line("")
+	}}, nil
+}
+
+// because is why an object is not in effect, as the end of a sentence.
+func because(state tree) string {
+	status, reason := state.text("status"), state.text("reason")
+	switch {
+	case status == "" || status == "active":
+		return " yet"
+	case reason == "":
+		return ": it is " + status
+	}
+	return ": it is " + status + ": " + reason
+}
+
+// readPlan reads the plan's JSON.
+func readPlan(text string) (tree, error) {
+	v, err := decodeJSON(text)
+	if err != nil {
+		return tree{}, fmt.Errorf("the plan is no JSON: %w", err)
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return tree{}, fmt.Errorf("the plan is no JSON object")
+	}
+	return tree{v}, nil
+}
+
+// recordPlan writes how much a plan tells, and which tables write which bits; with
+// all, also what it was made from.
+func (p *page) recordPlan(plan tree, all bool) {
+	optional := func(label, text string) {
+		if text != "" {
+			p.field(flowWidth, label, text)
+		}
+	}
+	id, _ := plan.count("id")
+	p.field(flowWidth, "Plan", fmt.Sprintf("0x%08x", id))
+	if all {
+		graph := plan.at("graph")
+		optional("   Program", plan.text("program"))
+		p.field(flowWidth, "   Pipeline", fmt.Sprintf("%s, %d tables, %s stages", plan.text("pipeline"), tablesOf(graph), plan.text("stages")))
+		optional("   Stages From", plan.text("stages_why"))
+		p.field(flowWidth, "   Mode", plan.text("mode"))
+		p.field(flowWidth, "   Algorithm", plan.text("algorithm"))
+		optional("   Must Record", plan.text("must_record"))
+	}
+	tables := plan.items("recorded")
+	var bits, room uint64
+	for _, t := range tables {
+		n, _ := t.count("bits")
+		bits += n
+	}
+	for w := range strings.SplitSeq(plan.text("phv"), "+") {
+		n, _ := strconv.ParseUint(w, 10, 8)
+		room += n
+	}
+	p.field(flowWidth, "   Bits", fmt.Sprintf("%d of %d", bits, room))
+	p.field(flowWidth, "   Entropy", entropyText(plan))
+	p.field(flowWidth, "   Bound", boundOfPlan(plan))
+	p.field(flowWidth, "   Recovery", orDash(percent(plan, "recovery")))
+	if all {
+		optional("   Equation 2", quantity(plan, "entropy_equation2"))
+		p.field(flowWidth, "   Weighed", fmt.Sprintf("%s sets, %s held against the constraints", plan.text("sets"), plan.text("solves")))
+	}
+	p.recordedTables(tables)
+}
+
+func tablesOf(graph tree) int {
+	n := 0
+	for _, node := range graph.items("nodes") {
+		if node.text("kind") == "table" {
+			n++
+		}
+	}
+	return n
+}
+
+// entropyText is a plan's entropy beside that of recording everything.
+func entropyText(plan tree) string {
+	text := quantity(plan, "entropy")
+	got, _ := number64(plan, "entropy")
+	if full, ok := number64(plan, "entropy_full"); ok && full > 0 {
+		text += fmt.Sprintf(" of %s bits (%.1f %%)", plain(full), 100*got/full)
+	}
+	return text
+}
+
+// boundOfPlan says what another plan might tell.
+func boundOfPlan(plan tree) string {
+	got, _ := number64(plan, "entropy")
+	bound, ok := number64(plan, "bound")
+	switch {
+	case plan.text("optimal") == "true":
+		return "optimal: no plan in these containers tells more"
+	case !ok || bound < got:
+		return "not known"
+	}
+	return fmt.Sprintf("no plan in these containers tells more than %s bits", plain(bound))
+}
+
+// recordedTables writes the tables that write into the record, by container and bit.
+func (p *page) recordedTables(tables []tree) {
+	slices.SortStableFunc(tables, func(a, b tree) int {
+		return cmp.Or(natural(a.text("container"), b.text("container")), natural(firstBit(a), firstBit(b)))
+	})
+	var rows [][]string
+	for _, t := range tables {
+		rows = append(rows, []string{t.text("table"), t.text("stage"), t.text("container"), orDash(t.text("ran")), orDash(t.text("hit"))})
+	}
+	p.line("")
+	p.table([]column{{"Table", 20, 2}, {"Stage", 5, 2}, {"Container", 9, 2}, {"Bit If Run", 10, 2}, {"Bit If Hit", 10, 0}}, rows)
+}
+
+func firstBit(t tree) string {
+	if b := t.text("ran"); b != "" {
+		return b
+	}
+	return t.text("hit")
+}
