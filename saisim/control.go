@@ -64,6 +64,9 @@ func (c *Chip) Control(at Cycle, b Batch) error {
 // takeEffect carries out a batch.
 func (c *Chip) takeEffect(s scheduled) {
 	c.program = s.program
+	if s.batch.Program != nil || s.batch.Unload {
+		c.programGraph = nil
+	}
 	if c.phv == nil {
 		c.phv = new(pipe.PHV)
 	}

@@ -1,188 +1,307 @@
 package saisim
 
 import (
-	"fmt"
-	"strings"
+	"encoding/json"
+	"hash/crc32"
+	"slices"
 
+	"tamtam/record"
 	"tamtam/saisim/pipe"
 )
 
-// A Graph is what a packet can go through: the fixed functions of both pipes and
-// the tables of the program that is loaded.
-type Graph struct {
-	Chip          string `json:"chip"`
-	Program       string `json:"program,omitempty"`
-	IngressStages uint32 `json:"ingress_stages"`
-	EgressStages  uint32 `json:"egress_stages"`
-	// Nodes are in the order in which packets come to them; each pipe begins with
-	// its first. A packet of the egress pipe is a copy of one that went through the
-	// ingress pipe.
-	Nodes []Node `json:"nodes"`
+// A fixedTable is a fixed function of the chip as table recording sees it:
+// [DescribeProgram] says where it is, "Table recording" when it runs and when it hits.
+type fixedTable uint8
+
+const (
+	fixedPort fixedTable = iota
+	fixedTrap
+	fixedACL
+	fixedLearning
+	fixedRouterMAC
+	fixedIPv4Route
+	fixedIPv6Route
+	fixedNextHop
+	fixedFDB
+	fixedFlyMon
+	fixedMTU
+	fixedEgressACL
+	fixedStamp
+	numFixed
+)
+
+var fixedNames = [numFixed]string{
+	"chip.port", "chip.trap", "chip.acl", "chip.learning", "chip.router_mac", "chip.ipv4_route", "chip.ipv6_route",
+	"chip.next_hop", "chip.fdb", "chip.flymon", "chip.mtu", "chip.egress_acl", "chip.tail_stamp",
 }
 
-// A Node is one step of a pipe.
-type Node struct {
-	Name  string `json:"name"` // unique in its pipe
-	Pipe  string `json:"pipe"` // ingress or egress
-	Stage uint32 `json:"stage"`
-	// Kind is function (of the chip), table (of the program) or condition.
-	Kind    string   `json:"kind"`
-	Match   string   `json:"match,omitempty"`
-	Key     []string `json:"key,omitempty"`
-	Actions []string `json:"actions,omitempty"`
-	Default string   `json:"default,omitempty"`
-	// Condition, of a condition: rows of terms, as a gate has them.
-	Condition [][]pipe.Term `json:"condition,omitempty"`
-	// Next names the node that follows, by outcome: pass and drop of a function, true
-	// and false of a condition, always of a table. No name: the pipe ends here.
-	Next map[string]string `json:"next"`
+var fixedUnits = [numFixed]string{
+	"admission", "admission", "acl", "forward", "forward", "forward", "forward",
+	"forward", "forward", "measure", "egress", "egress", "egress",
 }
 
-// Describe returns the graph of the chip's pipes as they are now.
-func (c *Chip) Describe() Graph {
+func (f fixedTable) String() string { return fixedNames[f] }
+
+// Describe returns the graph of the chip's pipes as they are now. It must not be
+// changed.
+func (c *Chip) Describe() *record.Graph {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := Graph{Chip: c.prof.Name, IngressStages: c.prof.IngressStages, EgressStages: c.prof.EgressStages}
-	p := &pipe.Program{}
-	if c.program != nil {
-		p = c.program.Program()
-		g.Program = p.Name
+	return c.described().graph
+}
+
+// DescribeProgram returns the graph of both pipes of a chip and the queues between:
+// every way that a packet that comes in at a port, and each copy of it, can take
+// through fixed functions and the program's tables (nil: there is no program). There
+// may be more ways than packets take, since what conditions have to do with each other
+// is known only where gates ask for the outcome of tables, or for the same field again.
+//
+// Gates are conditions, named like their table with ".gate"; so is what decides whether
+// a fixed function applies, and what ends a pipe. Egress stage s is IngressStages+s.
+// Nodes are in the order of the pipes. The version is a checksum of all the rest.
+func DescribeProgram(p *Profile, program *pipe.Program) *record.Graph {
+	b := &grapher{prof: p, program: &pipe.Program{}}
+	if program != nil {
+		b.program = program
 	}
-	in := grapher{pipe: "ingress"}
-	last := max(g.IngressStages, 1) - 1
-	for s := range last + 1 {
-		if s == 0 {
-			in.function("admission", s, true)
-		}
-		if s == g.IngressStages/2 {
-			in.function("acl", s, false) // its drops are carried out by forwarding
-			if c.marking.used > 0 {
-				in.function("altmark", s, false)
-			}
-		}
-		if s == last {
-			in.function("learning", s, false)
-			in.function("forwarding", s, true)
-		}
-		in.stage(&p.Ingress, s)
+	g := &b.graph
+	g.Program, g.Pipeline, g.Init, g.Placed = b.program.Name, "switch", fixedPort.String(), true
+	g.Stages = int(p.IngressStages + p.EgressStages)
+	for r := range NumDropReasons {
+		g.Reasons = append(g.Reasons, r.String())
 	}
-	out := grapher{pipe: "egress"}
-	last = max(g.EgressStages, 1) - 1
-	for s := range last + 1 {
-		if s == 0 && c.sketch.on {
-			out.function("flymon", s, false)
-		}
-		if s == last {
-			out.function("mtu", s, true)
-			out.function("acl", s, true)
-			out.function("rewrite", s, false)
-		}
-		out.stage(&p.Egress, s)
+	g.Reasons[0] = "none" // port-down has no record
+	b.egress(b.ingress())
+	b.merge()
+	text, err := json.Marshal(g)
+	if err != nil { // strings and numbers only
+		panic(err)
 	}
-	g.Nodes = append(in.end(), out.end()...)
+	g.Version = max(uint64(crc32.ChecksumIEEE(text)), 1)
 	return g
 }
 
-// A grapher strings the nodes of a pipe together: what an outcome leads to is the
-// node that comes next, unless it says otherwise.
+// A way is an edge that leads on to what comes next.
+type way struct {
+	from, label string
+	facts       facts
+	drops       bool // a table of this stage may have set ctl.drop
+}
+
+// A grapher strings nodes together.
 type grapher struct {
-	pipe  string
-	nodes []Node
-	open  []edge // outcomes that lead to the next node
+	prof    *Profile
+	program *pipe.Program
+	graph   record.Graph
 }
 
-type edge struct {
-	node    int
-	outcome string
-}
-
-// add puts a node behind those before it; outcomes lead on, others end the pipe.
-func (g *grapher) add(n Node, outcomes ...string) {
-	for _, e := range g.open {
-		g.nodes[e.node].Next[e.outcome] = n.Name
-	}
-	g.open = nil
-	n.Pipe, n.Next = g.pipe, map[string]string{}
-	g.nodes = append(g.nodes, n)
-	for _, o := range outcomes {
-		g.open = append(g.open, edge{len(g.nodes) - 1, o})
+func (b *grapher) to(id string, ways ...way) {
+	for _, w := range ways {
+		b.graph.Edges = append(b.graph.Edges, record.Edge{From: w.from, To: id, Label: w.label})
 	}
 }
 
-func (g *grapher) function(name string, stage uint32, drops bool) {
-	g.add(Node{Name: "chip." + name, Stage: stage, Kind: "function"}, "pass")
-	if drops {
-		g.nodes[len(g.nodes)-1].Next["drop"] = ""
+// node adds a node behind the ways, and returns one out of it for each label.
+func (b *grapher) node(n record.Node, ways []way, labels ...string) []way {
+	b.to(n.ID, ways...)
+	b.graph.Nodes = append(b.graph.Nodes, n)
+	out := make([]way, len(labels))
+	for i, l := range labels {
+		out[i] = way{from: n.ID, label: l, facts: common(ways), drops: slices.ContainsFunc(ways, func(w way) bool { return w.drops })}
 	}
+	return out
 }
 
-// stage adds the program's tables of a stage, with a condition before each that has
-// a gate, and one behind them all if they can drop.
-func (g *grapher) stage(p *pipe.Pipe, s uint32) {
-	drops := false
+func (b *grapher) cond(id string, stage uint32, ways []way, labels ...string) []way {
+	return b.node(record.Node{ID: id, Kind: record.Condition, Stage: int(stage)}, ways, labels...)
+}
+
+// fixed adds a fixed function: with labels hit and miss where these lead apart.
+func (b *grapher) fixed(f fixedTable, stage uint32, ways []way, labels ...string) []way {
+	if len(labels) == 0 {
+		labels = []string{""}
+	}
+	for i := range ways {
+		ways[i].facts = ways[i].facts.behindFixed()
+	}
+	n := record.Node{ID: f.String(), Kind: record.Table, Stage: int(stage), Unit: fixedUnits[f], Keyless: f == fixedFlyMon}
+	return b.node(n, ways, labels...)
+}
+
+// ingress returns the ways of copies into queues.
+func (b *grapher) ingress() []way {
+	last, middle := max(b.prof.IngressStages, 1)-1, b.prof.IngressStages/2
+	p := &b.program.Ingress
+	port := b.fixed(fixedPort, 0, nil, record.Hit, record.Miss)
+	source := b.cond("chip.port.group_source", 0, port[1:], "true", "false")
+	trap := b.fixed(fixedTrap, 0, []way{port[0], source[1]})
+	barred := b.cond("chip.port.barred", 0, trap, "true", "false")
+	b.to(record.Exit, source[0], barred[0])
+	ways := barred[1:]
+	for s := range middle {
+		ways = b.stage("ingress", p, s, s, ways)
+	}
+	acl := b.cond("chip.acl.applies", middle, ways, "true", "false")
+	ways = append(b.fixed(fixedACL, middle, acl[:1]), acl[1])
+	for s := middle; s < last; s++ {
+		ways = b.stage("ingress", p, s, s, ways)
+	}
+	out, nowhere := b.forward(last, ways)
+	if slices.ContainsFunc(p.Tables, func(t pipe.Table) bool { return uint32(t.Stage) == last }) {
+		cpu := b.cond("chip.to_cpu", last, nowhere, "true", "false")
+		b.to(record.Exit, cpu[1])
+		out = b.stage("ingress", p, last, last, append(out, cpu[0]))
+	} else {
+		b.to(record.Exit, nowhere...)
+	}
+	queued := b.cond("chip.queued", last, out, "true", "false")
+	b.to(record.Exit, queued[1])
+	return queued[:1]
+}
+
+// forward returns the ways of packets that go somewhere, and of those that go
+// nowhere, but maybe to the CPU.
+func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
+	learning := b.cond("chip.learning.applies", last, ways, "true", "false")
+	ways = append(b.fixed(fixedLearning, last, learning[:1]), learning[1])
+	decided := b.cond("chip.decided", last, ways, "address", "next-hop", "port", "drop")
+	mac := b.fixed(fixedRouterMAC, last, decided[:1], record.Hit, record.Miss)
+	routed := b.cond("chip.routed", last, mac[:1], "ipv4", "ipv6", "drop")
+	bridged := b.cond("chip.bridged", last, mac[1:], "unicast", "group", "drop")
+	v4 := b.fixed(fixedIPv4Route, last, routed[:1], record.Hit, record.Miss)
+	v6 := b.fixed(fixedIPv6Route, last, routed[1:2], record.Hit, record.Miss)
+	route := b.cond("chip.route.leads", last, []way{v4[0], v6[0]}, "next-hop", "drop")
+	hop := b.fixed(fixedNextHop, last, []way{route[0], decided[1]}, record.Hit, record.Miss)
+	leaves := b.cond("chip.next_hop.leads", last, hop[:1], "vlan", "port", "drop")
+	fdb := b.fixed(fixedFDB, last, []way{bridged[0], leaves[0]})
+	to := b.cond("chip.fdb.leads", last, fdb, "port", "drop")
+	return []way{decided[2], bridged[1], leaves[1], to[0]},
+		[]way{decided[3], routed[2], bridged[2], v4[1], v6[1], route[1], hop[1], leaves[2], to[1]}
+}
+
+// egress continues the ways of copies that have come out of a queue.
+func (b *grapher) egress(ways []way) {
+	first, last := b.prof.IngressStages, max(b.prof.EgressStages, 1)-1
+	p := &b.program.Egress
+	for i := range ways {
+		ways[i].facts = nil // outcomes are not seen in the other pipe
+	}
+	if b.prof.FlyMon.Groups > 0 {
+		on := b.cond("chip.flymon.applies", first, ways, "true", "false")
+		ways = append(b.fixed(fixedFlyMon, first, on[:1]), on[1])
+	}
+	for s := range last {
+		ways = b.stage("egress", p, s, first+s, ways)
+	}
+	mtu := b.fixed(fixedMTU, first+last, ways, record.Hit, record.Miss)
+	acl := b.cond("chip.egress_acl.applies", first+last, mtu[:1], "true", "false")
+	hit := b.fixed(fixedEgressACL, first+last, acl[:1], record.Hit, record.Miss)
+	drop := b.cond("chip.egress_acl.drop", first+last, hit[:1], "true", "false")
+	b.to(record.Exit, mtu[1], drop[0])
+	ways = b.stage("egress", p, last, first+last, []way{drop[1], hit[1], acl[1]})
+	stamp := b.cond("chip.tail_stamp.applies", first+last, ways, "true", "false")
+	b.to(record.Exit, append(b.fixed(fixedStamp, first+last, stamp[:1]), stamp[1])...)
+}
+
+// stage adds the program's tables of a stage, and a condition behind those that may
+// drop.
+func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []way {
+	var wrote []string
 	for i := range p.Tables {
-		t := &p.Tables[i]
-		if uint32(t.Stage) != s {
-			continue
-		}
-		gate := -1
-		if len(t.Gate) > 0 {
-			g.add(Node{Name: t.Name + ".gate", Stage: s, Kind: "condition", Condition: t.Gate}, "true")
-			gate = len(g.nodes) - 1
-		}
-		n := Node{Name: t.Name, Stage: s, Kind: "table", Match: t.Match, Default: t.Default.Action}
-		for _, in := range t.Key {
-			n.Key = append(n.Key, in.Field)
-		}
-		for _, a := range t.Actions {
-			n.Actions = append(n.Actions, a.Name)
-			drops = drops || writes(&a, "ctl.drop")
-		}
-		g.add(n, "always")
-		if gate >= 0 {
-			g.open = append(g.open, edge{gate, "false"})
+		if t := &p.Tables[i]; uint32(t.Stage) == s {
+			ways = b.table(name, p, t, at, ways)
+			wrote = append(wrote, actionWrites(t)...)
 		}
 	}
-	if drops {
-		g.add(Node{Name: fmt.Sprintf("stage%d.drop", s), Stage: s, Kind: "condition",
-			Condition: [][]pipe.Term{{{Field: "ctl.drop", Is: "eq", Value: 1}}}}, "false")
-		g.nodes[len(g.nodes)-1].Next["true"] = ""
+	var on, drops []way
+	for _, w := range ways {
+		w.facts = w.facts.without(wrote)
+		if w.drops {
+			w.drops = false
+			drops = append(drops, w)
+		} else {
+			on = append(on, w)
+		}
 	}
+	if len(drops) == 0 {
+		return on
+	}
+	drop := b.cond(name+".stage"+number(s)+".drop", at, drops, "true", "false")
+	b.to(record.Exit, drop[0])
+	return append(on, drop[1])
 }
 
-func writes(a *pipe.Action, field string) bool {
-	for _, x := range a.Calls {
-		if x.To == field {
-			return true
+// table adds a table with its gate. Ways on which the gate is known to hold, or not
+// to, go past its condition.
+func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, ways []way) []way {
+	var in, past, open []way
+	for _, w := range ways {
+		switch holds, known := w.facts.gate(t.Gate); {
+		case !known:
+			open = append(open, w)
+		case holds:
+			in = append(in, w)
+		default:
+			past = append(past, w)
 		}
 	}
-	for _, x := range a.Ops {
-		if x.To == field {
-			return true
-		}
+	id := name + "." + t.Name
+	if len(open) > 0 {
+		gate := b.node(record.Node{ID: id + ".gate", Kind: record.Condition, Stage: int(at), Reads: gateReads(name, t)}, open, "true", "false")
+		gate[0].facts = gate[0].facts.learn(t.Gate, true)
+		gate[1].facts = gate[1].facts.learn(t.Gate, false)
+		in, past = append(in, gate[0]), append(past, gate[1])
 	}
-	return false
+	for i := range past {
+		past[i].facts = past[i].facts.outcome(t.Name, 1<<factSkipped)
+	}
+	n := record.Node{
+		ID: id, Kind: record.Table, Stage: int(at), Keyless: t.Match == "always",
+		KeyReads: keyReads(t), ActionReads: actionReads(p, t), ActionWrites: actionWrites(t),
+	}
+	for i := range t.Actions {
+		n.Actions = append(n.Actions, t.Actions[i].Name)
+	}
+	drops := slices.Contains(n.ActionWrites, "ctl.drop")
+	labels := []string{record.Hit, record.Miss}
+	if n.Keyless {
+		labels = []string{""}
+	}
+	out := b.node(n, in, labels...)
+	if len(in) == 0 { // it never runs
+		b.to(record.Exit, out...)
+		return past
+	}
+	for i := range out {
+		out[i].drops = out[i].drops || drops
+		what := uint8(1 << factMissed)
+		if out[i].label == record.Hit {
+			what = 1 << factHit
+		}
+		out[i].facts = out[i].facts.outcome(t.Name, what)
+	}
+	return append(out, past...)
 }
 
-func (g *grapher) end() []Node {
-	for _, e := range g.open {
-		g.nodes[e.node].Next[e.outcome] = ""
-	}
-	return g.nodes
-}
-
-// String prints the graph, a line for each outcome.
-func (g Graph) String() string {
-	var b strings.Builder
-	for _, n := range g.Nodes {
-		for _, o := range []string{"pass", "drop", "true", "false", "always"} {
-			if to, ok := n.Next[o]; ok {
-				if to == "" {
-					to = "end"
-				}
-				fmt.Fprintf(&b, "%s %d %s %s -> %s\n", n.Pipe, n.Stage, n.Name, o, to)
-			}
+// merge makes one edge of hit and miss where both lead to the same node.
+func (b *grapher) merge() {
+	type pair struct{ from, to string }
+	count := map[pair]int{}
+	for _, e := range b.graph.Edges {
+		if e.Label == record.Hit || e.Label == record.Miss {
+			count[pair{e.From, e.To}]++
 		}
 	}
-	return b.String()
+	done := map[pair]bool{}
+	b.graph.Edges = slices.DeleteFunc(b.graph.Edges, func(e record.Edge) bool {
+		k := pair{e.From, e.To}
+		gone := count[k] == 2 && done[k]
+		done[k] = true
+		return gone
+	})
+	for i := range b.graph.Edges {
+		if e := &b.graph.Edges[i]; count[pair{e.From, e.To}] == 2 {
+			e.Label = ""
+		}
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/netip"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -251,23 +250,6 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	s.ask(saisim.FlyMonStatus, "tasks", []string{}, "time", &clock)
 	if tod := s.TimeOfDay(s.Now()); !slices.Equal(clock, []uint64{uint64(tod.Unix()), uint64(tod.Nanosecond()), 1, 2, uint64(start.UnixNano())}) {
 		t.Errorf("time %v at %v", clock, tod)
-	}
-}
-
-// The chip says that there is such a function while there are tasks.
-func TestDescribeSketches(t *testing.T) {
-	s := newSketcher(t)
-	const line = "egress 0 chip.flymon pass -> "
-	if g := s.Describe().String(); strings.Contains(g, "flymon") {
-		t.Errorf("%s\nwant no groups without tasks", g)
-	}
-	task := s.task(seeing(t))
-	if g := s.Describe().String(); !strings.Contains(g, line) {
-		t.Errorf("%s\nwant %s", g, line)
-	}
-	s.remove(sai.ObjectTypeGenericProgrammable, task)
-	if g := s.Describe().String(); strings.Contains(g, "flymon") {
-		t.Errorf("%s\nwant no groups without tasks", g)
 	}
 }
 

@@ -45,7 +45,9 @@ type Profile struct {
 	AltMark AltMarkCapacity
 	// FlyMon is what it has for sketches.
 	FlyMon FlyMonCapacity
-	FDB    uint32 // entries
+	// TableRecord is what it has for table recording.
+	TableRecord TableRecordCapacity
+	FDB         uint32 // entries
 	// Numbers of objects.
 	VLANs, LAGs, LAGMembers uint32
 	TAMInts                 uint32
@@ -107,6 +109,13 @@ type FlyMonCapacity struct {
 	RecirculationMbps            uint32 // of the port that leads to spliced groups
 }
 
+// TableRecordCapacity gives the size of table recording; all 0: the chip has none.
+type TableRecordCapacity struct {
+	Bits     uint32 // of the record word, at most 64
+	Plans    uint32
+	Sessions uint32 // of all plans
+}
+
 // DefaultProfile returns the profile "default", which is rmt12.
 func DefaultProfile() Profile { return shipped("default") }
 
@@ -152,6 +161,11 @@ func (p *Profile) Validate() error {
 	bad(m.Profiles > 0 || m.Flows == 0, "alternate_marking.profiles", m.Profiles, fmt.Sprintf("1 to %d, because alternate_marking.flows is %d", maxMarkLanes, m.Flows))
 	if p.FlyMon != (FlyMonCapacity{}) {
 		p.FlyMon.check(bad)
+	}
+	if r := p.TableRecord; r != (TableRecordCapacity{}) {
+		bad(r.Bits >= 8, "table_record.bits", r.Bits, "8 to 64, or all of table_record 0")
+		bad(r.Plans > 0, "table_record.plans", r.Plans, "at least 1, or all of table_record 0")
+		bad(r.Sessions > 0, "table_record.sessions", r.Sessions, "at least 1, or all of table_record 0")
 	}
 	bad(p.PHVBits >= pipe.HeaderBits, "phv_bits", p.PHVBits, fmt.Sprintf("at least %d, which the parser and the fixed functions fill", pipe.HeaderBits))
 	s := p.Stage

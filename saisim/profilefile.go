@@ -96,6 +96,7 @@ type profileField struct {
 	ports    *[]DefaultPorts
 	sub      []profileField
 	min, max uint64
+	optional bool // 0 if it is not there
 }
 
 // fields are all lines of a profile file, in the order in which they are
@@ -108,7 +109,7 @@ func (p *Profile) fields() []profileField {
 	s, a := &p.Stage, &p.ACL
 	return []profileField{
 		{name: "name", text: &p.Name},
-		{name: "about", text: &p.About},
+		{name: "about", text: &p.About, optional: true},
 		{name: "clock_hz", u64: &p.ClockHz, min: 1, max: 8_000_000_000},
 		num("first_lane", &p.FirstLane, 0, maxLanes-1),
 		num("lanes", &p.Lanes, 1, maxLanes),
@@ -146,6 +147,9 @@ func (p *Profile) fields() []profileField {
 			num("profiles", &p.AltMark.Profiles, 0, maxMarkLanes), num("flows", &p.AltMark.Flows, 0, 1<<20),
 		}},
 		{name: "flymon", sub: p.FlyMon.fields()},
+		{name: "table_record", optional: true, sub: []profileField{
+			num("bits", &p.TableRecord.Bits, 0, 64), num("plans", &p.TableRecord.Plans, 0, 64), num("sessions", &p.TableRecord.Sessions, 0, maxMirrors),
+		}},
 		{name: "tables", sub: []profileField{
 			num("fdb_entries", &p.FDB, 1, 1<<24), num("vlans", &p.VLANs, 1, 4094),
 			objects("lags", &p.LAGs), objects("lag_members", &p.LAGMembers), objects("tam_ints", &p.TAMInts),
@@ -302,7 +306,7 @@ func apply(fields []profileField, all []member, at string, whole bool) (errs []e
 		errs = append(errs, fields[i].set(m.value, at, whole)...)
 	}
 	for _, f := range fields {
-		if whole && !seen[f.name] && f.name != "about" {
+		if whole && !seen[f.name] && !f.optional {
 			errs = append(errs, fmt.Errorf("%s%s is missing, and there is no base to take it from", at, f.name))
 		}
 	}

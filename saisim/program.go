@@ -41,6 +41,8 @@ type programs struct {
 	phv     *pipe.PHV
 	batches tm.Ring[scheduled]
 	planned *pipe.Compiled // after the last batch
+	// programGraph is what the program makes of the chip; nil: nobody has asked.
+	programGraph *chipGraph
 
 	done []func() // to be told once the chip is unlocked
 

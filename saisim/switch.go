@@ -72,7 +72,7 @@ func (c *Chip) reset() {
 	c.agenda, c.buffer = &agenda{}, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
 	c.waiting, c.waitingN, c.served = portSet{}, 0, maxLanes-1
 	c.sketch = sketching{}
-	c.program, c.planned, c.batches = nil, nil, tm.Ring[scheduled]{}
+	c.program, c.planned, c.batches, c.programGraph = nil, nil, tm.Ring[scheduled]{}, nil
 	n := c.prof.FirstLane + c.prof.Lanes
 	c.forwarding = forwarding{
 		byID: make([]*port, n), lanes: make([]*port, n),

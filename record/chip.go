@@ -1,0 +1,79 @@
+package record
+
+import "net/netip"
+
+// Names of the extension objects of a chip that can record; docs/extensions.md has
+// their JSON. A plan is configuration, the others are windows.
+const (
+	ObjectPlan     = "tamtam.tablerecord.plan"
+	ObjectCounters = "tamtam.tablerecord.counters"
+	ObjectGraph    = "tamtam.tablerecord.graph"
+)
+
+// LabelPrefix begins the labels of mirror sessions that record: it is reserved for
+// them.
+const LabelPrefix = "tr:"
+
+// A ChipPlan is a [Plan] as a chip takes it: value of the attribute "plan".
+type ChipPlan struct {
+	ID     uint32 `json:"id"`     // of the plan; not 0
+	Switch uint32 `json:"switch"` // of the records
+	PHV    string `json:"phv"`    // containers
+	Offset int    `json:"offset"` // where they begin in the chip's record word
+	Graph  uint64 `json:"graph"`  // version of the graph that the plan was made for
+
+	Marks    []ChipMark    `json:"marks"`
+	Sessions []ChipSession `json:"sessions"`
+}
+
+// A ChipMark is one bit of the record.
+type ChipMark struct {
+	Table string `json:"table"`
+	When  string `json:"when"` // MarkRan or MarkHit
+	Bit   int    `json:"bit"`  // from 0, where container 0 begins
+}
+
+// When a table sets a mark.
+const (
+	MarkRan = "ran"
+	MarkHit = "hit"
+)
+
+// A ChipSession is a mirror session that records by the plan.
+type ChipSession struct {
+	Label  string `json:"label"`  // of the MIRROR_SESSION
+	Sample uint32 `json:"sample"` // the first of each so many packets; 0 is 1
+	// Tunnel is that of a mirror session of type SFLOW, for whose addresses SAI has no
+	// attributes; others have their own.
+	Tunnel *ChipTunnel `json:"tunnel,omitempty"`
+}
+
+// A ChipTunnel says from whom to whom UDP datagrams go. The version of IP is that of
+// the addresses.
+type ChipTunnel struct {
+	SrcIP  netip.Addr `json:"src-ip"`
+	DstIP  netip.Addr `json:"dst-ip"`
+	SrcMAC string     `json:"src-mac"` // 02:00:00:00:00:01
+	DstMAC string     `json:"dst-mac"`
+	TOS    uint8      `json:"tos,omitempty"`
+}
+
+// CounterWords is how many numbers a window of counters has for each label: packets
+// that matched; of those not recorded; record copies made; of those dropped.
+const CounterWords = 4
+
+// ChipMarks are the plan's marks as a chip takes them.
+func (p *Plan) ChipMarks() ([]ChipMark, error) {
+	marks, err := p.Marks()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]ChipMark, len(marks))
+	for i, m := range marks {
+		list[i] = ChipMark{Table: m.Table, When: MarkRan, Bit: m.Bit}
+		if m.Hit {
+			list[i].When = MarkHit
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,56 @@
+package saisim
+
+import (
+	"tamtam/record"
+	"tamtam/saisim/pipe"
+)
+
+// A chipGraph is the graph of the chip with one program.
+type chipGraph struct {
+	graph *record.Graph
+	// tables are the ids of the graph's tables in order; fixed and program say which of
+	// them a fixed function is, and a table of the program, counted as [pipe.Compiled.Tap]
+	// does.
+	tables  []string
+	fixed   [numFixed]int
+	program []int
+}
+
+func newChipGraph(p *Profile, program *pipe.Program) *chipGraph {
+	g := &chipGraph{graph: DescribeProgram(p, program)}
+	at := map[string]int{}
+	for _, n := range g.graph.Nodes {
+		if n.Kind == record.Table {
+			at[n.ID] = len(g.tables)
+			g.tables = append(g.tables, n.ID)
+		}
+	}
+	for f := range numFixed {
+		i, ok := at[f.String()]
+		if !ok {
+			i = -1
+		}
+		g.fixed[f] = i
+	}
+	if program != nil {
+		for i := range program.Ingress.Tables {
+			g.program = append(g.program, at["ingress."+program.Ingress.Tables[i].Name])
+		}
+		for i := range program.Egress.Tables {
+			g.program = append(g.program, at["egress."+program.Egress.Tables[i].Name])
+		}
+	}
+	return g
+}
+
+// described returns the graph of what runs now.
+func (c *Chip) described() *chipGraph {
+	if c.programGraph == nil {
+		var program *pipe.Program
+		if c.program != nil {
+			program = c.program.Program()
+		}
+		c.programGraph = newChipGraph(&c.prof, program)
+	}
+	return c.programGraph
+}
