@@ -20,6 +20,7 @@ func tableRecordModule() Module {
 		plan = append(plan, Leaf{"state/plan/" + leaf, text(field)})
 	}
 	return Module{Name: "tamtam-tablerecord", Groups: []Group{
+		{Path: "/tam/collectors/collector", Finish: recordersFit},
 		{Path: "/tam/tablerecord-sessions/tablerecord-session", Unique: []string{"config/flowgroup"}, Finish: collectorFits, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMTableRecord, Key: session, Entry: true, Check: check(schema.ParseRecordSession),
@@ -48,8 +49,8 @@ func recordLeaves(at string) []Leaf {
 	return leaves
 }
 
-// collectorFits refuses a collector that no record can be sent to. That there is
-// such a collector, and that the rows are good, is checked elsewhere.
+// collectorFits refuses a session whose collector no record can be sent to. That
+// there is such a collector, and that the rows are good, is checked elsewhere.
 func collectorFits(c *Change) error {
 	row := c.Fields(schema.CfgTAMTableRecord)
 	if row == nil || row["collector"] == "" {
@@ -59,19 +60,51 @@ func collectorFits(c *Change) error {
 	if err != nil || fields == nil {
 		return err
 	}
-	session, err := schema.ParseRecordSession(c.Keys()[0], row)
-	if err != nil {
+	leaf, why := unfit(c.Keys()[0], row, row["collector"], fields)
+	if why == nil {
 		return nil
 	}
-	collector, err := schema.ParseCollector(row["collector"], fields)
-	if err != nil {
+	return fmt.Errorf("config/%s: %w", leaf, why)
+}
+
+// recordersFit refuses to change a collector so that the records of a session cannot
+// be sent to it any more. Of a new collector the session is asked.
+func recordersFit(c *Change) error {
+	fields := c.Fields(schema.CfgTAMCollector)
+	created := (&entry{group: c.e.group, recs: c.e.before}).own() == nil
+	if created || fields == nil || !c.Changed("config/protocol") && !c.Changed("config/ip") {
 		return nil
 	}
-	if collector.Protocol != schema.ProtocolUDP {
-		return fmt.Errorf("config/collector: %s takes %s, want one of protocol %s", collector.Name, collector.Protocol, schema.ProtocolUDP)
+	sessions, err := c.Entries("/tam/tablerecord-sessions/tablerecord-session", schema.CfgTAMTableRecord)
+	if err != nil {
+		return err
 	}
-	if a := session.Source; a.IsValid() && a.Is4() != collector.Addr.Unmap().Is4() {
-		return fmt.Errorf("config/source-ip: %s cannot reach collector %s at %s, want an address of its family", a, collector.Name, collector.Addr)
+	for _, name := range sortedKeys(sessions) {
+		if sessions[name]["collector"] != c.Keys()[0] {
+			continue
+		}
+		if _, why := unfit(name, sessions[name], c.Keys()[0], fields); why != nil {
+			return Refused(fmt.Errorf("in use by tablerecord-session %s: %w", name, why))
+		}
 	}
 	return nil
+}
+
+// unfit says why the records of a session cannot be sent to a collector, and which
+// leaf of the session is wrong. Rows that are no good by themselves are passed over.
+func unfit(session string, row map[string]string, collector string, fields map[string]string) (leaf string, why error) {
+	s, err := schema.ParseRecordSession(session, row)
+	if err != nil {
+		return "", nil
+	}
+	to, err := schema.ParseCollector(collector, fields)
+	switch {
+	case err != nil:
+		return "", nil
+	case to.Protocol != schema.ProtocolUDP:
+		return "collector", fmt.Errorf("%s takes %s, want one of protocol %s", collector, to.Protocol, schema.ProtocolUDP)
+	case s.Source.IsValid() && s.Source.Is4() != to.Addr.Is4():
+		return "source-ip", fmt.Errorf("%s cannot reach collector %s at %s, want an address of its family", s.Source, collector, to.Addr)
+	}
+	return "", nil
 }

@@ -186,6 +186,8 @@ func TestTableRecordSet(t *testing.T) {
 		{"the flow group of another", "InvalidArgument", up(r2, `{"flowgroup":"f1","collector":"c1"}`), []string{"[name=r2]", "config/flowgroup", "f1 is that of tablerecord-session r1 already"}},
 		{"a collector over TCP", "InvalidArgument", up(r2, `{"flowgroup":"f2","collector":"tcp"}`), []string{"config/collector: tcp takes TCP, want one of protocol UDP"}},
 		{"families", "InvalidArgument", up(r2, `{"flowgroup":"f2","collector":"six","source-ip":"10.0.0.1"}`), []string{"config/source-ip: 10.0.0.1 cannot reach collector six at 2001:db8::9"}},
+		{"the collector becomes one over TCP", "FailedPrecondition", up("/tam/collectors/collector[name=c1]/config/protocol", `"TCP"`), []string{"[name=c1]: in use by tablerecord-session r1: c1 takes TCP"}},
+		{"the collector moves", "FailedPrecondition", up("/tam/collectors/collector[name=c1]/config/ip", `"2001:db8::9"`), []string{"in use by tablerecord-session r1: 10.0.0.1 cannot reach"}},
 		{"a collector of the same Set", "InvalidArgument", &gpb.SetRequest{Update: []*gpb.Update{
 			update("/tam/collectors/collector[name=new]/config", `{"ip":"10.0.0.8","port":1,"protocol":"TCP"}`), update(recordR1+"/config/collector", `"new"`),
 		}}, []string{"[name=r1]", "new takes TCP"}},
