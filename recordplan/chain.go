@@ -53,13 +53,13 @@ type chainWay struct {
 // newChain reads a graph and its probabilities. Where none are given for a node, all
 // its successors are equally likely, and so are hit and miss.
 func newChain(g *record.Graph, p record.Probabilities) (*chain, error) {
-	order, err := chainOrder(g)
+	x, err := record.NewIndex(g)
 	if err != nil {
 		return nil, err
 	}
-	c := &chain{index: map[string]int{}, nodes: make([]chainNode, len(order)), first: len(order)}
-	at := make(map[string]int, len(order)) // places in the order
-	for i, n := range order {
+	c := &chain{index: map[string]int{}, nodes: make([]chainNode, len(x.Order)), first: len(x.Order)}
+	at := make(map[string]int, len(x.Order)) // places in the order
+	for i, n := range x.Order {
 		at[g.Nodes[n].ID] = i
 		c.nodes[i].table = -1
 		if g.Nodes[n].Kind == record.Table {
@@ -68,20 +68,19 @@ func newChain(g *record.Graph, p record.Probabilities) (*chain, error) {
 			c.tables = append(c.tables, chainTable{id: g.Nodes[n].ID, keyless: g.Nodes[n].Keyless})
 		}
 	}
-	if g.Init != record.Exit {
-		c.first = at[g.Init]
-	}
+	at[record.Exit] = len(x.Order)
+	c.first = at[g.Init]
 	given := map[string][]record.EdgeProbability{}
 	for _, e := range p.Edges {
 		given[e.From] = append(given[e.From], e)
 	}
-	leaving := make([][]record.Edge, len(order))
+	leaving := make([][]record.Edge, len(x.Order))
 	for _, e := range g.Edges {
 		if i, ok := at[e.From]; ok {
 			leaving[i] = append(leaving[i], e)
 		}
 	}
-	for i, n := range order {
+	for i, n := range x.Order {
 		node := &g.Nodes[n]
 		hits, ok := p.Hits[node.ID]
 		if !ok {
@@ -97,103 +96,35 @@ func newChain(g *record.Graph, p record.Probabilities) (*chain, error) {
 	return c, c.eliminate()
 }
 
-// chainOrder returns the nodes that can be reached, in topological order, as places in
-// g.Nodes.
-func chainOrder(g *record.Graph) (order []int, err error) {
-	if len(g.Nodes) > record.MaxNodes || len(g.Edges) > record.MaxEdges {
-		return nil, fmt.Errorf("graph with %d nodes and %d edges, want at most %d and %d", len(g.Nodes), len(g.Edges), record.MaxNodes, record.MaxEdges)
-	}
-	index := make(map[string]int, len(g.Nodes))
-	for i, n := range g.Nodes {
-		if _, twice := index[n.ID]; twice || n.ID == record.Exit {
-			return nil, fmt.Errorf("graph: node %q is there twice, or has the name of the end", n.ID)
-		}
-		index[n.ID] = i
-	}
-	next := make([][]int, len(g.Nodes))
-	for _, e := range g.Edges {
-		from, ok := index[e.From]
-		if !ok {
-			return nil, fmt.Errorf("graph: edge from %q, which is no node", e.From)
-		}
-		if e.To == record.Exit {
-			continue
-		}
-		to, ok := index[e.To]
-		if !ok {
-			return nil, fmt.Errorf("graph: edge from %q to %q, which is no node", e.From, e.To)
-		}
-		next[from] = append(next[from], to)
-	}
-	if g.Init == record.Exit {
-		return nil, nil
-	}
-	init, ok := index[g.Init]
-	if !ok {
-		return nil, fmt.Errorf("graph: begins at %q, which is no node", g.Init)
-	}
-	const open, done = 1, 2
-	state := make([]uint8, len(g.Nodes))
-	type visit struct{ node, next int }
-	stack := []visit{{init, 0}}
-	state[init] = open
-	for len(stack) > 0 {
-		v := &stack[len(stack)-1]
-		if v.next == len(next[v.node]) {
-			state[v.node] = done
-			order = append(order, v.node)
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		to := next[v.node][v.next]
-		v.next++
-		switch state[to] {
-		case open:
-			return nil, fmt.Errorf("graph: node %q leads back to itself", g.Nodes[to].ID)
-		case 0:
-			state[to] = open
-			stack = append(stack, visit{to, 0})
-		}
-	}
-	slices.Reverse(order)
-	return order, nil
-}
-
 // chainWays finds how likely each edge of a node is.
 func chainWays(n *record.Node, edges []record.Edge, given []record.EdgeProbability, hits float64, at map[string]int) ([]chainWay, error) {
-	place := func(id string) int32 {
-		if i, ok := at[id]; ok {
-			return int32(i)
-		}
-		return int32(len(at))
-	}
-	byHit := n.Kind == record.Table && len(edges) > 0
+	byHit := n.Kind == record.Table && !n.Keyless
 	for _, e := range edges {
 		byHit = byHit && (e.Label == record.Hit || e.Label == record.Miss)
 	}
 	var ways []chainWay
-	wayTo := map[int32]int{}
+	wayTo := map[int]int{}
 	for _, e := range edges {
-		i, ok := wayTo[place(e.To)]
+		to := at[e.To] // which is reached as this node is
+		i, ok := wayTo[to]
 		if !ok {
 			i = len(ways)
-			wayTo[place(e.To)] = i
-			ways = append(ways, chainWay{to: place(e.To)})
+			wayTo[to] = i
+			ways = append(ways, chainWay{to: int32(to)})
 		}
 		ways[i].canHit = ways[i].canHit || n.Kind == record.Table && !n.Keyless && (!byHit || e.Label == record.Hit)
 		ways[i].canMiss = ways[i].canMiss || !byHit || e.Label == record.Miss
 	}
-	if len(edges) == 0 { // the pipeline ends here
-		wayTo[int32(len(at))] = 0
-		ways = []chainWay{{to: int32(len(at)), canHit: n.Kind == record.Table && !n.Keyless, canMiss: true}}
-	}
 	find := func(e record.EdgeProbability) (int, bool) {
-		if len(edges) == 0 || e.To == nil {
-			i, ok := wayTo[int32(len(at))]
+		to := record.Exit
+		if e.To != nil {
+			to = *e.To
+		}
+		if at, ok := at[to]; ok {
+			i, ok := wayTo[at]
 			return i, ok
 		}
-		i, ok := wayTo[place(*e.To)]
-		return i, ok && (*e.To == record.Exit || int(place(*e.To)) < len(at))
+		return 0, false
 	}
 	return ways, chainShares(n, ways, given, hits, byHit, find)
 }

@@ -89,18 +89,14 @@ func TestDecodeEqualsEnumeration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := listRecords(t, d)
-		all := 0
-		for bits, paths := range want {
+		want := listRecords(d)
+		for bits, walks := range want {
+			paths, sum := joinWalks(walks)
 			a, err := d.Decode([]byte(bits))
 			if err != nil {
 				t.Fatal(err)
 			}
-			var sum float64
-			for _, p := range paths {
-				sum += p
-			}
-			all += len(paths)
+			checkTell(t, d, bits, walks, sum)
 			if a.Total != fmt.Sprint(len(paths)) || a.Exact != (len(paths) == 1) || a.Impossible || len(a.Paths) != min(len(paths), MaxLikely) {
 				t.Fatalf("%+v\nrecord %x: %+v\nwant %v", plan, bits, a, paths)
 			}
@@ -176,20 +172,22 @@ func randomDecodePlan(r *rand.Rand) *record.Plan {
 	return plan
 }
 
-// listRecords walks all ways through the graph, node by node, and gives the table
-// sequences of each record with their probabilities.
-func listRecords(t *testing.T, d *Decoder) map[string]map[string]float64 {
-	t.Helper()
+// A listed walk is one way through the graph, node by node.
+type listedWalk struct {
+	tables []string
+	hits   []bool
+	p      float64
+}
+
+// listRecords walks all ways through the graph, and gives those of each record.
+func listRecords(d *Decoder) map[string][]listedWalk {
 	c := d.chain
-	records := map[string]map[string]float64{}
+	records := map[string][]listedWalk{}
 	w := newWalk(d)
-	var step func(at int, path []string, bits []byte, p float64)
-	step = func(at int, path []string, bits []byte, p float64) {
+	var step func(at int, walk listedWalk, bits []byte)
+	step = func(at int, walk listedWalk, bits []byte) {
 		if at == len(c.nodes) {
-			if records[string(bits)] == nil {
-				records[string(bits)] = map[string]float64{}
-			}
-			records[string(bits)][strings.Join(path, " ")] += p
+			records[string(bits)] = append(records[string(bits)], walk)
 			return
 		}
 		node := c.nodes[at]
@@ -202,9 +200,10 @@ func listRecords(t *testing.T, d *Decoder) map[string]map[string]float64 {
 				if !can {
 					continue
 				}
-				after, now := path, bits
+				after, now := listedWalk{walk.tables, walk.hits, walk.p * share}, bits
 				if node.table >= 0 {
-					after = append(slices.Clone(path), c.tables[node.table].id)
+					after.tables = append(slices.Clone(walk.tables), c.tables[node.table].id)
+					after.hits = append(slices.Clone(walk.hits), hit)
 					w.bits = slices.Clone(bits)
 					w.set(w.ran[node.table])
 					if hit {
@@ -212,12 +211,54 @@ func listRecords(t *testing.T, d *Decoder) map[string]map[string]float64 {
 					}
 					now = w.bits
 				}
-				step(int(way.to), after, now, p*share)
+				step(int(way.to), after, now)
 			}
 		}
 	}
-	step(c.first, nil, make([]byte, d.containers.Bytes()), 1)
+	step(c.first, listedWalk{p: 1}, make([]byte, d.containers.Bytes()))
 	return records
+}
+
+// joinWalks adds up the walks of each table sequence.
+func joinWalks(walks []listedWalk) (paths map[string]float64, sum float64) {
+	paths = map[string]float64{}
+	for _, w := range walks {
+		paths[strings.Join(w.tables, " ")] += w.p
+		sum += w.p
+	}
+	return paths, sum
+}
+
+// checkTell holds what a record says of its tables against all walks that have it.
+func checkTell(t *testing.T, d *Decoder, bits string, walks []listedWalk, sum float64) {
+	t.Helper()
+	said := d.Tell([]byte(bits))
+	for i, id := range d.Tables() {
+		ran, hit, ranP, hitP := 0, 0, 0.0, 0.0
+		for _, w := range walks {
+			if k := slices.Index(w.tables, id); k >= 0 {
+				ran++
+				ranP += w.p / sum
+				if w.hits[k] {
+					hit++
+					hitP += w.p / sum
+				}
+			}
+		}
+		certainty := func(n int) Certainty {
+			switch n {
+			case 0:
+				return Never
+			case len(walks):
+				return Always
+			}
+			return Maybe
+		}
+		s := said[i]
+		if s.Ran != certainty(ran) || s.Hit != certainty(hit) || math.Abs(s.RanP-ranP) > 1e-9 || math.Abs(s.HitP-hitP) > 1e-9 {
+			t.Fatalf("record %x: %s %+v, want ran %d, hit %d of %d, %v, %v", bits, id, s, ran, hit, len(walks), ranP, hitP)
+		}
+	}
 }
 
 // A graph of many tables has more paths than fit any word, and they are counted all
@@ -285,11 +326,11 @@ func TestDecoderRefuses(t *testing.T) {
 		{func(p *record.Plan) { p.PHV = "7" }, `containers "7"`},
 		{func(p *record.Plan) { p.Recorded[0].Table = "Z" }, `it records "Z", which is no table of its graph`},
 		{func(p *record.Plan) { p.Recorded[0].Table = "X" }, `it records "X", which is no table of its graph`},
-		{func(p *record.Plan) { p.Graph.Edges[9].To = "A" }, `node "A" leads back to itself`},
-		{func(p *record.Plan) { p.Graph.Edges[9].To = "Z" }, `edge from "E" to "Z", which is no node`},
-		{func(p *record.Plan) { p.Graph.Edges[9].From = "Z" }, `edge from "Z", which is no node`},
-		{func(p *record.Plan) { p.Graph.Init = "Z" }, `begins at "Z", which is no node`},
-		{func(p *record.Plan) { p.Graph.Nodes[1].ID = "A" }, `node "A" is there twice`},
+		{func(p *record.Plan) { p.Graph.Edges[9].To = "A" }, `the graph has a cycle`},
+		{func(p *record.Plan) { p.Graph.Edges[9].To = "Z" }, `of node "E" leads to "Z", which is no node`},
+		{func(p *record.Plan) { p.Graph.Edges[9].From = "Z" }, `leads from "Z" (), which is no node`},
+		{func(p *record.Plan) { p.Graph.Init = "Z" }, `init "Z" is no node`},
+		{func(p *record.Plan) { p.Graph.Nodes[1].ID = "A" }, `both called "A"`},
 		{func(p *record.Plan) { p.Probabilities.Edges[0].P = 2 }, `2 from "A" to "X", want 0 to 1`},
 		{func(p *record.Plan) { p.Probabilities.Edges[0].P = math.NaN() }, `NaN from "A" to "X", want 0 to 1`},
 		{func(p *record.Plan) { p.Probabilities.Edges[1].P = 0.5 }, `what leaves "A" sums up to 1.4, want 1`},
@@ -304,3 +345,44 @@ func TestDecoderRefuses(t *testing.T) {
 }
 
 func toNode(s string) *string { return &s }
+
+// Faults are told by the records that they make: all walks of the graph, with the
+// fault in them.
+func TestSuspect(t *testing.T) {
+	bits := func(ids ...string) (list []record.Recorded) {
+		for i, id := range ids {
+			list = append(list, record.Recorded{Table: id, Bits: 1, Ran: atBit(i)})
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		name    string
+		plan    *record.Plan
+		records map[byte]uint64
+		want    string // the first
+	}{
+		{"nothing is wrong", decodePlan(bits("B", "C", "D")...), map[byte]uint64{0b101: 20, 0b110: 50, 0b100: 20, 0: 10}, ""},
+		{"D is skipped", decodePlan(bits("B", "C", "D")...), map[byte]uint64{0b001: 20, 0b010: 50, 0: 30},
+			"D is skipped: explains 70 impossible records"},
+		{"B runs when C does", decodePlan(bits("B", "C", "D")...), map[byte]uint64{0b111: 50, 0b100: 40, 0: 10},
+			"B runs when C does: explains 50 impossible records"},
+		{"C is skipped, which is possible", decodePlan(bits("B", "C", "D")...), map[byte]uint64{0b101: 20, 0b100: 70, 0: 10},
+			"C is skipped: no packet ran it, and about 50 should have by the plan's probabilities"},
+	} {
+		d, err := NewDecoder(tt.plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var counted []CountedRecord
+		for b, n := range tt.records {
+			counted = append(counted, CountedRecord{[]byte{b}, n})
+		}
+		got := ""
+		if list := d.Suspect(counted); len(list) > 0 {
+			got = list[0].String()
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

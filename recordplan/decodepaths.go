@@ -196,19 +196,21 @@ func (l Likely) String() string {
 	if len(l.Path) == 0 {
 		return "(no table)"
 	}
-	var b strings.Builder
+	return strings.Join(l.Steps(), " > ")
+}
+
+// Steps writes each step of a path, as "a hit", "b" or "c miss".
+func (l Likely) Steps() []string {
+	list := make([]string, len(l.Path))
 	for i, s := range l.Path {
-		if i > 0 {
-			b.WriteString(" > ")
-		}
-		b.WriteString(s.Table)
+		list[i] = s.Table
 		switch {
 		case !l.HitKnown[i]:
 		case s.Hit:
-			b.WriteString(" hit")
+			list[i] += " hit"
 		default:
-			b.WriteString(" miss")
+			list[i] += " miss"
 		}
 	}
-	return b.String()
+	return list
 }

@@ -1,0 +1,294 @@
+package collector
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/capture"
+	"tamtam/record"
+)
+
+// recordPlan is of a small switch: every packet runs port, and ends there if it may
+// not enter; some run acl, which may end them where they hit; the others run fdb. Bits
+// from the lowest: acl ran, acl hit, fdb ran, fdb hit.
+func recordPlan() *record.Plan {
+	bit := func(i int) *int { return &i }
+	g := &record.Graph{Program: "small", Pipeline: "switch", Init: "port", Reasons: []string{"none", "barred", "acl"},
+		Nodes: []record.Node{{ID: "port", Kind: record.Table}, {ID: "acl.gate", Kind: record.Condition}, {ID: "acl", Kind: record.Table}, {ID: "fdb", Kind: record.Table}},
+		Edges: []record.Edge{
+			{From: "port", To: "acl.gate", Label: record.Hit}, {From: "port", To: record.Exit, Label: record.Miss},
+			{From: "acl.gate", To: "acl"}, {From: "acl.gate", To: "fdb"},
+			{From: "acl", To: record.Exit, Label: record.Hit}, {From: "acl", To: "fdb", Label: record.Hit}, {From: "acl", To: "fdb", Label: record.Miss},
+			{From: "fdb", To: record.Exit, Label: record.Hit}, {From: "fdb", To: record.Exit, Label: record.Miss}}}
+	p := &record.Plan{Program: "small", Pipeline: "switch", PHV: "8", Mode: record.ModeHit, Graph: g,
+		Recorded: []record.Recorded{{Table: "acl", Bits: 2, Ran: bit(0), Hit: bit(1)}, {Table: "fdb", Bits: 2, Ran: bit(2), Hit: bit(3)}}}
+	p.Seal()
+	return p
+}
+
+const (
+	aclMiss, aclHit = 0b0001, 0b0011
+	fdbMiss, fdbHit = 0b0100, 0b1100
+)
+
+// recorded is a frame with its record, as the payload of a tunnel.
+func recorded(p *record.Plan, bits byte, out uint16, why uint8, ns uint32) []byte {
+	r := record.Record{Bits: []byte{bits}, Switch: 7, Plan: p.ID, In: record.Time{Seconds: 1000, Nanoseconds: 5}, At: record.Time{Seconds: 1000, Nanoseconds: 5 + ns},
+		InPort: 1, OutPort: out, Length: 100, Why: why}
+	return r.Append(cat(macs, ipv4(6, 0, tcp)))
+}
+
+func inUDP(payload []byte) []byte {
+	n := 8 + len(payload)
+	return cat([]byte{0x30, 0x39, 0x12, 0x34, byte(n >> 8), byte(n), 0, 0}, payload)
+}
+
+func inGRE(flags, protocol uint16, headers int, payload []byte) []byte {
+	b := binary.BigEndian.AppendUint16(nil, flags)
+	b = binary.BigEndian.AppendUint16(b, protocol)
+	return cat(b, make([]byte, headers), payload)
+}
+
+// Where a record may be, and where none is.
+func TestFindRecord(t *testing.T) {
+	p := recordPlan()
+	payload := recorded(p, aclHit, record.NoPort, 2, 40)
+	platform := func(b []byte, at int) []byte { b[at] |= 1; return b }
+	options := ipv4(17, 0, inUDP(payload))
+	options = cat(options[:22], []byte{1, 1, 1, 1}, options[22:])
+	options[2] = 0x46
+	binary.BigEndian.PutUint16(options[4:], uint16(len(options)-2))
+	fragment := ipv4(17, 0x2000, inUDP(payload))
+	long := ipv4(17, 0, inUDP(payload))
+	long[5]++
+	short := inUDP(payload)
+	short[5]--
+	for _, tt := range []struct {
+		name  string
+		frame []byte
+		want  string
+	}{
+		{"UDP over IPv4", cat(macs, ipv4(17, 0, inUDP(payload))), "udp 192.0.2.1"},
+		{"not to be fragmented", cat(macs, ipv4(17, 0x4000, inUDP(payload))), "udp 192.0.2.1"},
+		{"behind padding of the mirrored frame", cat(macs, ipv4(17, 0, inUDP(payload)), make([]byte, 9)), "udp 192.0.2.1"},
+		{"IPv4 options", cat(macs, options), "udp 192.0.2.1"},
+		{"UDP over IPv6", cat(macs, ipv6(17, inUDP(payload))), "udp 2001:db8::1"},
+		{"one tag", cat(macs, tag, ipv4(17, 0, inUDP(payload))), "udp 192.0.2.1"},
+		{"two tags", cat(macs, stag, tag, ipv6(17, inUDP(payload))), "udp 2001:db8::1"},
+		{"ERSPAN of type I", cat(macs, ipv4(47, 0, inGRE(0, 0x88be, 0, payload))), "erspan 192.0.2.1"},
+		{"ERSPAN of type II", cat(macs, ipv4(47, 0, inGRE(0x1000, 0x88be, 12, payload))), "erspan 192.0.2.1"},
+		{"ERSPAN of type II with a key", cat(macs, tag, ipv6(47, inGRE(0x3000, 0x88be, 16, payload))), "erspan 2001:db8::1"},
+		{"ERSPAN of type III", cat(macs, ipv4(47, 0, inGRE(0x1000, 0x22eb, 16, payload))), "erspan 192.0.2.1"},
+		{"with a platform header", cat(macs, ipv4(47, 0, platform(inGRE(0x1000, 0x22eb, 24, payload), 19))), "erspan 192.0.2.1"},
+
+		{"five tags", cat(macs, tag, tag, tag, tag, tag, ipv4(17, 0, inUDP(payload))), ""},
+		{"TCP", cat(macs, ipv4(6, 0, inUDP(payload))), ""},
+		{"fragment", cat(macs, fragment), ""},
+		{"cut IPv4", cat(macs, long), ""},
+		{"a length of UDP that is not there", cat(macs, ipv4(17, 0, short)), ""},
+		{"other GRE", cat(macs, ipv4(47, 0, inGRE(0, 0x6558, 0, payload))), ""},
+		{"GRE of version 1", cat(macs, ipv4(47, 0, inGRE(1, 0x88be, 0, payload))), ""},
+		{"no record", cat(macs, ipv4(17, 0, inUDP(cat(macs, ipv4(6, 0, tcp))))), ""},
+		{"ARP", cat(macs, []byte{8, 6}, payload), ""},
+	} {
+		got, ok := FindRecord(tt.frame)
+		said := ""
+		if ok {
+			said = got.Encapsulation + " " + got.Exporter.String()
+			if got.Plan != p.ID || got.Why != 2 || !bytes.Equal(got.Frame, cat(macs, ipv4(6, 0, tcp))) {
+				t.Errorf("%s: %+v", tt.name, got)
+			}
+		}
+		if said != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, said, tt.want)
+		}
+		for n := range tt.frame { // nothing is read that is not there
+			FindRecord(tt.frame[:n])
+		}
+	}
+}
+
+// smallRun is a capture of the small switch.
+func smallRun(p *record.Plan) [][]byte {
+	var frames [][]byte
+	add := func(n int, bits byte, out uint16, why uint8, ns uint32) {
+		for i := range n {
+			frames = append(frames, cat(macs, ipv4(17, 0, inUDP(recorded(p, bits, out, why, ns+uint32(i))))))
+		}
+	}
+	add(4, fdbHit, 4, 0, 100)
+	add(2, aclMiss|fdbHit, 4, 0, 200)
+	add(2, aclMiss|fdbMiss, 5, 0, 200)
+	add(1, aclHit, record.NoPort, 2, 50)
+	add(1, 0, record.NoPort, 1, 20)
+	return frames
+}
+
+func writeFrames(t *testing.T, frames [][]byte) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "Ethernet9.pcap")
+	w, err := capture.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range frames {
+		if err := w.Write(time.Unix(1000, int64(i)), f, len(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func decoded(t *testing.T, frames [][]byte, opts RecordOptions) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := DecodeRecords(t.Context(), &out, writeFrames(t, frames), opts); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// wantParts looks for texts one behind the other.
+func wantParts(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := text
+	for _, part := range parts {
+		_, after, ok := strings.Cut(rest, part)
+		if !ok {
+			t.Fatalf("no %q, or not there:\n%s", part, text)
+		}
+		rest = after
+	}
+}
+
+func TestDecodeRecords(t *testing.T) {
+	p := recordPlan()
+	other := *p
+	other.ID++
+	frames := append(smallRun(p), web, cat(macs, ipv4(17, 0, inUDP(recorded(&other, 0, 0, 0, 0)))))
+	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}),
+		"12 frames: 10 records, 1 without\n1 record of plan ", ", which was not given\n",
+		"small switch, 8 bits, exec+hit\n10 packets: 10 with an exact path, 0 with several, 0 impossible\n4 of 4 paths seen, 100 %\n",
+		"     1        4    40.00     100  102  101  103  103\n",
+		"path 1: Ethernet1 to Ethernet4\n  port hit > fdb hit\n",
+		"path 2: Ethernet1 to Ethernet4\n  port hit > acl miss > fdb hit\n",
+		"path 3: Ethernet1 to Ethernet5\n  port hit > acl miss > fdb miss\n",
+		"Ethernet1 to dropped: acl\n  port hit > acl hit\n",
+		"dropped:\n", "TCP 192.0.2.1:12345 > 192.0.2.2:80: 1 packet, acl; last tables: port hit > acl hit\n")
+	text := decoded(t, frames[:1], RecordOptions{Plans: []*record.Plan{p}, Packets: true})
+	wantParts(t, text, "1 1000.000000105 switch 7, TCP 192.0.2.1:12345 > 192.0.2.2:80: Ethernet1 > Ethernet4, 100 ns; new: port hit > fdb hit\n",
+		"tables that never ran: acl\n")
+	var line recordedJSON
+	if err := json.NewDecoder(strings.NewReader(decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Packets: true, JSON: true}))).Decode(&line); err != nil ||
+		!slices.Equal(line.Path, []string{"port hit", "fdb hit"}) || line.Paths != "1" || *line.LatencyNs != 100 || line.Bits != "0c" {
+		t.Errorf("%+v %v", line, err)
+	}
+}
+
+// A table that the chip leaves out makes records that no path has, and is found by them.
+func TestSkippedTableIsFound(t *testing.T) {
+	p := recordPlan()
+	var frames [][]byte
+	for i := range 30 {
+		bits := []byte{0, aclMiss, aclMiss}[i%3] // fdb is skipped
+		frames = append(frames, cat(macs, ipv4(17, 0, inUDP(recorded(p, bits, 4, 0, 10)))))
+	}
+	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}),
+		"30 packets: 10 with an exact path, 0 with several, 20 impossible\n",
+		"IMPOSSIBLE: no path of the graph has this record; the closest has it but that ", "acl",
+		"suspicions:\n  fdb is skipped: explains 20 impossible records\n")
+}
+
+// What is new, gone and changed between two captures.
+func TestCompareRecords(t *testing.T) {
+	p := recordPlan()
+	before := smallRun(p)
+	var after [][]byte
+	for range 10 {
+		after = append(after, cat(macs, ipv4(17, 0, inUDP(recorded(p, aclHit|fdbHit, 4, 0, 300)))), before[0], before[1])
+	}
+	opts := RecordOptions{Plans: []*record.Plan{p}, Compare: writeFrames(t, before)}
+	wantParts(t, decoded(t, after, opts), "compared with ", "new path: 33.33 % of packets, was 0.00 %\n    port hit > acl hit > fdb hit\n",
+		"gone: 0.00 % of packets, was 20.00 %\n    port hit > acl miss > fdb hit\n")
+	opts.JSON = true
+	wantParts(t, decoded(t, after, opts), `"plans": [`, `"difference": {`, `"new": [`, `"path": "port hit > acl hit > fdb hit"`)
+	wantParts(t, decoded(t, before, RecordOptions{Plans: []*record.Plan{p}, Compare: writeFrames(t, before)}), "no difference to ")
+}
+
+// A damaged capture is reported up to the damage.
+func TestDecodeRecordsDamaged(t *testing.T) {
+	p := recordPlan()
+	name := writeFrames(t, smallRun(p))
+	whole, _ := os.ReadFile(name)
+	if err := os.WriteFile(name, whole[:len(whole)-3], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err := DecodeRecords(t.Context(), &out, name, RecordOptions{Plans: []*record.Plan{p}})
+	if err == nil || !strings.Contains(err.Error(), "packet 10") {
+		t.Error(err)
+	}
+	wantParts(t, out.String(), "9 frames: 9 records", "incomplete: ")
+}
+
+func TestReadPlan(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "plan.json")
+	for _, tt := range []struct{ text, want string }{
+		{`{"id": 1, "phv": "8"}`, ""}, {`{}`, "no plan: it has no id"}, {`[]`, "cannot unmarshal"}, {``, "unexpected end"},
+	} {
+		if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadPlan(name); err == nil != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.text, err)
+		}
+	}
+	if _, err := NewRecords(); err == nil {
+		t.Error("no plan was taken")
+	}
+}
+
+// Whatever comes, nothing panics, what is found is in the frame, and the books balance.
+func FuzzFindRecord(f *testing.F) {
+	p := recordPlan()
+	payload := recorded(p, aclHit, 4, 0, 1)
+	f.Add(cat(macs, ipv4(17, 0, inUDP(payload))))
+	f.Add(cat(macs, tag, ipv6(47, inGRE(0x3000, 0x88be, 16, payload))))
+	f.Add(cat(macs, ipv4(47, 0, inGRE(0x1000, 0x22eb, 16, payload))))
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		c, err := NewRecords(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, found := FindRecord(frame)
+		if found && len(got.Frame)+record.Len(len(got.Bits)) > len(frame) {
+			t.Fatalf("%+v of %d bytes", got, len(frame))
+		}
+		if d, ok := c.Add(frame, len(frame)); ok && (!found || d.Plan != p.ID || d.Path() == "" || d.Fate() == "") {
+			t.Fatalf("%+v", d)
+		}
+		ParseRecord(frame, netip.Addr{})
+		r := c.Report()
+		var unknown int64
+		for _, u := range r.Unknown {
+			unknown += u.Records
+		}
+		if r.Frames != r.Records+r.Other+r.Cut+r.Wrong+unknown {
+			t.Fatalf("%+v", r)
+		}
+		if err := r.WriteText(&bytes.Buffer{}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package collector
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// RecordDifference is what the records of one capture say otherwise than those of
+// another: of the same switch before, say, or with another configuration.
+type RecordDifference struct {
+	With string `json:"with"` // the other capture
+	// New are paths that the other has not, Gone those that only it has, Changed those
+	// of both whose share differs by more than chance would: most first.
+	New     []PathDifference  `json:"new"`
+	Gone    []PathDifference  `json:"gone"`
+	Changed []PathDifference  `json:"changed"`
+	Tables  []TableDifference `json:"tables"` // that ran, or hit, in one of both only
+}
+
+// PathDifference is a path, or a set of possible paths, of two captures.
+type PathDifference struct {
+	Path         string  `json:"path"`
+	Paths        string  `json:"paths"`
+	Why          string  `json:"why,omitempty"`
+	Packets      int64   `json:"packets"`
+	Share        float64 `json:"share"`
+	MeanNs       int64   `json:"mean_ns"`
+	OtherPackets int64   `json:"other_packets"`
+	OtherShare   float64 `json:"other_share"`
+	OtherMeanNs  int64   `json:"other_mean_ns"`
+}
+
+// TableDifference is a table of two captures: which share of their packets ran it,
+// and hit, as far as records say.
+type TableDifference struct {
+	Table    string  `json:"table"`
+	Ran      float64 `json:"ran"`
+	OtherRan float64 `json:"other_ran"`
+	Hit      float64 `json:"hit"`
+	OtherHit float64 `json:"other_hit"`
+}
+
+// Compare says in what a report differs from another one. Plans may differ: tables go
+// by their names.
+func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
+	d := RecordDifference{With: with.File, New: []PathDifference{}, Gone: []PathDifference{}, Changed: []PathDifference{}, Tables: []TableDifference{}}
+	plain := !samePlans(r, with)
+	here, all := sumPaths(r, plain)
+	there, otherAll := sumPaths(with, plain)
+	for key, p := range here {
+		o, ok := there[key]
+		p.OtherPackets, p.OtherMeanNs = o.Packets, o.MeanNs
+		p.Share, p.OtherShare = share(p.Packets, all), share(o.Packets, otherAll)
+		switch {
+		case !ok:
+			d.New = append(d.New, p)
+		case differ(p.Packets, all, o.Packets, otherAll):
+			d.Changed = append(d.Changed, p)
+		}
+	}
+	for key, o := range there {
+		if _, ok := here[key]; !ok {
+			o.OtherPackets, o.OtherShare, o.OtherMeanNs = o.Packets, share(o.Packets, otherAll), o.MeanNs
+			o.Packets, o.MeanNs = 0, 0
+			d.Gone = append(d.Gone, o)
+		}
+	}
+	for _, list := range [][]PathDifference{d.New, d.Gone, d.Changed} {
+		slices.SortFunc(list, func(a, b PathDifference) int {
+			by := func(p PathDifference) float64 { return math.Abs(p.Share - p.OtherShare) }
+			return cmp.Or(cmp.Compare(by(b), by(a)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths), cmp.Compare(a.Why, b.Why))
+		})
+	}
+	d.Tables = compareTables(r, with)
+	return d
+}
+
+func share(n, all int64) float64 {
+	if all == 0 {
+		return 0
+	}
+	return float64(n) / float64(all)
+}
+
+// differ says whether two shares are more than three standard deviations apart.
+func differ(n, all, other, otherAll int64) bool {
+	if all == 0 || otherAll == 0 {
+		return false
+	}
+	pooled := float64(n+other) / float64(all+otherAll)
+	deviation := math.Sqrt(pooled * (1 - pooled) * (1/float64(all) + 1/float64(otherAll)))
+	return math.Abs(share(n, all)-share(other, otherAll)) > 3*deviation
+}
+
+func samePlans(a, b *RecordReport) bool {
+	return slices.EqualFunc(a.Plans, b.Plans, func(p, q RecordPlanReport) bool { return p.ID == q.ID })
+}
+
+// sumPaths adds up the paths of all plans. plain: those that differ in hits only are one.
+func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
+	sums := map[string]PathDifference{}
+	var all int64
+	for _, plan := range r.Plans {
+		for _, p := range plan.Paths {
+			key := p.key
+			if plain {
+				key = p.plain
+			}
+			s, ok := sums[key]
+			if !ok {
+				s = PathDifference{Path: p.Path, Paths: p.Paths, Why: p.Why}
+			}
+			if n := s.Packets + p.Packets; n > 0 {
+				s.MeanNs = int64((float64(s.MeanNs)*float64(s.Packets) + float64(p.Latency.Avg)*float64(p.Packets)) / float64(n))
+			}
+			s.Packets += p.Packets
+			sums[key] = s
+			all += p.Packets
+		}
+	}
+	return sums, all
+}
+
+// compareTables lists tables that only one of both ran, or hit.
+func compareTables(r, with *RecordReport) []TableDifference {
+	here, there := sumTables(r), sumTables(with)
+	list := []TableDifference{}
+	var ids []string
+	for _, of := range []*RecordReport{r, with} {
+		for _, p := range of.Plans {
+			for _, t := range p.Tables {
+				if !slices.Contains(ids, t.Table) {
+					ids = append(ids, t.Table)
+				}
+			}
+		}
+	}
+	for _, id := range ids {
+		a, b := here[id], there[id]
+		d := TableDifference{Table: id, Ran: a.RanExpected, OtherRan: b.RanExpected, Hit: a.HitExpected, OtherHit: b.HitExpected}
+		if (a.MayRun == 0) != (b.MayRun == 0) && a.Ran != b.Ran || (a.MayHit == 0) != (b.MayHit == 0) && a.Hit != b.Hit {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// sumTables adds up the tables of all plans; what is expected as shares of all packets.
+func sumTables(r *RecordReport) map[string]TableTotal {
+	sums := map[string]TableTotal{}
+	for _, p := range r.Plans {
+		for _, t := range p.Tables {
+			s := sums[t.Table]
+			s.Ran, s.Hit, s.MayRun, s.MayHit = s.Ran+t.Ran, s.Hit+t.Hit, s.MayRun+t.MayRun, s.MayHit+t.MayHit
+			if r.Records > 0 {
+				s.RanExpected += t.RanExpected / float64(r.Records)
+				s.HitExpected += t.HitExpected / float64(r.Records)
+			}
+			sums[t.Table] = s
+		}
+	}
+	return sums
+}

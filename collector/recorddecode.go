@@ -1,0 +1,199 @@
+package collector
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"tamtam/capture"
+	"tamtam/record"
+)
+
+// RecordOptions choose what DecodeRecords prints.
+type RecordOptions struct {
+	Plans   []*record.Plan
+	JSON    bool   // JSON instead of text
+	Packets bool   // each recorded packet too, before the report
+	Compare string // a capture to compare with; "": none
+}
+
+// ReadPlan reads a plan from a file, as `tamtam plan --format json` writes it.
+func ReadPlan(path string) (*record.Plan, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, record.MaxJSON+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > record.MaxJSON {
+		return nil, fmt.Errorf("%s: more than %d bytes, want a plan", path, record.MaxJSON)
+	}
+	var p record.Plan
+	if err := json.Unmarshal(text, &p); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if p.ID == 0 {
+		return nil, fmt.Errorf("%s: no plan: it has no id; want what `tamtam plan --format json`, DIR/record-SESSION.plan.json or `show tam table-record plan NAME | json` give", path)
+	}
+	return &p, nil
+}
+
+// DecodeRecords reads the capture at path and prints what the records in it say. A
+// capture that is damaged is reported up to the damage; the error says where that is.
+// The end of ctx ends the reading, with nothing reported.
+func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordOptions) error {
+	bw := bufio.NewWriter(out)
+	var with *RecordReport
+	if opts.Compare != "" {
+		r, err := readRecords(ctx, opts.Compare, opts.Plans, nil)
+		if err != nil {
+			return fmt.Errorf("%s: %w", opts.Compare, err)
+		}
+		with = r
+	}
+	var each func(int64, time.Time, *DecodedPacket) error
+	if opts.Packets {
+		each = RecordPrinter(bw, opts.JSON)
+	}
+	report, readErr := readRecords(ctx, path, opts.Plans, each)
+	if report == nil {
+		return readErr
+	}
+	err := writeRecords(bw, report, with, opts.JSON)
+	return errors.Join(readErr, err, bw.Flush())
+}
+
+// readRecords reads a capture; with a report there may be an error: it is of what could
+// be read.
+func readRecords(ctx context.Context, path string, plans []*record.Plan, each func(int64, time.Time, *DecodedPacket) error) (*RecordReport, error) {
+	c, err := NewRecords(plans...)
+	if err != nil {
+		return nil, err
+	}
+	in, err := capture.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	var readErr error
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			readErr = err
+			break
+		}
+		d, ok := c.Add(p.Data, p.Len)
+		if ok && each != nil {
+			if err := each(p.Number, p.Time, &d); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r := c.Report()
+	r.File = path
+	if readErr != nil {
+		r.Error = readErr.Error()
+	}
+	return &r, readErr
+}
+
+func writeRecords(out io.Writer, r, with *RecordReport, asJSON bool) error {
+	if !asJSON {
+		err := r.WriteText(out)
+		if err == nil && with != nil {
+			d := r.Compare(with)
+			err = d.WriteText(out)
+		}
+		return err
+	}
+	if with == nil {
+		return r.WriteJSON(out)
+	}
+	d := r.Compare(with)
+	return writeIndented(out, struct {
+		*RecordReport
+		Difference RecordDifference `json:"difference"`
+	}{r, d})
+}
+
+// recordedJSON is one recorded packet.
+type recordedJSON struct {
+	Packet        int64    `json:"packet,omitempty"` // its number in the file, from 1
+	Time          string   `json:"time"`             // at which the record was taken
+	Plan          uint32   `json:"plan"`
+	Switch        uint32   `json:"switch"`
+	Exporter      string   `json:"exporter"`
+	Encapsulation string   `json:"encapsulation"`
+	Flow          string   `json:"flow,omitempty"`
+	Length        uint32   `json:"length"`
+	InPort        string   `json:"in_port"`
+	Fate          string   `json:"fate"`
+	LatencyNs     *int64   `json:"latency_ns,omitempty"`
+	Paths         string   `json:"paths"`
+	Path          []string `json:"path"`
+	P             float64  `json:"p"`
+	Why           string   `json:"why,omitempty"`
+	New           bool     `json:"new,omitempty"`
+	Bits          string   `json:"bits"`
+}
+
+// RecordPrinter returns what prints one packet with its number in a capture; 0: it is
+// of none.
+func RecordPrinter(out io.Writer, asJSON bool) func(int64, time.Time, *DecodedPacket) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	return func(number int64, _ time.Time, p *DecodedPacket) error {
+		flow := ""
+		if f, ok := p.Flow(); ok {
+			flow = f.String()
+		}
+		latency, known := p.Latency()
+		if asJSON {
+			j := recordedJSON{Packet: number, Time: recordTime(p.At), Plan: p.Plan, Switch: p.Switch, Exporter: p.Exporter.String(),
+				Encapsulation: p.Encapsulation, Flow: flow, Length: p.Length, InPort: portName(p.InPort, "none"), Fate: p.Fate(),
+				Paths: p.Answer.Total, Path: []string{}, Why: p.Answer.Why, New: p.New, Bits: fmt.Sprintf("%x", p.Bits)}
+			if known {
+				ns := int64(latency)
+				j.LatencyNs = &ns
+			}
+			if len(p.Answer.Paths) > 0 {
+				j.Path, j.P = p.Answer.Paths[0].Steps(), p.Answer.Paths[0].P
+			}
+			return encoder.Encode(j)
+		}
+		took := "-"
+		if known {
+			took = fmt.Sprintf("%d ns", int64(latency))
+		}
+		mark := ""
+		if p.New {
+			mark = "new: "
+		}
+		_, err := fmt.Fprintf(out, "%d %s switch %d, %s: %s > %s, %s; %s%s\n", number, recordTime(p.At), p.Switch, orWord(flow, "not IP"),
+			portName(p.InPort, "none"), p.Fate(), took, mark, p.Path())
+		return err
+	}
+}
+
+func orWord(s, word string) string {
+	if s == "" {
+		return word
+	}
+	return s
+}
+
+func recordTime(t record.Time) string { return fmt.Sprintf("%d.%09d", t.Seconds, t.Nanoseconds) }

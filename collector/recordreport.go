@@ -1,0 +1,307 @@
+package collector
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"tamtam/recordplan"
+)
+
+// RecordReport is what a [Records] has gathered.
+type RecordReport struct {
+	File    string             `json:"file,omitempty"`
+	Frames  int64              `json:"frames"`
+	Records int64              `json:"records"`           // of the plans below
+	Other   int64              `json:"without_record"`    // frames
+	Cut     int64              `json:"cut"`               // by the snap length: a record is lost with the end
+	Wrong   int64              `json:"wrong,omitempty"`   // records whose length is not their plan's
+	Unknown []UnknownPlan      `json:"unknown,omitempty"` // records of plans that were not given
+	Plans   []RecordPlanReport `json:"plans"`
+	Error   string             `json:"error,omitempty"` // why the file could not be read to its end
+}
+
+// UnknownPlan is a plan id of records that no plan was given for.
+type UnknownPlan struct {
+	ID      uint32 `json:"id"`
+	Records int64  `json:"records"`
+}
+
+// RecordPlanReport is what the records of one plan say.
+type RecordPlanReport struct {
+	ID       uint32 `json:"id"`
+	Program  string `json:"program,omitempty"`
+	Pipeline string `json:"pipeline"`
+	PHV      string `json:"phv"`
+	Mode     string `json:"mode"`
+	// Of the packets: those of which one path only has the record, several, or none.
+	Packets    int64 `json:"packets"`
+	Exact      int64 `json:"exact"`
+	Ambiguous  int64 `json:"ambiguous"`
+	Impossible int64 `json:"impossible"`
+	Beyond     int64 `json:"beyond,omitempty"` // packets whose records found no room
+
+	Paths    []PathTotal    `json:"paths"` // of most packets first
+	Coverage RecordCoverage `json:"coverage"`
+	Tables   []TableTotal   `json:"tables"` // in the order of the pipeline
+	Drops    []FlowDrops    `json:"drops,omitempty"`
+	// BeyondDrops are dropped packets of flows that found no room.
+	BeyondDrops int64                  `json:"beyond_drops,omitempty"`
+	Suspicions  []recordplan.Suspicion `json:"suspicions,omitempty"`
+}
+
+// PathTotal is what became of the packets of one path, or of one set of possible paths.
+type PathTotal struct {
+	Path    string  `json:"path"`  // as it is written; of a set its likeliest
+	Paths   string  `json:"paths"` // how many have the record: 1, or the size of the set, or 0: impossible
+	P       float64 `json:"p"`     // how likely Path is
+	Why     string  `json:"why,omitempty"`
+	Packets int64   `json:"packets"`
+	Share   float64 `json:"share"`
+	Latency Summary `json:"latency"` // from arrival to the record
+	// Fates: the port, CPU, or dropped and why; Inputs: the ports of arrival.
+	Fates  map[string]int64 `json:"fates"`
+	Inputs map[string]int64 `json:"inputs"`
+	key    string
+	plain  string // as key, without hits: what plans of other bits have in common
+}
+
+// RecordCoverage says how much of the graph packets have taken.
+type RecordCoverage struct {
+	Seen  int      `json:"seen"`  // paths that are known to have been taken
+	All   string   `json:"all"`   // paths of the graph
+	Share float64  `json:"share"` // of both
+	Never []string `json:"never"` // tables that no packet can have run
+	NoHit []string `json:"no_hit"`
+}
+
+// TableTotal is how many packets ran a table, and hit there.
+type TableTotal struct {
+	Table string `json:"table"`
+	Ran   int64  `json:"ran"` // for certain
+	Hit   int64  `json:"hit"`
+	// Expected: with those of which the record leaves it open, as likely as the plan
+	// says.
+	RanExpected float64 `json:"ran_expected"`
+	HitExpected float64 `json:"hit_expected"`
+	MayRun      int64   `json:"may_have_run"` // packets whose record allows it
+	MayHit      int64   `json:"may_have_hit"`
+	keyless     bool
+}
+
+// FlowDrops is why packets of a flow were dropped.
+type FlowDrops struct {
+	Flow    string `json:"flow"` // "" for what is not IP
+	Reason  string `json:"reason"`
+	OutPort string `json:"out_port,omitempty"` // it was dropped there
+	Packets int64  `json:"packets"`
+	// Path that the packets took, with Paths and P as of a [PathTotal]; Last is its end,
+	// where the packet ended.
+	Path  string  `json:"path"`
+	Paths string  `json:"paths"`
+	P     float64 `json:"p"`
+	Last  string  `json:"last"`
+	sort  Flow
+}
+
+// Report sums up what was added so far.
+func (c *Records) Report() RecordReport {
+	r := RecordReport{Frames: c.frames, Other: c.other, Cut: c.cut, Wrong: c.wrong, Plans: []RecordPlanReport{}}
+	for _, id := range c.order {
+		p := c.plans[id].report()
+		r.Records += p.Packets
+		r.Plans = append(r.Plans, p)
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.unknown)) {
+		r.Unknown = append(r.Unknown, UnknownPlan{id, c.unknown[id]})
+	}
+	return r
+}
+
+func (c *planRecords) report() RecordPlanReport {
+	p := c.decoder.Plan()
+	r := RecordPlanReport{ID: p.ID, Program: p.Program, Pipeline: p.Pipeline, PHV: p.PHV, Mode: p.Mode,
+		Packets: c.packets, Beyond: c.beyondGroups, BeyondDrops: c.beyondFlows}
+	groups := c.sorted()
+	var counted []recordplan.CountedRecord
+	for _, g := range groups {
+		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, Packets: uint64(g.packets)})
+		switch {
+		case g.answer.Impossible:
+			r.Impossible += g.packets
+		case g.answer.Exact:
+			r.Exact += g.packets
+		default:
+			r.Ambiguous += g.packets
+		}
+	}
+	r.Paths = pathTotals(groups, c.packets)
+	r.Tables = c.tables(groups)
+	r.Coverage = c.coverage(groups, r.Tables)
+	r.Drops = c.drops()
+	r.Suspicions = c.decoder.Suspect(counted)
+	return r
+}
+
+// pathTotals joins the groups of one path: records may differ in hits that a path is
+// written without.
+func pathTotals(groups []*recordGroup, all int64) []PathTotal {
+	list := []PathTotal{}
+	latencies := map[string]distribution{}
+	at := map[string]int{}
+	for _, g := range groups {
+		t := pathOf(&g.answer)
+		i, ok := at[t.key]
+		if !ok {
+			i = len(list)
+			at[t.key] = i
+			t.Fates, t.Inputs = map[string]int64{}, map[string]int64{}
+			list = append(list, t)
+			latencies[t.key] = distribution{}
+		}
+		list[i].Packets += g.packets
+		for fate, n := range g.fates {
+			list[i].Fates[fate] += n
+		}
+		for port, n := range g.inputs {
+			list[i].Inputs[portName(port, "none")] += n
+		}
+		for ns, n := range g.latency {
+			latencies[t.key][ns] += n
+		}
+	}
+	for i := range list {
+		list[i].Share = float64(list[i].Packets) / float64(all)
+		list[i].Latency = latencies[list[i].key].summary()
+	}
+	slices.SortStableFunc(list, func(a, b PathTotal) int {
+		return cmp.Or(cmp.Compare(b.Packets, a.Packets), cmp.Compare(a.key, b.key))
+	})
+	return list
+}
+
+// pathOf writes what an answer says.
+func pathOf(a *recordplan.Answer) PathTotal {
+	t := PathTotal{Paths: a.Total, Why: a.Why}
+	if len(a.Paths) > 0 {
+		t.Path, t.P = a.Paths[0].String(), a.Paths[0].P
+	}
+	t.plain = "impossible"
+	if !a.Impossible {
+		t.plain = tableSequence(&a.Paths[0])
+	}
+	t.key = t.Paths + " " + t.Path + " " + t.Why
+	if !a.Exact && !a.Impossible {
+		t.key += " " + strconv.FormatFloat(t.P, 'g', 6, 64) // other sets have the same likeliest
+	}
+	return t
+}
+
+// tables counts how often each table ran and hit.
+func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
+	ids := c.decoder.Tables()
+	keyless := map[string]bool{}
+	for _, n := range c.decoder.Plan().Graph.Nodes {
+		keyless[n.ID] = n.Keyless
+	}
+	list := make([]TableTotal, len(ids))
+	for i, id := range ids {
+		list[i].Table, list[i].keyless = id, keyless[id]
+	}
+	for _, g := range groups {
+		for i, s := range c.decoder.Tell(g.bits) {
+			t := &list[i]
+			t.RanExpected += s.RanP * float64(g.packets)
+			t.HitExpected += s.HitP * float64(g.packets)
+			count := func(c recordplan.Certainty, sure, may *int64) {
+				if c == recordplan.Always {
+					*sure += g.packets
+				}
+				if c != recordplan.Never {
+					*may += g.packets
+				}
+			}
+			count(s.Ran, &t.Ran, &t.MayRun)
+			count(s.Hit, &t.Hit, &t.MayHit)
+		}
+	}
+	return list
+}
+
+func (c *planRecords) coverage(groups []*recordGroup, tables []TableTotal) RecordCoverage {
+	r := RecordCoverage{All: c.decoder.AllPaths(), Never: []string{}, NoHit: []string{}}
+	seen := map[string]bool{}
+	for _, g := range groups {
+		if g.answer.Exact {
+			seen[tableSequence(&g.answer.Paths[0])] = true
+		}
+	}
+	r.Seen = len(seen)
+	if all, err := strconv.ParseFloat(r.All, 64); err == nil && all > 0 && !math.IsInf(all, 0) {
+		r.Share = float64(r.Seen) / all
+	}
+	for _, t := range tables {
+		switch {
+		case t.MayRun == 0:
+			r.Never = append(r.Never, t.Table)
+		case t.MayHit == 0 && !t.keyless:
+			r.NoHit = append(r.NoHit, t.Table)
+		}
+	}
+	return r
+}
+
+func tableSequence(l *recordplan.Likely) string {
+	b := []byte{}
+	for _, s := range l.Path {
+		b = append(append(b, s.Table...), 0)
+	}
+	return string(b)
+}
+
+// drops says of each flow why its packets were dropped, and on what path.
+func (c *planRecords) drops() []FlowDrops {
+	type whole struct {
+		flow               Flow
+		isFlow             bool
+		reason, port, path string
+	}
+	joined := map[whole]*FlowDrops{}
+	for k, n := range c.flows {
+		answer, _ := c.decoder.Decode([]byte(k.bits)) // it was decoded before
+		t := pathOf(&answer)
+		w := whole{k.flow, k.isFlow, k.reason, "", t.key}
+		if k.port != 65535 {
+			w.port = portName(k.port, "")
+		}
+		d := joined[w]
+		if d == nil {
+			d = &FlowDrops{Reason: w.reason, OutPort: w.port, Path: t.Path, Paths: t.Paths, P: t.P, sort: k.flow}
+			if k.isFlow {
+				d.Flow = k.flow.String()
+			}
+			if len(answer.Paths) > 0 {
+				d.Last = lastSteps(answer.Paths[0])
+			}
+			joined[w] = d
+		}
+		d.Packets += n
+	}
+	var list []FlowDrops
+	for _, d := range joined {
+		list = append(list, *d)
+	}
+	slices.SortFunc(list, func(a, b FlowDrops) int {
+		return cmp.Or(cmp.Compare(b.Packets, a.Packets), a.sort.compare(b.sort), cmp.Compare(a.Flow, b.Flow),
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.OutPort, b.OutPort), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths))
+	})
+	return list
+}
+
+// lastSteps are the last two tables of a path.
+func lastSteps(l recordplan.Likely) string {
+	from := max(0, len(l.Path)-2)
+	return recordplan.Likely{Path: l.Path[from:], HitKnown: l.HitKnown[from:]}.String()
+}

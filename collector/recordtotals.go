@@ -1,0 +1,176 @@
+package collector
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tamtam/record"
+	"tamtam/recordplan"
+)
+
+// Bounds of what a Records remembers. What is beyond is counted all the same, without
+// detail.
+const (
+	maxRecordGroups = 1 << 16 // distinct records of a plan
+	maxRecordFlows  = 1 << 16 // flows of a plan that had drops
+	maxUnknownPlans = 256
+)
+
+// Records gathers what records of table recording say, for each plan on its own.
+// Memory grows with distinct latencies and, to a bound, with distinct records and flows
+// that had drops; not with the packets. Not safe for concurrent use.
+type Records struct {
+	plans   map[uint32]*planRecords
+	order   []uint32 // of the plans, as they were given
+	unknown map[uint32]int64
+	frames  int64
+	cut     int64
+	other   int64
+	wrong   int64 // records that are no record of their plan
+}
+
+// planRecords are the records of one plan.
+type planRecords struct {
+	decoder *recordplan.Decoder
+	groups  map[string]*recordGroup
+	flows   map[dropKey]int64
+	packets int64
+	// beyond counts packets with records or flows that found no room.
+	beyondGroups, beyondFlows int64
+}
+
+// A recordGroup is all packets with the same record.
+type recordGroup struct {
+	bits    []byte
+	answer  recordplan.Answer
+	packets int64
+	latency distribution
+	fates   map[string]int64
+	inputs  map[uint16]int64
+}
+
+// A dropKey is why packets of a flow were dropped, and where.
+type dropKey struct {
+	flow   Flow
+	isFlow bool
+	reason string
+	bits   string
+	port   uint16 // out
+}
+
+// NewRecords makes ready to read records of some plans, whose ids differ.
+func NewRecords(plans ...*record.Plan) (*Records, error) {
+	c := &Records{plans: map[uint32]*planRecords{}, unknown: map[uint32]int64{}}
+	for _, p := range plans {
+		if c.plans[p.ID] != nil {
+			continue // the same plan, as its id is a checksum
+		}
+		d, err := recordplan.NewDecoder(p)
+		if err != nil {
+			return nil, err
+		}
+		c.plans[p.ID] = &planRecords{decoder: d, groups: map[string]*recordGroup{}, flows: map[dropKey]int64{}}
+		c.order = append(c.order, p.ID)
+	}
+	if len(c.order) == 0 {
+		return nil, fmt.Errorf("no plan: records say nothing without the plan that they follow")
+	}
+	return c, nil
+}
+
+// Add takes in a frame without its FCS. length is its length on the wire; of one that is
+// cut the record is lost. It is false if the frame has no record of a known plan.
+func (c *Records) Add(frame []byte, length int) (DecodedPacket, bool) {
+	c.frames++
+	if len(frame) < length {
+		c.cut++
+		return DecodedPacket{}, false
+	}
+	p, ok := FindRecord(frame)
+	if !ok {
+		c.other++
+		return DecodedPacket{}, false
+	}
+	return c.add(p)
+}
+
+// AddPacket takes in a packet that was found elsewhere, as [ParseRecord] does.
+func (c *Records) AddPacket(p RecordedPacket) (DecodedPacket, bool) {
+	c.frames++
+	return c.add(p)
+}
+
+func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
+	plan := c.plans[p.Plan]
+	if plan == nil {
+		if _, ok := c.unknown[p.Plan]; ok || len(c.unknown) < maxUnknownPlans {
+			c.unknown[p.Plan]++
+		} else {
+			c.other++
+		}
+		return DecodedPacket{}, false
+	}
+	answer, err := plan.decoder.Decode(p.Bits)
+	if err != nil {
+		c.wrong++
+		return DecodedPacket{}, false
+	}
+	d := DecodedPacket{RecordedPacket: p, Answer: answer, reason: reasonName(plan.decoder.Plan().Graph, p.Why)}
+	plan.add(&d)
+	return d, true
+}
+
+// reasonName is the name of a drop reason.
+func reasonName(g *record.Graph, why uint8) string {
+	if int(why) < len(g.Reasons) && g.Reasons[why] != "" {
+		return g.Reasons[why]
+	}
+	return fmt.Sprintf("reason %d", why)
+}
+
+func (c *planRecords) add(p *DecodedPacket) {
+	c.packets++
+	if p.Why != 0 {
+		c.drop(p)
+	}
+	g := c.groups[string(p.Bits)]
+	if g == nil {
+		if len(c.groups) == maxRecordGroups {
+			c.beyondGroups++
+			return
+		}
+		p.New = true
+		g = &recordGroup{bits: slices.Clone(p.Bits), answer: p.Answer, latency: distribution{}, fates: map[string]int64{}, inputs: map[uint16]int64{}}
+		c.groups[string(g.bits)] = g
+	}
+	g.packets++
+	g.fates[p.Fate()]++
+	g.inputs[p.InPort]++
+	if latency, ok := p.Latency(); ok {
+		g.latency.add(int64(latency))
+	}
+}
+
+// drop notes a dropped packet for its flow.
+func (c *planRecords) drop(p *DecodedPacket) {
+	flow, ok := p.Flow()
+	key := dropKey{flow: flow, isFlow: ok, reason: p.reason, bits: string(p.Bits), port: p.OutPort}
+	if _, known := c.flows[key]; !known && len(c.flows) == maxRecordFlows {
+		c.beyondFlows++
+		return
+	}
+	c.flows[key]++
+}
+
+// sorted lists the groups, those of most packets first.
+func (c *planRecords) sorted() []*recordGroup {
+	list := make([]*recordGroup, 0, len(c.groups))
+	for _, g := range c.groups {
+		list = append(list, g)
+	}
+	slices.SortFunc(list, func(a, b *recordGroup) int {
+		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits))
+	})
+	return list
+}
