@@ -1,0 +1,196 @@
+package recordplan
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"tamtam/record"
+)
+
+// Bounds of what is read. The programs that we know have 141 nodes and 370 edges in
+// one pipeline at most, and half a megabyte of JSON.
+const (
+	// MaxNodes is less than a record.Graph may have: planning compares every two.
+	MaxNodes   = 2048
+	MaxEdges   = 100_000
+	maxFields  = 200_000  // fields that the nodes of one graph read and write
+	maxActions = 16_384   // of all pipelines of a program
+	maxProgram = 32 << 20 // bytes of a file
+	maxElement = 4 << 20  // bytes of one table, condition or action in it
+)
+
+// A document is the top level of any of the accepted forms.
+type document struct {
+	Program  string          `json:"program"`
+	Pipeline string          `json:"pipeline"`
+	Init     string          `json:"init"`
+	Nodes    json.RawMessage `json:"nodes"`
+	Edges    json.RawMessage `json:"edges"`
+	Deps     json.RawMessage `json:"deps"`
+	Placed   bool            `json:"placed"`
+	Stages   int             `json:"stages"`
+	Version  uint64          `json:"version"`
+	Reasons  []string        `json:"reasons"`
+
+	Pipelines    json.RawMessage `json:"pipelines"`
+	Actions      json.RawMessage `json:"actions"`
+	Calculations json.RawMessage `json:"calculations"`
+	Headers      json.RawMessage `json:"headers"`
+	Stacks       json.RawMessage `json:"header_stacks"`
+	Unions       json.RawMessage `json:"header_unions"`
+	UnionStacks  json.RawMessage `json:"header_union_stacks"`
+	Meters       json.RawMessage `json:"meter_arrays"`
+}
+
+// Read reads one pipeline of a program: BMv2 JSON of any version, the plain form of
+// a graph, or a chip's description of itself. Pipeline "" is ingress, or the only
+// one there is. The graph is checked, and knows its dependencies unless it is placed.
+func Read(r io.Reader, pipeline string) (*record.Graph, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxProgram+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxProgram {
+		return nil, fmt.Errorf("a program of more than %d bytes", maxProgram)
+	}
+	var d document
+	if err := json.Unmarshal(b, &d); err != nil {
+		return nil, where(b, err)
+	}
+	var g *record.Graph
+	switch {
+	case d.Pipelines != nil && d.Nodes != nil:
+		return nil, errors.New(`the program has both "pipelines" and "nodes", want BMv2 JSON with the one or a plain graph with the other`)
+	case d.Pipelines != nil:
+		g, err = readBMv2(&d, pipeline)
+	case d.Nodes != nil:
+		g, err = readPlain(&d, pipeline)
+	default:
+		return nil, errors.New(`the program has neither "pipelines" (BMv2 JSON) nor "nodes" (a plain graph)`)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(g); err != nil {
+		return nil, fmt.Errorf("pipeline %q: %w", g.Pipeline, err)
+	}
+	if !g.Placed {
+		g.Deps = Dependencies(g)
+	}
+	return g, nil
+}
+
+// where says at which line of a file JSON goes wrong.
+func where(b []byte, err error) error {
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	at := int64(-1)
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &wrong):
+		at = wrong.Offset
+	}
+	if at < 0 || at > int64(len(b)) {
+		return fmt.Errorf("no program in JSON: %w", err)
+	}
+	line := 1 + bytes.Count(b[:at], []byte("\n"))
+	if syntax != nil && at == int64(len(b)) {
+		return fmt.Errorf("no program in JSON: it breaks off at line %d, byte %d: %w", line, at, err)
+	}
+	return fmt.Errorf("no program in JSON: line %d, byte %d: %w", line, at, err)
+}
+
+// each calls f with every element of a list, which has at most limit. It holds one
+// of them at a time: what a hostile file can make of memory is bounded by it.
+func each(list json.RawMessage, what string, limit int, f func(element json.RawMessage) error) error {
+	if list == nil || string(list) == "null" {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(list))
+	if t, err := d.Token(); err != nil || t != json.Delim('[') {
+		return fmt.Errorf("%s: want a list", what)
+	}
+	for i := 0; d.More(); i++ {
+		if i == limit {
+			return fmt.Errorf("%s: more than %d, want at most that", what, limit)
+		}
+		var element json.RawMessage
+		if err := d.Decode(&element); err != nil {
+			return fmt.Errorf("%s %d: %w", what, i, err)
+		}
+		if len(element) > maxElement {
+			return fmt.Errorf("%s %d: %d bytes, want at most %d", what, i, len(element), maxElement)
+		}
+		if err := f(element); err != nil {
+			return fmt.Errorf("%s %d: %w", what, i, err)
+		}
+	}
+	return nil
+}
+
+// eachAs is each with the elements decoded.
+func eachAs[T any](list json.RawMessage, what string, limit int, f func(*T) error) error {
+	return each(list, what, limit, func(element json.RawMessage) error {
+		var v T
+		if err := json.Unmarshal(element, &v); err != nil {
+			return err
+		}
+		return f(&v)
+	})
+}
+
+// Check refuses graphs that cannot be planned for: ids twice, edges from or to
+// nowhere, cycles, dependencies against the order of the program, stages that a
+// placed graph does not have. Nodes that no packet comes to are no error: they are
+// never run, and say nothing.
+func Check(g *record.Graph) error {
+	if len(g.Nodes) > MaxNodes || len(g.Edges) > MaxEdges {
+		return fmt.Errorf("%d nodes and %d edges, want at most %d and %d", len(g.Nodes), len(g.Edges), MaxNodes, MaxEdges)
+	}
+	reach, err := record.NewReach(g)
+	if err != nil {
+		return err
+	}
+	fields := 0
+	for _, n := range g.Nodes {
+		fields += len(n.KeyReads) + len(n.ActionReads) + len(n.ActionWrites) + len(n.Reads)
+		if g.Placed && n.Kind == record.Table && (n.Stage < 0 || n.Stage >= g.Stages) {
+			return fmt.Errorf("table %q is in stage %d, want 0 to %d, of the %d that there are", n.ID, n.Stage, g.Stages-1, g.Stages)
+		}
+	}
+	if fields > maxFields {
+		return fmt.Errorf("its nodes read and write %d fields, want at most %d", fields, maxFields)
+	}
+	for i, d := range g.Deps {
+		if err := checkDep(g, reach, d); err != nil {
+			return fmt.Errorf("dependency %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func checkDep(g *record.Graph, reach *record.Reach, d record.Dep) error {
+	a, okA := reach.Index(d.From)
+	b, okB := reach.Index(d.To)
+	switch {
+	case !okA || g.Nodes[a].Kind != record.Table:
+		return fmt.Errorf("from %q, which is no table", d.From)
+	case !okB || g.Nodes[b].Kind != record.Table:
+		return fmt.Errorf("of %q, which is no table", d.To)
+	case !reach.Before(a, b):
+		return fmt.Errorf("of %q on %q, which no packet runs before it", d.To, d.From)
+	case len(d.Kinds) == 0:
+		return fmt.Errorf("of %q on %q: no kind, want some of %s", d.To, d.From, strings.Join(kinds(), ", "))
+	}
+	for _, k := range d.Kinds {
+		if !isKind(k) {
+			return fmt.Errorf("of %q on %q: kind %q, want one of %s", d.To, d.From, k, strings.Join(kinds(), ", "))
+		}
+	}
+	return nil
+}
