@@ -139,11 +139,6 @@ func erspanPayload(b []byte) ([]byte, bool) {
 	return b[n:], true
 }
 
-// ParseRecord reads the payload of a UDP datagram, as a socket gives it.
-func ParseRecord(payload []byte, from netip.Addr) (RecordedPacket, bool) {
-	return RecordedPacket{Exporter: from, Encapsulation: "udp"}.read(payload)
-}
-
 // Latency is how long the packet was in the switch: from its arrival until the record
 // was taken. It is false if the times cannot be compared.
 func (p *RecordedPacket) Latency() (time.Duration, bool) {
@@ -164,7 +159,7 @@ func (p *RecordedPacket) Flow() (Flow, bool) { return ParseFlow(p.Frame) }
 type DecodedPacket struct {
 	RecordedPacket
 	Answer recordplan.Answer
-	// New: the first with this path, or set of paths.
+	// New: the first with this path, or set of paths, but for those of [Records.Know].
 	New    bool
 	reason string
 }

@@ -278,7 +278,7 @@ func FuzzFindRecord(f *testing.F) {
 		if d, ok := c.Add(frame, len(frame)); ok && (!found || d.Plan != p.ID || d.Path() == "" || d.Fate() == "") {
 			t.Fatalf("%+v", d)
 		}
-		ParseRecord(frame, netip.Addr{})
+		c.AddPayload(frame, netip.Addr{})
 		r := c.Report()
 		var unknown int64
 		for _, u := range r.Unknown {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"tamtam/capture"
 	"tamtam/record"
@@ -52,32 +51,46 @@ func ReadPlan(path string) (*record.Plan, error) {
 func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordOptions) error {
 	bw := bufio.NewWriter(out)
 	var with *RecordReport
+	c, err := NewRecords(opts.Plans...)
+	if err != nil {
+		return err
+	}
 	if opts.Compare != "" {
-		r, err := readRecords(ctx, opts.Compare, opts.Plans, nil)
+		r, err := ReadRecords(ctx, opts.Compare, opts.Plans...)
 		if err != nil {
 			return fmt.Errorf("%s: %w", opts.Compare, err)
 		}
 		with = r
+		c.Know(r)
 	}
-	var each func(int64, time.Time, *DecodedPacket) error
+	var each func(int64, *DecodedPacket) error
 	if opts.Packets {
 		each = RecordPrinter(bw, opts.JSON)
 	}
-	report, readErr := readRecords(ctx, path, opts.Plans, each)
+	report, readErr := readRecords(ctx, c, path, each)
 	if report == nil {
 		return readErr
 	}
-	err := writeRecords(bw, report, with, opts.JSON)
+	err = writeRecords(bw, report, with, opts.JSON)
 	return errors.Join(readErr, err, bw.Flush())
 }
 
-// readRecords reads a capture; with a report there may be an error: it is of what could
-// be read.
-func readRecords(ctx context.Context, path string, plans []*record.Plan, each func(int64, time.Time, *DecodedPacket) error) (*RecordReport, error) {
+// ReadRecords reads a capture whole, to compare others with it.
+func ReadRecords(ctx context.Context, path string, plans ...*record.Plan) (*RecordReport, error) {
 	c, err := NewRecords(plans...)
 	if err != nil {
 		return nil, err
 	}
+	r, err := readRecords(ctx, c, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// readRecords reads a capture; with a report there may be an error: it is of what could
+// be read.
+func readRecords(ctx context.Context, c *Records, path string, each func(int64, *DecodedPacket) error) (*RecordReport, error) {
 	in, err := capture.Open(path)
 	if err != nil {
 		return nil, err
@@ -98,7 +111,7 @@ func readRecords(ctx context.Context, path string, plans []*record.Plan, each fu
 		}
 		d, ok := c.Add(p.Data, p.Len)
 		if ok && each != nil {
-			if err := each(p.Number, p.Time, &d); err != nil {
+			if err := each(p.Number, &d); err != nil {
 				return nil, err
 			}
 		}
@@ -153,10 +166,10 @@ type recordedJSON struct {
 
 // RecordPrinter returns what prints one packet with its number in a capture; 0: it is
 // of none.
-func RecordPrinter(out io.Writer, asJSON bool) func(int64, time.Time, *DecodedPacket) error {
+func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	return func(number int64, _ time.Time, p *DecodedPacket) error {
+	return func(number int64, p *DecodedPacket) error {
 		flow := ""
 		if f, ok := p.Flow(); ok {
 			flow = f.String()
@@ -183,7 +196,11 @@ func RecordPrinter(out io.Writer, asJSON bool) func(int64, time.Time, *DecodedPa
 		if p.New {
 			mark = "new: "
 		}
-		_, err := fmt.Fprintf(out, "%d %s switch %d, %s: %s > %s, %s; %s%s\n", number, recordTime(p.At), p.Switch, orWord(flow, "not IP"),
+		count := ""
+		if number > 0 {
+			count = fmt.Sprint(number, " ")
+		}
+		_, err := fmt.Fprintf(out, "%s%s switch %d, %s: %s > %s, %s; %s%s\n", count, recordTime(p.At), p.Switch, orWord(flow, "not IP"),
 			portName(p.InPort, "none"), p.Fate(), took, mark, p.Path())
 		return err
 	}

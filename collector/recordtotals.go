@@ -3,6 +3,7 @@ package collector
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"tamtam/record"
@@ -35,6 +36,7 @@ type planRecords struct {
 	decoder *recordplan.Decoder
 	groups  map[string]*recordGroup
 	flows   map[dropKey]int64
+	known   map[string]bool // paths that are not new
 	packets int64
 	// beyond counts packets with records or flows that found no room.
 	beyondGroups, beyondFlows int64
@@ -70,13 +72,24 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.plans[p.ID] = &planRecords{decoder: d, groups: map[string]*recordGroup{}, flows: map[dropKey]int64{}}
+		c.plans[p.ID] = &planRecords{decoder: d, groups: map[string]*recordGroup{}, flows: map[dropKey]int64{}, known: map[string]bool{}}
 		c.order = append(c.order, p.ID)
 	}
 	if len(c.order) == 0 {
 		return nil, fmt.Errorf("no plan: records say nothing without the plan that they follow")
 	}
 	return c, nil
+}
+
+// Know says which paths are not new: those of an earlier report, by the same plans.
+func (c *Records) Know(r *RecordReport) {
+	for _, p := range r.Plans {
+		if own := c.plans[p.ID]; own != nil {
+			for _, path := range p.Paths {
+				own.known[path.key] = true
+			}
+		}
+	}
 }
 
 // Add takes in a frame without its FCS. length is its length on the wire; of one that is
@@ -95,9 +108,14 @@ func (c *Records) Add(frame []byte, length int) (DecodedPacket, bool) {
 	return c.add(p)
 }
 
-// AddPacket takes in a packet that was found elsewhere, as [ParseRecord] does.
-func (c *Records) AddPacket(p RecordedPacket) (DecodedPacket, bool) {
+// AddPayload takes in what came by UDP, as a socket gives it.
+func (c *Records) AddPayload(payload []byte, from netip.Addr) (DecodedPacket, bool) {
 	c.frames++
+	p, ok := RecordedPacket{Exporter: from, Encapsulation: "udp"}.read(payload)
+	if !ok {
+		c.other++
+		return DecodedPacket{}, false
+	}
 	return c.add(p)
 }
 
@@ -140,7 +158,8 @@ func (c *planRecords) add(p *DecodedPacket) {
 			c.beyondGroups++
 			return
 		}
-		p.New = true
+		key := pathOf(&p.Answer).key
+		p.New, c.known[key] = !c.known[key], true
 		g = &recordGroup{bits: slices.Clone(p.Bits), answer: p.Answer, latency: distribution{}, fates: map[string]int64{}, inputs: map[uint16]int64{}}
 		c.groups[string(g.bits)] = g
 	}

@@ -47,7 +47,7 @@ type collect struct {
 
 func newCollect() *cobra.Command {
 	var c collect
-	cmd := &cobra.Command{Use: "collect --paths FILE", Short: "Join alternate marking of switches: loss, delay and jitter of paths", Long: collectHelp,
+	cmd := &cobra.Command{Use: "collect --paths FILE", Short: "Join alternate marking of switches: loss, delay and jitter of paths", Long: collectHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) }}
 	f := cmd.Flags()
 	f.StringVar(&c.paths, "paths", "", "file of paths, YAML or JSON")
@@ -67,6 +67,7 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.north.clientCA, "gnmi-tls-client-ca", "", "CA of client certificates of --gnmi, PEM")
 	f.StringVar(&c.north.users, "gnmi-users", "", "users of --gnmi, a file as for `tamtam up --users`")
 	f.BoolVar(&c.north.insecure, "gnmi-insecure", false, "serve --gnmi without TLS")
+	cmd.AddCommand(newCollectRecord())
 	return cmd
 }
 

@@ -88,8 +88,10 @@ func isSocket(path string) bool {
 }
 
 func newDecode() *cobra.Command {
-	c := &cobra.Command{Use: "decode tailstamp", Short: "Read measurements back out of captures",
-		RunE: func(*cobra.Command, []string) error { return usagef("decode what? tailstamp FILE.pcap") }}
+	c := &cobra.Command{Use: "decode tailstamp|record", Short: "Read measurements back out of captures",
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("decode what? tailstamp FILE.pcap, or record FILE.pcap --plan PLAN.json")
+		}}
 	var format string
 	var packets bool
 	ts := &cobra.Command{
@@ -105,7 +107,7 @@ func newDecode() *cobra.Command {
 	}
 	ts.Flags().StringVar(&format, "format", "text", "text or json")
 	ts.Flags().BoolVar(&packets, "packets", false, "print every stamped packet too")
-	c.AddCommand(ts)
+	c.AddCommand(ts, newDecodeRecord())
 	return c
 }
 

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/collector"
+	"tamtam/record"
+)
+
+const planFlag = "file of a plan whose records are read (may be repeated): of `tamtam plan --format json`, DIR/record-SESSION.plan.json or `show tam table-record plan NAME | json`"
+
+func newDecodeRecord() *cobra.Command {
+	var opts collector.RecordOptions
+	var plans []string
+	var format string
+	c := &cobra.Command{
+		Use:   "record FILE.pcap --plan PLAN.json",
+		Short: "Paths of packets, from the records of table recording",
+		Args:  cobra.ExactArgs(1),
+		Long: `Find mirrored frames with records in a capture (in UDP to any port, or in ERSPAN, over IPv4
+or IPv6), and tell the path of each packet through the tables of the switch: totals for each
+path, latency, what was dropped and where, what part of the program was never run, records
+that no path of the program has, and what fault would explain them.`,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if opts.JSON, err = textOrJSON(format); err != nil {
+				return err
+			}
+			if opts.Plans, err = readPlans(plans); err != nil {
+				return err
+			}
+			return collector.DecodeRecords(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&plans, "plan", nil, planFlag)
+	f.StringVar(&format, "format", "text", "text or json")
+	f.BoolVar(&opts.Packets, "packets", false, "print every recorded packet too")
+	f.StringVar(&opts.Compare, "compare", "", "another capture: print which paths are new, gone or changed since")
+	return c
+}
+
+func textOrJSON(format string) (isJSON bool, err error) {
+	if format != "text" && format != "json" {
+		return false, usagef("--format %q: want text or json", format)
+	}
+	return format == "json", nil
+}
+
+func readPlans(files []string) ([]*record.Plan, error) {
+	if len(files) == 0 {
+		return nil, usagef("--plan is missing: want the plan that the records follow")
+	}
+	var plans []*record.Plan
+	for _, name := range files {
+		p, err := collector.ReadPlan(name)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, p)
+	}
+	return plans, nil
+}
+
+// A collectRecord holds the flags of `collect record`.
+type collectRecord struct {
+	listen, format, baseline string
+	plans                    []string
+	packets                  bool
+	count                    int64
+	interval                 time.Duration
+}
+
+func newCollectRecord() *cobra.Command {
+	var c collectRecord
+	cmd := &cobra.Command{
+		Use:   "record --plan PLAN.json",
+		Short: "Receive the records of table recording: paths of packets as they come",
+		Args:  cobra.NoArgs,
+		Long: `Receive what sessions of table recording send by UDP. A line tells of each packet whose path
+is seen for the first time, and of each whose record no path of the program has; with
+--packets of every packet. At the end, after --count records or when interrupted, a
+report is printed as "tamtam decode record" does.`,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.listen, "listen", ":9070", "UDP address to listen at")
+	f.StringArrayVar(&c.plans, "plan", nil, planFlag)
+	f.StringVar(&c.baseline, "baseline", "", "a capture: paths that it has are not new")
+	f.StringVar(&c.format, "format", "text", "text or json")
+	f.BoolVar(&c.packets, "packets", false, "print every recorded packet")
+	f.Int64Var(&c.count, "count", 0, "end after so many records; 0: when interrupted")
+	f.DurationVar(&c.interval, "interval", 0, "print the report so often too, as 10s; 0: at the end only")
+	return cmd
+}
+
+func (c *collectRecord) run(cmd *cobra.Command) error {
+	asJSON, err := textOrJSON(c.format)
+	if err != nil {
+		return err
+	}
+	if c.count < 0 || c.interval < 0 {
+		return usagef("--count %d, --interval %v: want 0 or more", c.count, c.interval)
+	}
+	plans, err := readPlans(c.plans)
+	if err != nil {
+		return err
+	}
+	records, err := collector.NewRecords(plans...)
+	if err != nil {
+		return err
+	}
+	if c.baseline != "" {
+		r, err := collector.ReadRecords(cmd.Context(), c.baseline, plans...)
+		if err != nil {
+			return err
+		}
+		records.Know(r)
+	}
+	conn, err := (&net.ListenConfig{}).ListenPacket(cmd.Context(), "udp", c.listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", c.listen, err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: listening at %s\n", conn.LocalAddr())
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	err = c.receive(cmd.Context(), conn, records, out, asJSON)
+	return errors.Join(err, writeRecordReport(records, out, asJSON))
+}
+
+func writeRecordReport(records *collector.Records, out *bufio.Writer, asJSON bool) error {
+	r := records.Report()
+	if asJSON {
+		return errors.Join(r.WriteJSON(out), out.Flush())
+	}
+	return errors.Join(r.WriteText(out), out.Flush())
+}
+
+// receive takes datagrams in until there are enough or the context ends.
+func (c *collectRecord) receive(ctx context.Context, conn net.PacketConn, records *collector.Records, out *bufio.Writer, asJSON bool) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	printed := collector.RecordPrinter(out, asJSON)
+	next := time.Now().Add(c.interval)
+	buf := make([]byte, 1<<16)
+	for got := int64(0); c.count == 0 || got < c.count; {
+		if c.interval > 0 && ctx.Err() == nil {
+			_ = conn.SetReadDeadline(next)
+		}
+		n, from, err := conn.ReadFrom(buf)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case c.interval > 0 && !time.Now().Before(next):
+			next = time.Now().Add(c.interval)
+			if err := writeRecordReport(records, out, asJSON); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			if isTimeout(err) {
+				continue
+			}
+			return fmt.Errorf("--listen %s: %w", c.listen, err)
+		}
+		p, ok := records.AddPayload(buf[:n], addressOf(from))
+		if !ok {
+			continue
+		}
+		got++
+		if c.packets || p.New || p.Answer.Impossible {
+			if err := errors.Join(printed(0, &p), out.Flush()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isTimeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
+
+func addressOf(a net.Addr) netip.Addr {
+	if u, ok := a.(*net.UDPAddr); ok {
+		return u.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
