@@ -23,6 +23,7 @@ import (
 	"tamtam/portsorch"
 	"tamtam/qosmgr"
 	"tamtam/qosorch"
+	"tamtam/recordorch"
 	"tamtam/routemgr"
 	"tamtam/routeorch"
 	"tamtam/sai"
@@ -85,6 +86,7 @@ type Orchagent struct {
 	ts      *tsorch.Orch
 	am      *amorch.Orch
 	fm      *flymonorch.Orch
+	rec     *recordorch.Orch
 	qos     *qosorch.Orch
 	mirrors *mirrororch.Orch
 	traps   *copporch.Orch
@@ -158,6 +160,12 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("FlyMon: %w", err)
 	}
+	o.rec, err = recordorch.New(ctx, recordorch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Ports: ports, Routes: recordRoutes{routes}, Identity: o.ts, Features: features,
+	})
+	if err != nil {
+		return fmt.Errorf("table recording: %w", err)
+	}
 	o.Daemon.Receive(o.client.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
 		notes, err := sairedis.ParseNotification(k)
 		if err != nil {
@@ -196,13 +204,14 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	o.Daemon.Release()
 	o.am.ViewApplied()
 	o.fm.ViewApplied()
+	o.rec.ViewApplied()
 	_, err := o.Daemon.Step(ctx, now)
 	return err
 }
 
 // PollCounters reads the sessions' counters now.
 func (o *Orchagent) PollCounters(ctx context.Context) error {
-	return errors.Join(o.ts.PollCounters(ctx), o.am.PollCounters(ctx), o.fm.PollCounters(ctx))
+	return errors.Join(o.ts.PollCounters(ctx), o.am.PollCounters(ctx), o.fm.PollCounters(ctx), o.rec.PollCounters(ctx))
 }
 
 // Close ends the daemon's connections. The ASIC stays as it is.

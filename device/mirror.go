@@ -5,9 +5,30 @@ import (
 
 	"tamtam/mirrororch"
 	"tamtam/orch"
+	"tamtam/recordorch"
 	"tamtam/routeorch"
 	"tamtam/schema"
 )
+
+// recordRoutes are the routes as recordorch wants to see them.
+type recordRoutes struct{ *routeorch.Orch }
+
+// Way is that of mirror sessions, and the address that packets come from: source, or one
+// of the switch's own.
+func (r recordRoutes) Way(to, source netip.Addr) (recordorch.Way, error) {
+	way, err := mirrorRoutes(r).Way(to)
+	if err != nil {
+		return recordorch.Way{}, err
+	}
+	if !source.IsValid() {
+		var ok bool
+		if source, ok = r.Address(to, way.Port); !ok {
+			return recordorch.Way{}, orch.Wait("address", to.String(),
+				"no address to send from to %s: the session has no source-ip, and no loopback or interface an address of that IP version", to)
+		}
+	}
+	return recordorch.Way{Port: way.Port, Source: way.Source, MAC: way.MAC, Address: source}, nil
+}
 
 // mirrorRoutes are the routes as mirrororch wants to see them.
 type mirrorRoutes struct{ *routeorch.Orch }

@@ -216,6 +216,7 @@ var stateTables = []struct{ state, config, field, good string }{
 	{schema.StateTAMAltMark, schema.CfgTAMAltMark, "status", schema.StatusActive},
 	{schema.StateTAMFlyMonTask, schema.CfgTAMFlyMonTask, "status", schema.StatusActive},
 	{schema.StateTAMFlyMonQuery, schema.CfgTAMFlyMonQuery, "status", schema.StatusActive},
+	{schema.StateTAMTableRecord, schema.CfgTAMTableRecord, "status", schema.StatusActive},
 }
 
 // Problems lists the configured objects that STATE_DB says are not active.

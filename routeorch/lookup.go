@@ -5,6 +5,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/schema"
 )
 
 // Changes tells that next hops or routes may have changed. What is about to go
@@ -59,6 +60,31 @@ func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 		return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac}, nil
 	}
 	return Path{}, orch.Wait("route", to.String(), "no route to %s", to)
+}
+
+// Address returns the address that the switch itself sends from to a neighbour by an
+// interface: of the same IP version that of a loopback, else of the interface, else of
+// any other, the first by name each.
+func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
+	best, rank := netip.Addr{}, 3
+	for _, key := range sorted(o.rows.addresses) {
+		a := o.rows.addresses[key].row
+		own := a.Prefix.Addr()
+		if !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast() || o.outcome[rowKey{schema.AppInterface, key}] != nil {
+			continue
+		}
+		r := 2
+		switch {
+		case schema.IsLoopbackName(a.Name):
+			r = 0
+		case a.Name == name:
+			r = 1
+		}
+		if r < rank {
+			best, rank = own, r
+		}
+	}
+	return best, best.IsValid()
 }
 
 // rifOf returns the name of a router interface, "" if oid is none.

@@ -56,6 +56,7 @@ type Orch struct {
 
 	unsupported string // why the switch cannot do tail-stamping; "" it can
 	inUse       schema.TAMSwitchInUse
+	idChanges   orch.Topic[struct{}]
 	active      bool
 	sessions    map[string]*session
 	byRule      map[schema.ACLRuleKey]map[string]*session
@@ -140,7 +141,7 @@ func (o *Orch) register(cfg Config) {
 }
 
 // switchRow takes the switch id in use. A change makes a new TAM INT object.
-func (o *Orch) switchRow(_ context.Context, t orch.Task) {
+func (o *Orch) switchRow(ctx context.Context, t orch.Task) {
 	if t.Key != schema.TAMGlobalKey {
 		return
 	}
@@ -152,11 +153,19 @@ func (o *Orch) switchRow(_ context.Context, t orch.Task) {
 			inUse = schema.TAMSwitchInUse{}
 		}
 	}
-	if inUse.SwitchID != o.inUse.SwitchID || inUse.HasSwitchID != o.inUse.HasSwitchID {
-		o.markAll()
-	}
+	changed := inUse.SwitchID != o.inUse.SwitchID || inUse.HasSwitchID != o.inUse.HasSwitchID
 	o.inUse = inUse
+	if changed {
+		o.markAll()
+		o.idChanges.Publish(ctx, struct{}{})
+	}
 }
+
+// SwitchID returns the switch id in use; false: there is none.
+func (o *Orch) SwitchID() (uint32, bool) { return o.inUse.SwitchID, o.inUse.HasSwitchID }
+
+// IDChanges tells that the switch id may have changed.
+func (o *Orch) IDChanges() *orch.Topic[struct{}] { return &o.idChanges }
 
 // featureRow takes whether the feature is active.
 func (o *Orch) featureRow(ctx context.Context, active bool) {

@@ -1,0 +1,175 @@
+package recordorch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/record"
+	"tamtam/swss"
+)
+
+// pollPeriod is how often the chip is looked at.
+const pollPeriod = time.Second
+
+// enough is how many packets must be counted before plans are made by their paths.
+const enough = 10_000
+
+// nextTimer returns when there is something to do; zero: never.
+func (o *Orch) nextTimer() time.Time {
+	if !o.asked() && len(o.windows) == 0 {
+		return time.Time{}
+	}
+	if o.pollAt.IsZero() {
+		return o.daemon.Now()
+	}
+	return o.pollAt
+}
+
+// timers looks at the chip when that is due.
+func (o *Orch) timers(ctx context.Context, now time.Time) error {
+	if now.Before(o.pollAt) {
+		return nil
+	}
+	return o.PollCounters(ctx)
+}
+
+// PollCounters looks at the chip now: whether its graph has changed, how many packets it
+// has counted, and what the sessions have recorded. What could not be undone or removed
+// is tried again.
+func (o *Orch) PollCounters(ctx context.Context) error {
+	o.pollAt = o.daemon.Now().Add(pollPeriod)
+	if err := o.dropWindows(ctx); err != nil {
+		o.log.Error("table recording", "err", err)
+	}
+	if !o.asked() {
+		return nil
+	}
+	for name, s := range o.again {
+		if s.on != nil {
+			o.dirty[name] = s
+		}
+	}
+	if err := o.look(ctx); errors.Is(err, swss.ErrUnavailable) {
+		return err
+	} else if err != nil {
+		o.log.Error("table recording", "err", err)
+	}
+	return o.settleAll(ctx)
+}
+
+func (o *Orch) look(ctx context.Context) error {
+	if o.graph == nil {
+		o.learn(ctx)
+		return nil
+	}
+	if o.bound == 0 { // whether the graph is still the same matters to plans that failed
+		p, err := o.describe(ctx, false, false)
+		if err == nil && p.version != o.graph.Version {
+			o.learn(ctx)
+		}
+		return err
+	}
+	p, err := o.describe(ctx, false, false)
+	switch {
+	case err != nil:
+	case p.version != o.graph.Version:
+		o.learn(ctx)
+	case p.counted >= enough:
+		err = o.planCounted(ctx)
+	}
+	return errors.Join(err, o.readCounters(ctx))
+}
+
+// learn asks for the graph. With a new one plans are made anew. What is known already
+// holds until the chip says something else.
+func (o *Orch) learn(ctx context.Context) {
+	p, err := o.describe(ctx, true, false)
+	if err != nil {
+		o.log.Error("the switch's pipeline", "err", err)
+		if o.graph == nil {
+			o.unlearned = fmt.Errorf("what the switch's pipeline is like is not known: %w", err)
+			maps.Copy(o.dirty, o.sessions)
+		}
+		return
+	}
+	o.graph, o.unlearned = p.graph, nil
+	for _, c := range o.sortedSchemes() {
+		if o.planAnew(ctx, c, nil); c.plan == nil {
+			continue // its sessions say why
+		}
+		if err := o.write(ctx, c, c.labels); err != nil { // they are made anew
+			o.log.Error("table recording", "err", err)
+		}
+	}
+	maps.Copy(o.dirty, o.sessions)
+}
+
+// planCounted makes the plans that are to be made by counted probabilities, once.
+func (o *Orch) planCounted(ctx context.Context) error {
+	var due []*scheme
+	for _, c := range o.sortedSchemes() {
+		if c.awaits() {
+			due = append(due, c)
+		}
+	}
+	if len(due) == 0 {
+		return nil
+	}
+	p, err := o.describe(ctx, false, true)
+	if err != nil {
+		return err
+	}
+	if p.version != o.graph.Version || len(p.paths) == 0 {
+		return nil // the next look will see
+	}
+	for _, c := range due {
+		o.planByCounts(ctx, c, p.paths)
+	}
+	return nil
+}
+
+// planByCounts makes a plan by the paths that are counted. If there is none, or the chip
+// does not take it, the former one stays.
+func (o *Orch) planByCounts(ctx context.Context, c *scheme, paths []record.PathCount) {
+	was := c.plan
+	o.planAnew(ctx, c, paths)
+	err := c.err
+	if err == nil {
+		err = o.write(ctx, c, c.labels)
+	}
+	if err != nil {
+		o.log.Error("the plan by uniform probabilities stays", "err", err)
+		c.plan, c.err = was, nil
+		return
+	}
+	maps.Copy(o.dirty, o.sessions)
+}
+
+// readCounters reads what the sessions have recorded.
+func (o *Orch) readCounters(ctx context.Context) error {
+	var bound []*session
+	for _, s := range o.sessions {
+		if s.on != nil && !s.on.leaving {
+			bound = append(bound, s)
+		}
+	}
+	slices.SortFunc(bound, byName)
+	for some := range slices.Chunk(bound, windowLabels) {
+		labels := make([]string, len(some))
+		for i, s := range some {
+			labels[i] = s.on.label.Label
+		}
+		words, err := o.counters(ctx, labels)
+		if err != nil {
+			return err
+		}
+		for i, s := range some {
+			o.books.count(s.name, words[i])
+		}
+	}
+	return nil
+}

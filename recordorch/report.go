@@ -1,0 +1,123 @@
+package recordorch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// wanted says why a session is not to be bound; nil if it is.
+func (o *Orch) wanted(s *session) error {
+	switch {
+	case !s.given:
+		return errors.New("the session is gone")
+	case s.bad != nil:
+		return s.bad
+	case !o.active:
+		return orch.Wait("feature", feature, "feature %s is not active", feature)
+	case o.unsupported != "":
+		return errors.New(o.unsupported)
+	case s.row.Encapsulation == schema.RecordUDP && o.noUDP:
+		return &schema.FieldError{Object: schema.CfgTAMTableRecord + "|" + s.name, Field: "encapsulation", Value: schema.RecordUDP,
+			Want: schema.RecordERSPAN + ": the switch has no mirror sessions over UDP"}
+	}
+	if first := slices.MinFunc(slices.Collect(maps.Values(o.byRule[s.row.Rule])), byName); first != s {
+		return orch.Wait("session", first.name, "flow group %s has the session %s already: a flow group has one session of table recording", s.row.Rule.Rule, first.name)
+	}
+	if err := o.rules.Usable(s.row.Rule); err != nil {
+		return err
+	}
+	if _, ok := o.identity.SwitchID(); !ok {
+		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")
+	}
+	switch {
+	case !o.running:
+		return orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+	case o.unlearned != nil:
+		return orch.Wait("switch", "graph", "%s; asked again in a second", orch.Explain(o.unlearned))
+	}
+	return nil
+}
+
+// retryable says whether a SAI call may succeed later as it is.
+func retryable(err error) bool {
+	return err != nil && (orch.Classify(err) == orch.Retry || errors.Is(err, swss.ErrUnavailable))
+}
+
+// settle reports what became of a session and forgets it if it is gone.
+func (o *Orch) settle(ctx context.Context, s *session) {
+	if retryable(s.err) || s.on != nil && s.err != nil {
+		o.again[s.name] = s
+	} else {
+		delete(o.again, s.name)
+	}
+	if !s.given {
+		if s.on == nil {
+			delete(o.sessions, s.name)
+			delete(o.again, s.name)
+		}
+		return
+	}
+	status, reason := verdict(s.err)
+	if said := status + ": " + reason; s.said != said {
+		o.daemon.Report(ctx, schema.StateTAMTableRecord, s.name, status, reason)
+		s.said = said
+	}
+}
+
+// verdict puts an outcome into the words of STATE_DB.
+func verdict(err error) (status, reason string) {
+	var wait *orch.WaitError
+	var field *schema.FieldError
+	switch {
+	case err == nil:
+		return schema.StatusActive, ""
+	case errors.As(err, &wait):
+		return schema.StatusPending, wait.Error()
+	case errors.As(err, &field):
+		return schema.StatusFailed, schema.Reason(err)
+	}
+	reason = orch.Explain(err)
+	if retryable(err) {
+		return schema.StatusPending, reason + "; tried again when something is removed from the switch"
+	}
+	return schema.StatusFailed, reason
+}
+
+// reportFeature writes op-status of the feature, if it has changed.
+func (o *Orch) reportFeature(ctx context.Context) {
+	if !o.active {
+		return
+	}
+	status, reason := schema.FeatureActive, ""
+	if o.unsupported != "" {
+		status, reason = schema.FeatureUnsupported, o.unsupported
+	} else if refused, first := o.refused(); refused > 0 {
+		status = schema.FeatureInsufficient
+		reason = fmt.Sprintf("%d of %d sessions do not fit into the switch, the first is %s: %s",
+			refused, len(o.sessions), first.name, orch.Explain(first.err))
+	}
+	if said := status + ": " + reason; said != o.said {
+		o.daemon.Report(ctx, schema.StateTAMFeature, feature, status, reason)
+		o.said = said
+	}
+}
+
+// refused counts the sessions that the switch had no room for, and returns the
+// first by name.
+func (o *Orch) refused() (n int, first *session) {
+	for _, s := range o.again {
+		if retryable(s.err) {
+			if n++; first == nil || byName(s, first) < 0 {
+				first = s
+			}
+		}
+	}
+	return n, first
+}

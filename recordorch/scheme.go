@@ -1,0 +1,192 @@
+package recordorch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/record"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// recordBits is the record word of a packet: the plans of a chip share it.
+const recordBits = 64
+
+// A schemeKey is what sessions that share a plan agree on.
+type schemeKey struct{ phv, mode, algorithm, must, probabilities string }
+
+func keyOf(s schema.RecordSettings) schemeKey {
+	return schemeKey{s.PHV.String(), s.Mode, s.Algorithm, strings.Join(s.MustRecord, ","), s.Probabilities}
+}
+
+func (k schemeKey) compare(l schemeKey) int {
+	return cmp.Or(cmp.Compare(k.phv, l.phv), cmp.Compare(k.mode, l.mode), cmp.Compare(k.algorithm, l.algorithm),
+		cmp.Compare(k.must, l.must), cmp.Compare(k.probabilities, l.probabilities))
+}
+
+// A scheme is a plan for the sessions that share it, and its object in the chip while
+// there are some.
+type scheme struct {
+	settings schema.RecordSettings
+
+	// The plan, or why there is none, for a version of the graph.
+	version uint64 // 0: not planned yet
+	plan    *record.Plan
+	err     error
+	counted bool // by counted probabilities
+
+	oid    sai.OID
+	offset int // of its bits in the record word
+	labels map[string]record.ChipSession
+	entry  sai.Bytes // that the chip has
+	of     uint32    // id of the plan that the chip has
+}
+
+// scheme returns that of settings, planned for the graph as it is.
+func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, error) {
+	k := keyOf(s)
+	c := o.schemes[k]
+	if c == nil {
+		c = &scheme{settings: s, labels: map[string]record.ChipSession{}}
+		o.schemes[k] = c
+	}
+	if c.version != o.graph.Version {
+		o.planAnew(ctx, c, nil)
+	}
+	return c, c.err
+}
+
+// planAnew makes the plan of a scheme for the graph as it is, by the paths that are
+// counted or by none.
+func (o *Orch) planAnew(ctx context.Context, c *scheme, paths []record.PathCount) {
+	c.version, c.counted = o.graph.Version, paths != nil
+	var err error
+	if c.plan, err = o.plan(ctx, o.graph, paths, c.settings); err != nil {
+		c.plan, c.err = nil, fmt.Errorf("no plan: %w", err)
+		return
+	}
+	c.err = nil
+}
+
+// current says whether the chip records by the plan as it is now.
+func (c *scheme) current() bool { return c.plan != nil && c.of == c.plan.ID }
+
+// awaits says whether the plan is to be made once more, by counted probabilities.
+func (c *scheme) awaits() bool {
+	return c.settings.Probabilities == schema.ProbabilitiesCounted && c.current() && !c.counted
+}
+
+// write makes the object of a scheme, or sets it, to have these sessions. If that fails,
+// all is as before.
+func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.ChipSession) error {
+	offset := c.offset
+	if c.oid == sai.NullOID {
+		var err error
+		if offset, err = o.room(c.settings.PHV.Bits()); err != nil {
+			return err
+		}
+	}
+	marks, err := c.plan.ChipMarks()
+	if err != nil {
+		return err
+	}
+	id, _ := o.identity.SwitchID()
+	chip := record.ChipPlan{ID: c.plan.ID, Switch: id, PHV: c.plan.PHV, Offset: offset, Graph: c.version, Marks: marks}
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		chip.Sessions = append(chip.Sessions, labels[label])
+	}
+	entry, err := entryText("plan", chip)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.oid == sai.NullOID:
+		if c.oid, err = o.create(ctx, record.ObjectPlan, entry); err != nil {
+			c.oid = sai.NullOID
+			return fmt.Errorf("create the plan: %w", err)
+		}
+	case !bytes.Equal(c.entry, entry):
+		if err := o.set(ctx, c.oid, entry); err != nil {
+			return fmt.Errorf("change the plan: %w", err)
+		}
+	}
+	c.offset, c.entry, c.of, c.labels = offset, entry, c.plan.ID, labels
+	return nil
+}
+
+// join has a session record by the plan, or changes how it does.
+func (o *Orch) join(ctx context.Context, c *scheme, s record.ChipSession) error {
+	labels := maps.Clone(c.labels)
+	labels[s.Label] = s
+	return o.write(ctx, c, labels)
+}
+
+// part ends that. The object goes with the last session.
+func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
+	labels := maps.Clone(c.labels)
+	delete(labels, label)
+	if len(labels) > 0 && c.current() {
+		return o.write(ctx, c, labels)
+	}
+	if len(labels) == 0 {
+		if err := o.remove(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, c.oid)); err != nil {
+			return fmt.Errorf("remove the plan: %w", err)
+		}
+		c.oid, c.entry, c.of = sai.NullOID, nil, 0
+	}
+	c.labels = labels // of a plan that could not be changed: all its sessions go
+	return nil
+}
+
+// room finds bits of the record word that no plan has.
+func (o *Orch) room(bits int) (offset int, err error) {
+	used := [recordBits]bool{}
+	left := recordBits
+	for _, c := range o.schemes {
+		if c.oid != sai.NullOID {
+			n := c.settings.PHV.Bits()
+			left -= n
+			for i := range n {
+				used[c.offset+i] = true
+			}
+		}
+	}
+	for run, i := 0, 0; i < recordBits; i++ {
+		if run++; used[i] {
+			run = 0
+		}
+		if run == bits {
+			return i + 1 - bits, nil
+		}
+	}
+	if bits > recordBits {
+		return 0, &schema.FieldError{Object: schema.CfgTAMTableRecord, Field: "phv", Value: fmt.Sprintf("%d bits", bits), Want: fmt.Sprintf("at most the %d bits that a packet has here", recordBits)}
+	}
+	return 0, fmt.Errorf("%d bits of record: of the %d that a packet has %d are free, not next to each other: %w", bits, recordBits, left, sai.StatusInsufficientResources)
+}
+
+// dropSchemes forgets the schemes that no session asks for.
+func (o *Orch) dropSchemes() {
+	wanted := map[schemeKey]bool{}
+	for _, s := range o.sessions {
+		if s.given && s.bad == nil {
+			wanted[keyOf(s.row.RecordSettings)] = true
+		}
+	}
+	maps.DeleteFunc(o.schemes, func(k schemeKey, c *scheme) bool { return c.oid == sai.NullOID && !wanted[k] })
+}
+
+// sortedSchemes are those in the chip, in an order that does not depend on the past.
+func (o *Orch) sortedSchemes() (list []*scheme) {
+	for _, k := range slices.SortedFunc(maps.Keys(o.schemes), schemeKey.compare) {
+		if c := o.schemes[k]; c.oid != sai.NullOID {
+			list = append(list, c)
+		}
+	}
+	return list
+}
