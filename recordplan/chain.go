@@ -1,30 +1,19 @@
 package recordplan
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
+import "tamtam/record"
 
-	"tamtam/record"
-)
-
-// maxChainEdges bounds a chain: conditions between many tables and many others have
-// as many edges as the product of both.
-const maxChainEdges = 8_000_000
-
-// A chain is a graph without its conditions, which no record can show: a Markov
-// chain over tables in a topological order. One way through it is one sequence of
-// tables, and the other way round.
+// A chain is a model's segments in one row: a Markov chain over tables in a topological
+// order. One way through it is one sequence of tables, and the other way round.
 type chain struct {
 	tables []chainTable // in topological order
 	start  []chainEdge  // whose hits mean nothing
 	index  map[string]int
-	nodes  []chainNode // the graph as it is, conditions included, in topological order
-	first  int         // of nodes; len(nodes): the end
 }
 
+// A chainTable may be none, but a condition that every packet passes: that there is
+// one between two segments makes no path another one.
 type chainTable struct {
-	id      string
+	id      string // "": a condition
 	keyless bool
 	next    []chainEdge // by to
 }
@@ -36,207 +25,102 @@ type chainEdge struct {
 	hit, miss       float64 // how likely both are
 }
 
-// A chainNode is a node of the graph with the probabilities of what leaves it.
-type chainNode struct {
-	table int // -1: a condition
-	ways  []chainWay
+func newChain(m *Model) *chain {
+	c := &chain{index: map[string]int{}}
+	for i := range m.segments {
+		s := &m.segments[i]
+		base := len(c.tables)
+		for j := range s.nodes {
+			n := &s.nodes[j]
+			t := chainTable{keyless: true}
+			if n.table >= 0 {
+				t.id, t.keyless = m.tables[n.table].id, m.tables[n.table].keyless
+				c.index[t.id] = base + j
+			}
+			t.next = chainEdges(n, base, !t.keyless)
+			c.tables = append(c.tables, t)
+		}
+	}
+	c.start = []chainEdge{{canMiss: true, miss: 1}}
+	return c
 }
 
-// A chainWay is one edge of the graph, or two where either hit or miss take it.
-type chainWay struct {
-	to        int32 // len(nodes): the end
-	hit, miss float64
-	canHit    bool
-	canMiss   bool
+// chainEdges joins the ways from a node after a hit and after a miss.
+func chainEdges(n *node, base int, keyed bool) []chainEdge {
+	var list []chainEdge
+	if !n.decide {
+		for _, a := range n.next[0] {
+			list = append(list, chainEdge{to: int32(base + a.to), canHit: keyed, canMiss: true, hit: a.p * n.hit, miss: a.p * (1 - n.hit)})
+		}
+		return list
+	}
+	misses, hits := n.next[0], n.next[1]
+	for len(misses)+len(hits) > 0 {
+		e := chainEdge{}
+		switch {
+		case len(hits) == 0 || len(misses) > 0 && misses[0].to < hits[0].to:
+			e.to = int32(base + misses[0].to)
+		default:
+			e.to = int32(base + hits[0].to)
+		}
+		if len(misses) > 0 && int32(base+misses[0].to) == e.to {
+			e.canMiss, e.miss, misses = true, misses[0].p*(1-n.hit), misses[1:]
+		}
+		if len(hits) > 0 && int32(base+hits[0].to) == e.to {
+			e.canHit, e.hit, hits = true, hits[0].p*n.hit, hits[1:]
+		}
+		list = append(list, e)
+	}
+	return list
 }
 
-// newChain reads a graph and its probabilities. Where none are given for a node, all
-// its successors are equally likely, and so are hit and miss.
-func newChain(g *record.Graph, p record.Probabilities) (*chain, error) {
+// A program is a graph as packets take it, conditions and all.
+type program struct {
+	*ways
+	first int
+	table []int // of each node: its place in the chain; -1: a condition
+}
+
+func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, error) {
 	x, err := record.NewIndex(g)
 	if err != nil {
 		return nil, err
 	}
-	c := &chain{index: map[string]int{}, nodes: make([]chainNode, len(x.Order)), first: len(x.Order)}
-	at := make(map[string]int, len(x.Order)) // places in the order
-	for i, n := range x.Order {
-		at[g.Nodes[n].ID] = i
-		c.nodes[i].table = -1
-		if g.Nodes[n].Kind == record.Table {
-			c.nodes[i].table = len(c.tables)
-			c.index[g.Nodes[n].ID] = len(c.tables)
-			c.tables = append(c.tables, chainTable{id: g.Nodes[n].ID, keyless: g.Nodes[n].Keyless})
+	if p, err = complete(g, p); err != nil {
+		return nil, err
+	}
+	w := &program{ways: newWays(g, x, p), first: x.Init, table: make([]int, len(g.Nodes))}
+	for i, n := range g.Nodes {
+		w.table[i] = -1
+		if at, ok := c.index[n.ID]; ok {
+			w.table[i] = at
 		}
 	}
-	at[record.Exit] = len(x.Order)
-	c.first = at[g.Init]
-	given := map[string][]record.EdgeProbability{}
-	for _, e := range p.Edges {
-		given[e.From] = append(given[e.From], e)
-	}
-	leaving := make([][]record.Edge, len(x.Order))
-	for _, e := range g.Edges {
-		if i, ok := at[e.From]; ok {
-			leaving[i] = append(leaving[i], e)
-		}
-	}
-	for i, n := range x.Order {
-		node := &g.Nodes[n]
-		hits, ok := p.Hits[node.ID]
-		if !ok {
-			hits = 0.5
-		}
-		if node.Keyless {
-			hits = 0
-		}
-		if c.nodes[i].ways, err = chainWays(node, leaving[i], given[node.ID], hits, at); err != nil {
-			return nil, err
-		}
-	}
-	return c, c.eliminate()
+	return w, nil
 }
 
-// chainWays finds how likely each edge of a node is.
-func chainWays(n *record.Node, edges []record.Edge, given []record.EdgeProbability, hits float64, at map[string]int) ([]chainWay, error) {
-	byHit := n.Kind == record.Table && !n.Keyless
-	for _, e := range edges {
-		byHit = byHit && (e.Label == record.Hit || e.Label == record.Miss)
-	}
-	var ways []chainWay
-	wayTo := map[int]int{}
-	for _, e := range edges {
-		to := at[e.To] // which is reached as this node is
-		i, ok := wayTo[to]
-		if !ok {
-			i = len(ways)
-			wayTo[to] = i
-			ways = append(ways, chainWay{to: int32(to)})
-		}
-		ways[i].canHit = ways[i].canHit || n.Kind == record.Table && !n.Keyless && (!byHit || e.Label == record.Hit)
-		ways[i].canMiss = ways[i].canMiss || !byHit || e.Label == record.Miss
-	}
-	find := func(e record.EdgeProbability) (int, bool) {
-		to := record.Exit
-		if e.To != nil {
-			to = *e.To
-		}
-		if at, ok := at[to]; ok {
-			i, ok := wayTo[at]
-			return i, ok
-		}
-		return 0, false
-	}
-	return ways, chainShares(n, ways, given, hits, byHit, find)
-}
-
-// chainShares gives ways their probabilities: those that were given, and to the ways
-// that have none what is left, evenly.
-func chainShares(n *record.Node, ways []chainWay, given []record.EdgeProbability, hits float64, byHit bool, find func(record.EdgeProbability) (int, bool)) error {
-	split := func(w *chainWay, p float64) {
-		switch {
-		case !w.canHit:
-			w.miss += p
-		case !w.canMiss:
-			w.hit += p
-		default:
-			w.hit += p * hits
-			w.miss += p * (1 - hits)
-		}
-	}
-	known, sum := make([]bool, len(ways)), 0.0
-	for _, e := range given {
-		i, ok := find(e)
-		if !ok || !(e.P >= 0 && e.P <= 1+1e-6) {
-			to := record.Exit
-			if e.To != nil {
-				to = *e.To
+// take chooses a way from a node by a number from 0 to 1.
+func (w *program) take(at int, x float64) (to int, hit bool) {
+	to = w.exit
+	for _, e := range w.out[at] {
+		for outcome, p := range w.shares(at, e) {
+			if p <= 0 {
+				continue
 			}
-			return fmt.Errorf("probabilities: %v from %q to %q, want 0 to 1 and an edge of the graph", e.P, n.ID, to)
-		}
-		known[i] = true
-		sum += e.P
-		switch {
-		case byHit && e.Label == record.Hit:
-			ways[i].hit += e.P
-		case byHit && e.Label == record.Miss:
-			ways[i].miss += e.P
-		default:
-			split(&ways[i], e.P)
+			to, hit = e.to, outcome == 1
+			if x < p {
+				return to, hit
+			}
+			x -= p
 		}
 	}
-	if sum > 1+1e-6 {
-		return fmt.Errorf("probabilities: what leaves %q sums up to %v, want 1", n.ID, sum)
-	}
-	rest := 0
-	for _, k := range known {
-		if !k {
-			rest++
-		}
-	}
-	for i, k := range known {
-		if !k {
-			split(&ways[i], max(0, 1-sum)/float64(rest))
-		}
-	}
-	return nil
+	return to, hit // what rounding leaves
 }
 
-// eliminate joins the tables over the conditions between them, from the end back.
-func (c *chain) eliminate() error {
-	end := int32(len(c.tables))
-	after := make([][]chainEdge, len(c.nodes)) // of conditions: the tables behind them
-	row := make([]chainEdge, end+1)
-	var touched []int32
-	edges := 0
-	add := func(to int32, w *chainWay, share float64) {
-		e := &row[to]
-		if !e.canHit && !e.canMiss {
-			touched = append(touched, to)
-		}
-		e.to, e.canHit, e.canMiss = to, e.canHit || w.canHit, e.canMiss || w.canMiss
-		e.hit, e.miss = e.hit+w.hit*share, e.miss+w.miss*share
+// shares are how likely a way is after a miss, and after a hit.
+func (w *program) shares(at int, e way) [2]float64 {
+	if w.decide[at] {
+		return e.p
 	}
-	through := func(w *chainWay) {
-		switch {
-		case int(w.to) == len(c.nodes):
-			add(end, w, 1)
-		case c.nodes[w.to].table >= 0:
-			add(int32(c.nodes[w.to].table), w, 1)
-		default:
-			for _, e := range after[w.to] {
-				add(e.to, w, e.hit+e.miss)
-			}
-		}
-	}
-	take := func() ([]chainEdge, error) {
-		if edges += len(touched); edges > maxChainEdges {
-			return nil, fmt.Errorf("graph: more than %d ways from table to table over its conditions", maxChainEdges)
-		}
-		list := make([]chainEdge, 0, len(touched))
-		for _, to := range touched {
-			list = append(list, row[to])
-			row[to] = chainEdge{}
-		}
-		touched = touched[:0]
-		slices.SortFunc(list, func(a, b chainEdge) int { return cmp.Compare(a.to, b.to) })
-		return list, nil
-	}
-	for i := len(c.nodes) - 1; i >= 0; i-- {
-		for k := range c.nodes[i].ways {
-			through(&c.nodes[i].ways[k])
-		}
-		list, err := take()
-		if err != nil {
-			return err
-		}
-		if t := c.nodes[i].table; t >= 0 {
-			c.tables[t].next = list
-		} else {
-			after[i] = list
-		}
-	}
-	through(&chainWay{to: int32(c.first), miss: 1, canMiss: true})
-	var err error
-	c.start, err = take()
-	return err
+	return [2]float64{e.p[0] * (1 - w.hit[at]), e.p[0] * w.hit[at]}
 }

@@ -84,9 +84,11 @@ func NewDecoder(p *record.Plan) (*Decoder, error) {
 	if p.Probabilities != nil {
 		probabilities = *p.Probabilities
 	}
-	if d.chain, err = newChain(p.Graph, probabilities); err != nil {
+	m, err := NewModel(p.Graph, probabilities)
+	if err != nil {
 		return nil, fmt.Errorf("plan %d: %w", p.ID, err)
 	}
+	d.chain = newChain(m)
 	known := map[string]bool{}
 	for _, n := range p.Graph.Nodes {
 		known[n.ID] = n.Kind == record.Table
@@ -108,9 +110,11 @@ func (d *Decoder) Plan() *record.Plan { return d.plan }
 
 // Tables are all tables that packets can run, in a topological order.
 func (d *Decoder) Tables() []string {
-	ids := make([]string, len(d.chain.tables))
-	for i, t := range d.chain.tables {
-		ids[i] = t.id
+	var ids []string
+	for _, t := range d.chain.tables {
+		if t.id != "" {
+			ids = append(ids, t.id)
+		}
 	}
 	return ids
 }

@@ -113,7 +113,7 @@ func (d *Decoder) path(edges []int32) Likely {
 	from := -1
 	for _, i := range edges {
 		e := &d.chain.edges(from)[i]
-		if from >= 0 {
+		if from >= 0 && d.chain.tables[from].id != "" {
 			s := record.Step{Table: d.chain.tables[from].id}
 			known := true
 			switch says := d.w.says[from].hit; {

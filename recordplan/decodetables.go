@@ -23,10 +23,16 @@ func (d *Decoder) Tell(b []byte) []TableSays {
 	if d.check(b) != nil || d.stray(b) >= 0 || !d.observe(b) {
 		return nil
 	}
-	return d.tell()
+	var tables []TableSays
+	for i, s := range d.tell() {
+		if d.chain.tables[i].id != "" {
+			tables = append(tables, s)
+		}
+	}
+	return tables
 }
 
-// tell says it of what was observed.
+// tell says it of what was observed, by places in the chain.
 func (d *Decoder) tell() []TableSays {
 	c, w := d.chain, &d.w
 	w.count(c)

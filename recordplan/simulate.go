@@ -53,7 +53,10 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 	s := &Simulation{Packets: n, Seed: seed, Planned: p.Recovery}
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	distinct := map[string]simulated{}
-	walk := newWalk(d)
+	walk, err := newWalk(d)
+	if err != nil {
+		return nil, err
+	}
 	for i := range n {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -124,7 +127,7 @@ func (d *Decoder) simulated(b []byte) simulated {
 	s := simulated{alone: len(paths) == 1 || costs[1] >= improbable}
 	from := -1
 	for _, i := range paths[0] {
-		if from = int(d.chain.edges(from)[i].to); from < len(d.chain.tables) {
+		if from = int(d.chain.edges(from)[i].to); from < len(d.chain.tables) && d.chain.tables[from].id != "" {
 			s.likeliest = append(s.likeliest, int32(from))
 		}
 	}
@@ -134,12 +137,12 @@ func (d *Decoder) simulated(b []byte) simulated {
 // A walk is one packet after the other on its way through the graph, conditions and
 // all: it does not rely on their elimination.
 type walk struct {
-	d    *Decoder
-	ran  [][]int // bits that a table sets when it runs
-	hit  [][]int
-	path []int32 // tables
-	bits []byte
-	at   []bitAt
+	program *program
+	ran     [][]int // bits that a table sets when it runs
+	hit     [][]int
+	path    []int32 // tables
+	bits    []byte
+	at      []bitAt
 }
 
 // bitAt is where a bit of the record is among its bytes.
@@ -148,8 +151,16 @@ type bitAt struct {
 	mask byte
 }
 
-func newWalk(d *Decoder) *walk {
-	w := &walk{d: d, ran: make([][]int, len(d.chain.tables)), hit: make([][]int, len(d.chain.tables)), bits: make([]byte, d.containers.Bytes())}
+func newWalk(d *Decoder) (*walk, error) {
+	var probabilities record.Probabilities
+	if d.plan.Probabilities != nil {
+		probabilities = *d.plan.Probabilities
+	}
+	p, err := newProgram(d.plan.Graph, probabilities, d.chain)
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{program: p, ran: make([][]int, len(d.chain.tables)), hit: make([][]int, len(d.chain.tables)), bits: make([]byte, d.containers.Bytes())}
 	for _, m := range d.marks {
 		switch {
 		case m.table < 0:
@@ -167,22 +178,20 @@ func newWalk(d *Decoder) *walk {
 		}
 		first += n
 	}
-	return w
+	return w, nil
 }
 
 // packet takes a packet from the start to the end.
 func (w *walk) packet(r *rand.Rand) {
 	w.path = w.path[:0]
 	clear(w.bits)
-	c := w.d.chain
-	for at := c.first; at < len(c.nodes); {
-		node := &c.nodes[at]
-		to, hit := node.take(r.Float64())
-		if node.table >= 0 {
-			w.path = append(w.path, int32(node.table))
-			w.set(w.ran[node.table])
+	for at := w.program.first; at != w.program.exit; {
+		to, hit := w.program.take(at, r.Float64())
+		if t := w.program.table[at]; t >= 0 {
+			w.path = append(w.path, int32(t))
+			w.set(w.ran[t])
 			if hit {
-				w.set(w.hit[node.table])
+				w.set(w.hit[t])
 			}
 		}
 		at = to
@@ -193,27 +202,4 @@ func (w *walk) set(list []int) {
 	for _, bit := range list {
 		w.bits[w.at[bit].i] |= w.at[bit].mask
 	}
-}
-
-// take chooses a way by a number from 0 to 1.
-func (n *chainNode) take(x float64) (to int, hit bool) {
-	last, lastHit := 0, false
-	for i := range n.ways {
-		w := &n.ways[i]
-		for _, hit := range []bool{true, false} {
-			p := w.miss
-			if hit {
-				p = w.hit
-			}
-			if p <= 0 {
-				continue
-			}
-			if x < p {
-				return int(w.to), hit
-			}
-			x -= p
-			last, lastHit = i, hit
-		}
-	}
-	return int(n.ways[last].to), lastHit // what rounding leaves
 }

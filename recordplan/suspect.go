@@ -77,7 +77,7 @@ func (d *Decoder) Suspect(records []CountedRecord) []Suspicion {
 	marked := d.markedTables()
 	others := slices.Clone(marked) // of tables that explain alike, one that records show
 	for t := range d.chain.tables {
-		if !slices.Contains(marked, t) {
+		if d.chain.tables[t].id != "" && !slices.Contains(marked, t) {
 			others = append(others, t)
 		}
 	}
