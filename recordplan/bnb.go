@@ -1,4 +1,286 @@
 package recordplan
 
-func (x *search) branchAndBound() { x.restarts() }
-func (x *search) brute() error    { x.restarts(); return nil }
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// branchAndBound finds the best set. It begins with what greedy finds from all starts;
+// sets that cannot be better are not looked at. The bounds are those of [relaxation].
+func (x *search) branchAndBound() {
+	if x.settings.Paper {
+		x.algorithm2()
+		return
+	}
+	x.restarts()
+	x.improve()
+	r := x.newRelaxation()
+	if x.best.bound = r.bound(); x.proven() {
+		return
+	}
+	r.setPrices(x.best.entropy)
+	if x.best.bound = min(x.best.bound, r.bound()); x.proven() {
+		return
+	}
+	b := &branching{search: x, r: r, open: math.Inf(-1)}
+	b.piece(0, partial{set: x.must, bits: x.limit, slots: r.slots, value: r.earned})
+	x.best.bound = min(x.best.bound, max(x.best.entropy, b.open))
+}
+
+func (x *search) proven() bool { return x.best.bound-x.best.entropy < alike }
+
+// improve exchanges bits of the best set as long as that makes it better: greedy begins
+// again without one of them.
+func (x *search) improve() {
+	for better := true; better; {
+		better = false
+		for i, b := range x.best.set {
+			if slices.Contains(x.must, b) || x.spent() {
+				continue
+			}
+			rest := slices.Delete(slices.Clone(x.best.set), i, i+1)
+			if slices.ContainsFunc(rest, func(o bit) bool { return o.table == b.table }) && !b.hit {
+				continue // its hit needs it
+			}
+			was := x.best.entropy
+			x.banned = b.table
+			x.offer(x.greedy(rest))
+			x.banned = -1
+			if x.best.entropy > was {
+				better = true
+				break
+			}
+		}
+	}
+}
+
+// spent reports whether the search must end. A fit costs more than a set, and a call of
+// the solver much more.
+func (x *search) spent() bool {
+	return x.ctx.Err() != nil || x.sets+10*x.fitted+300*x.space.solves > x.settings.Budget
+}
+
+// fit holds a set against the constraints.
+func (x *search) fit(loads []load) ([]slot, verdict) {
+	x.fitted++
+	return x.space.fit(loads)
+}
+
+// A branching is a search through the pieces of a relaxation in their order.
+type branching struct {
+	*search
+	r    *relaxation
+	open float64 // the most that a set can have that was not looked at
+}
+
+// A partial set has been decided for the pieces so far; it contains the must-record
+// tables of the others.
+type partial struct {
+	set   []bit
+	bits  int     // left for the pieces that follow
+	slots int     // likewise
+	value float64 // what the decided pieces have, less prices, with what all slots earn
+	loads []load
+	at    []slot
+	fit   bool // loads and at are those of set
+}
+
+// hopeless reports whether what is bounded cannot be better than the best. What the
+// search has no budget for stays open.
+func (b *branching) hopeless(bound float64) bool {
+	if bound < b.best.entropy+alike {
+		return true
+	}
+	if b.spent() {
+		b.open = max(b.open, bound)
+		return true
+	}
+	return false
+}
+
+// piece decides about a piece and all after it.
+func (b *branching) piece(i int, f partial) {
+	if b.hopeless(f.value + b.r.rest[i][f.bits][f.slots]) {
+		return
+	}
+	if i == len(b.r.pieces) {
+		b.leaf(f)
+		return
+	}
+	p := &b.r.pieces[i]
+	if p.options == nil {
+		b.large(i, f)
+		return
+	}
+	type choice struct {
+		o     *option
+		bound float64
+	}
+	var list []choice
+	for k := range p.options {
+		o := &p.options[k]
+		bits, slots := f.bits-len(o.set), f.slots-b.r.slotsOf(o.long)
+		if bits < 0 || slots < 0 {
+			continue
+		}
+		b.sets++
+		list = append(list, choice{o, f.value + o.h - o.cost + b.r.rest[i+1][bits][slots]})
+	}
+	slices.SortStableFunc(list, func(a, c choice) int { return cmp.Compare(c.bound, a.bound) })
+	for _, c := range list {
+		if b.hopeless(c.bound) {
+			return // as are all that follow
+		}
+		next := f
+		next.bits -= len(c.o.set)
+		next.slots -= b.r.slotsOf(c.o.long)
+		next.value += c.o.h - c.o.cost
+		if !b.join(&next, c.o.set, c.bound) {
+			continue
+		}
+		b.piece(i+1, next)
+	}
+}
+
+// join adds bits to a set if it can be recorded with them. What could not be decided
+// stays open.
+func (b *branching) join(f *partial, bits []bit, bound float64) bool {
+	set := slices.Clone(f.set)
+	for _, o := range bits {
+		if !slices.Contains(set, o) {
+			set = append(set, o)
+		}
+	}
+	if len(set) == len(f.set) {
+		return true
+	}
+	f.set, f.loads = set, b.loads(set)
+	var v verdict
+	f.at, v = b.search.fit(f.loads)
+	f.fit = v == fits
+	if v == unknown {
+		b.open = max(b.open, bound)
+	}
+	return v == fits
+}
+
+func (b *branching) leaf(f partial) {
+	if !f.fit {
+		f.loads = b.loads(f.set)
+		var v verdict
+		if f.at, v = b.search.fit(f.loads); v != fits {
+			return
+		}
+	}
+	b.offer(found{set: f.set, loads: f.loads, slots: f.at, entropy: b.m.Entropy(choices(f.set))})
+}
+
+// A bitwise search decides about a large piece bit by bit.
+type bitwise struct {
+	*branching
+	i     int
+	p     *piece
+	sc    *scorer
+	value float64 // of the pieces before
+}
+
+func (b *branching) large(i int, f partial) {
+	p := &b.r.pieces[i]
+	w := bitwise{branching: b, i: i, p: p, sc: b.m.newScorer(p.must), value: f.value}
+	f.bits -= len(p.must)
+	if f.bits < 0 {
+		return
+	}
+	on := make([]bool, len(p.bits))
+	gains := make([]float64, len(p.bits))
+	for k, c := range p.bits {
+		on[k] = !slices.Contains(p.must, c)
+		gains[k] = math.Inf(1)
+	}
+	w.decide(f, slices.Clone(p.must), on, gains)
+}
+
+// decide takes the bit that adds most, or leaves it, and so on. The gains are those of a
+// smaller set, which bound those now.
+func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
+	if w.spent() {
+		// The relaxation bounds what the piece can be at all.
+		w.open = max(w.open, w.value+w.r.rest[w.i][f.bits+len(own)][f.slots])
+		return
+	}
+	gains = slices.Clone(gains)
+	top := -1
+	for k, c := range w.p.bits {
+		if !on[k] {
+			continue
+		}
+		if gains[k] > 0 {
+			gains[k] = w.sc.gain(c)
+			w.sets++
+		}
+		if w.allowed(own, c) && (gains[k] > alike || w.needed(c)) && (top < 0 || gains[k] > gains[top]) {
+			top = k
+		}
+	}
+	bound := w.boundOf(f, own, on, gains)
+	if w.hopeless(bound) {
+		return
+	}
+	if top < 0 || f.bits == 0 {
+		w.done(f, own)
+		return
+	}
+	c := w.p.bits[top]
+	next := f
+	next.bits--
+	if w.join(&next, []bit{c}, bound) {
+		on[top] = false
+		w.sc.set(c, true)
+		w.decide(next, append(slices.Clone(own), c), on, gains)
+		w.sc.set(c, false)
+	}
+	var off []int
+	for k, o := range w.p.bits {
+		if o == c || on[k] && !c.hit && o.table == c.table && !w.m.tables[c.table].cut {
+			on[k] = false
+			off = append(off, k)
+		}
+	}
+	w.decide(f, own, on, gains)
+	for _, k := range off {
+		on[k] = true
+	}
+}
+
+// boundOf bounds all sets that have the bits taken so far, and of the piece none that is
+// off.
+func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) float64 {
+	tables := w.tablesOf(own)
+	long := w.r.slotsOf(int(w.dearest(tables, func(int) float64 { return 1 })))
+	if long > f.slots {
+		return math.Inf(-1)
+	}
+	cost := 0.0 // of what the heavy chain has
+	for k, c := range w.p.bits {
+		if w.p.heavy[k] && slices.Contains(own, c) && (!c.hit || w.m.tables[c.table].cut) {
+			cost += w.r.cheapest(c.table)
+		}
+	}
+	best := math.Inf(-1)
+	for j, add := range w.r.adds(w.p, gains, on, f.bits, w.r.capOf(w.p, w.sc, on)) {
+		best = max(best, add+w.r.rest[w.i+1][f.bits-j][f.slots-long])
+	}
+	return w.value + w.sc.parts[w.p.seg] - cost + best
+}
+
+// done goes on with the next piece.
+func (w *bitwise) done(f partial, own []bit) {
+	tables := w.tablesOf(own)
+	f.slots -= w.r.slotsOf(int(w.dearest(tables, func(int) float64 { return 1 })))
+	if f.slots < 0 {
+		return
+	}
+	f.value += w.sc.parts[w.p.seg] - w.dearest(tables, w.r.cheapest)
+	w.branching.piece(w.i+1, f)
+}

@@ -9,7 +9,7 @@ import (
 // goes first whose table has most stages to be in.
 func (x *search) greedy(start []bit) found {
 	f := found{set: slices.Clone(start), loads: x.loads(start)}
-	slots, v := x.space.fit(f.loads)
+	slots, v := x.fit(f.loads)
 	if v != fits {
 		return found{}
 	}
@@ -66,7 +66,7 @@ func (x *search) pick(f *found, gains []float64, dead []bool) int {
 	for _, i := range order {
 		set := append(slices.Clone(f.set), x.candidates[i])
 		loads := x.loads(set)
-		if slots, v := x.space.fit(loads); v == fits {
+		if slots, v := x.fit(loads); v == fits {
 			f.set, f.loads, f.slots = set, loads, slots
 			return i
 		}
@@ -85,7 +85,7 @@ func (x *search) restarts() {
 		starts = len(order)
 	}
 	for _, b := range order[:min(starts, len(order))] {
-		if x.sets >= x.settings.Budget || x.ctx.Err() != nil {
+		if x.spent() {
 			return
 		}
 		if len(x.must) < x.limit && x.allowed(x.must, b) {

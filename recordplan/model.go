@@ -292,7 +292,7 @@ func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
 	w := &ways{of: x.Of, exit: len(g.Nodes)}
 	w.out = make([][]way, len(g.Nodes))
 	w.hit = make([]float64, len(g.Nodes))
-	w.decide = branching(g, x.Of)
+	w.decide = hitDecides(g, x.Of)
 	at := map[[2]int]int{}
 	for _, e := range g.Edges {
 		from, to := w.of[e.From], w.of[e.To]
@@ -317,8 +317,8 @@ func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
 	return w
 }
 
-// branching finds the tables all of whose edges say hit or miss.
-func branching(g *record.Graph, of map[string]int) []bool {
+// hitDecides finds the tables all of whose edges say hit or miss.
+func hitDecides(g *record.Graph, of map[string]int) []bool {
 	hits := make([]bool, len(g.Nodes))
 	for i, n := range g.Nodes {
 		hits[i] = n.Kind == record.Table

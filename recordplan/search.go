@@ -54,7 +54,8 @@ type search struct {
 	candidates []bit
 	best       found
 	sets       uint64
-	open       float64 // the most that a set has that could not be decided
+	fitted     uint64 // sets held against the constraints
+	banned     int    // a table that greedy leaves out; -1: none
 }
 
 // found is a set with its place.
@@ -104,7 +105,7 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &search{ctx: ctx, m: m, settings: s, space: space, limit: total}
+	x := &search{ctx: ctx, m: m, settings: s, space: space, limit: total, banned: -1}
 	if s.Bits > 0 {
 		x.limit = s.Bits
 	}
@@ -147,7 +148,7 @@ func (x *search) setMust() error {
 		return fmt.Errorf("must-record asks for %d bits, want at most %d", len(x.must), x.limit)
 	}
 	loads := x.loads(x.must)
-	slots, v := x.space.fit(loads)
+	slots, v := x.fit(loads)
 	if v != fits {
 		return x.whyNot(loads, v)
 	}
@@ -234,5 +235,5 @@ func (x *search) offer(f found) {
 // allowed reports whether a bit may join a set: a hit is recorded beside the running
 // that it needs.
 func (x *search) allowed(set []bit, b bit) bool {
-	return !slices.Contains(set, b) && (!b.hit || x.m.tables[b.table].cut || slices.Contains(set, bit{b.table, false}))
+	return b.table != x.banned && !slices.Contains(set, b) && (!b.hit || x.m.tables[b.table].cut || slices.Contains(set, bit{b.table, false}))
 }

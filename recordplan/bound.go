@@ -1,0 +1,370 @@
+package recordplan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A relaxation is what the bounds of [record.BranchAndBound] rest on. Recorded tables of
+// different segments never exclude each other, so that each container takes, in one stage,
+// tables of one segment only. What is left of the constraints is counted: bits, and slots,
+// which are pairs of a container and a stage. A segment takes as many slots as its longest
+// chain of recorded tables that one packet can all run.
+//
+// That leaves, segment by segment, a best entropy for so many bits and slots, and over the
+// segments a knapsack, which is solved exactly. Prices of the stages (Lagrange multipliers)
+// bring the windows of the tables back in: a chain pays the cheapest stage that each of its
+// tables can be in, and the bound earns the price of every slot that there is.
+type relaxation struct {
+	x      *search
+	pieces []piece
+	slots  int // that there are; 0: not counted
+	price  []float64
+	earned float64 // the price of all slots
+	// rest[i][b][q] bounds what the pieces from i on add with b bits and q slots.
+	rest [][][]float64
+}
+
+// A piece is a segment that can be recorded.
+type piece struct {
+	seg     int
+	bits    []bit
+	must    []bit
+	class   []int    // bits of one class are known from each other
+	options []option // all that are worth it; nil: the segment is too large to list them
+	heavy   []bool   // of a large piece: the bits whose tables are on one chain
+	most    int      // bits that it can use, must-record ones too
+}
+
+// An option is a set of bits of a small piece.
+type option struct {
+	set    []bit
+	tables []int // in the order of the program
+	h      float64
+	long   int // its longest chain
+	cost   float64
+}
+
+// maxCounted is how many bits there may be for slots to be counted beside them.
+const maxCounted = 128
+
+// maxListed is how many bits a piece may have for all its sets to be listed.
+const maxListed = 12
+
+// newRelaxation makes the pieces, the largest first: what a search decides first is what
+// can be bounded least.
+func (x *search) newRelaxation() *relaxation {
+	r := &relaxation{x: x, price: make([]float64, x.space.stages)}
+	bySeg := map[int]*piece{}
+	sc := x.m.newScorer(nil)
+	for _, b := range x.byEntropy() {
+		seg := x.m.tables[b.table].seg
+		if sc.gain(b) <= alike && !x.needed(b) && !slices.Contains(x.must, b) {
+			continue
+		}
+		if bySeg[seg] == nil {
+			bySeg[seg] = &piece{seg: seg}
+		}
+		bySeg[seg].bits = append(bySeg[seg].bits, b)
+	}
+	for seg := range x.m.segments {
+		p := bySeg[seg]
+		if p == nil {
+			continue
+		}
+		for _, b := range x.must {
+			if x.m.tables[b.table].seg == seg {
+				p.must = append(p.must, b)
+			}
+		}
+		p.most = min(len(p.bits), x.limit)
+		p.classify(sc)
+		r.pieces = append(r.pieces, *p)
+	}
+	slices.SortStableFunc(r.pieces, func(a, b piece) int { return len(b.bits) - len(a.bits) })
+	if total := x.space.stages * len(x.space.widths); !x.space.exempt && total < x.limit && x.limit <= maxCounted {
+		r.slots = total
+	}
+	for i := range r.pieces {
+		p := &r.pieces[i]
+		if len(p.bits) <= maxListed {
+			r.list(p)
+		} else {
+			p.heavy = r.heaviest(p, sc)
+		}
+	}
+	r.solve()
+	return r
+}
+
+// classify finds the bits that are known from each other.
+func (p *piece) classify(sc *scorer) {
+	p.class = make([]int, len(p.bits))
+	alone := make([]float64, len(p.bits))
+	for i, b := range p.bits {
+		alone[i] = sc.gain(b)
+	}
+	for i, b := range p.bits {
+		p.class[i] = i
+		sc.set(b, true)
+		for j := range i {
+			if p.class[j] == j && alone[i]-alone[j] < alike && alone[j]-alone[i] < alike && sc.gain(p.bits[j]) < alike {
+				p.class[i] = j
+				break
+			}
+		}
+		sc.set(b, false)
+	}
+}
+
+// list lists the sets of a piece in which no bit is known from the others.
+func (r *relaxation) list(p *piece) {
+	sc := r.x.m.newScorer(nil)
+	for _, b := range p.must {
+		sc.set(b, true)
+	}
+	r.listFrom(p, sc, 0, slices.Clone(p.must))
+}
+
+func (r *relaxation) listFrom(p *piece, sc *scorer, i int, set []bit) {
+	if i == len(p.bits) {
+		for _, b := range set {
+			if b.hit && !r.x.m.tables[b.table].cut && !slices.Contains(set, bit{b.table, false}) {
+				return
+			}
+		}
+		o := option{set: slices.Clone(set), h: sc.parts[p.seg], tables: r.x.tablesOf(set)}
+		o.long = int(r.x.dearest(o.tables, func(int) float64 { return 1 }))
+		p.options = append(p.options, o)
+		return
+	}
+	b := p.bits[i]
+	r.listFrom(p, sc, i+1, set)
+	if len(set) < p.most && !slices.Contains(set, b) && (sc.gain(b) > alike || r.x.needed(b)) {
+		sc.set(b, true)
+		r.listFrom(p, sc, i+1, append(set, b))
+		sc.set(b, false)
+	}
+}
+
+// needed reports whether a hit can be recorded only beside the bit.
+func (x *search) needed(b bit) bool {
+	return !b.hit && x.settings.Hits && !x.m.tables[b.table].keyless
+}
+
+// tablesOf are the tables of a set in the order of the program.
+func (x *search) tablesOf(set []bit) []int {
+	var tables []int
+	for _, b := range set {
+		if !slices.Contains(tables, b.table) {
+			tables = append(tables, b.table)
+		}
+	}
+	slices.SortFunc(tables, func(a, b int) int { return x.space.rank[a] - x.space.rank[b] })
+	return tables
+}
+
+// dearest is the greatest sum over a chain of tables that one packet can all run, which
+// take a slot each. Where units are exempt, it is that of a single table.
+func (x *search) dearest(tables []int, price func(table int) float64) float64 {
+	most := 0.0
+	upto := make([]float64, len(tables))
+	for i, t := range tables {
+		for j := range i {
+			if !x.space.exempt && upto[j] > upto[i] && x.space.competes(tables[j], t) {
+				upto[i] = upto[j]
+			}
+		}
+		upto[i] += price(t)
+		most = max(most, upto[i])
+	}
+	return most
+}
+
+// cheapest is the lowest price of a stage that a table can be in.
+func (r *relaxation) cheapest(t int) float64 {
+	return slices.Min(r.price[r.x.space.first[t] : r.x.space.last[t]+1])
+}
+
+// heaviest marks the bits of a large piece whose tables are on the chain that says most.
+func (r *relaxation) heaviest(p *piece, sc *scorer) []bool {
+	x := r.x
+	value := map[int]float64{}
+	for _, b := range p.bits {
+		value[b.table] = max(value[b.table], sc.gain(b))
+	}
+	tables := x.tablesOf(p.bits)
+	upto, from := make([]float64, len(tables)), make([]int, len(tables))
+	last := -1
+	for i, t := range tables {
+		from[i] = -1
+		for j := range i {
+			if !x.space.exempt && x.space.competes(tables[j], t) && upto[j] > upto[i] {
+				upto[i], from[i] = upto[j], j
+			}
+		}
+		upto[i] += value[t]
+		if last < 0 || upto[i] > upto[last] {
+			last = i
+		}
+	}
+	on := map[int]bool{}
+	for ; last >= 0; last = from[last] {
+		on[tables[last]] = true
+	}
+	heavy := make([]bool, len(p.bits))
+	for i, b := range p.bits {
+		heavy[i] = on[b.table]
+	}
+	return heavy
+}
+
+// values are the bounds of one piece by how many bits and slots it may use.
+func (r *relaxation) values(p *piece) [][]float64 {
+	v := make([][]float64, p.most+1)
+	for b := range v {
+		v[b] = make([]float64, r.slots+1)
+		for q := range v[b] {
+			v[b][q] = math.Inf(-1)
+		}
+	}
+	if p.options == nil {
+		gains := r.x.m.newScorer(p.must)
+		r.largeValues(p, gains, v)
+	}
+	for i := range p.options {
+		o := &p.options[i]
+		o.cost = r.x.dearest(o.tables, r.cheapest)
+		q := r.slotsOf(o.long)
+		if len(o.set) <= p.most && q <= r.slots {
+			v[len(o.set)][q] = max(v[len(o.set)][q], o.h-o.cost)
+		}
+	}
+	for b := range v {
+		for q := range v[b] {
+			if b > 0 {
+				v[b][q] = max(v[b][q], v[b-1][q])
+			}
+			if q > 0 {
+				v[b][q] = max(v[b][q], v[b][q-1])
+			}
+		}
+	}
+	return v
+}
+
+func (r *relaxation) slotsOf(long int) int {
+	if r.slots == 0 {
+		return 0
+	}
+	return long
+}
+
+// largeValues bounds a large piece: what its best bits add beside its must-record tables.
+func (r *relaxation) largeValues(p *piece, sc *scorer, v [][]float64) {
+	gains := make([]float64, len(p.bits))
+	on := make([]bool, len(p.bits))
+	for i, b := range p.bits {
+		if on[i] = !slices.Contains(p.must, b); on[i] {
+			gains[i] = sc.gain(b)
+		}
+	}
+	base := sc.parts[p.seg]
+	q := r.slotsOf(int(r.x.dearest(r.x.tablesOf(p.must), func(int) float64 { return 1 })))
+	added := r.adds(p, gains, on, p.most-len(p.must), r.capOf(p, sc, on))
+	for j, add := range added {
+		if q <= r.slots {
+			v[len(p.must)+j][q] = base + add
+		}
+	}
+}
+
+// capOf is what all that is on adds together.
+func (r *relaxation) capOf(p *piece, sc *scorer, on []bool) float64 {
+	was := sc.parts[p.seg]
+	var flipped []bit
+	for i, b := range p.bits {
+		t := &r.x.m.tables[b.table]
+		if on[i] && sc.v[t.seg][t.at]&b.shows() == 0 {
+			sc.v[t.seg][t.at] |= b.shows()
+			flipped = append(flipped, b)
+		}
+	}
+	h := sc.w.entropy(&r.x.m.segments[p.seg], sc.v[p.seg])
+	r.x.sets++
+	for _, b := range flipped {
+		t := &r.x.m.tables[b.table]
+		sc.v[t.seg][t.at] &^= b.shows()
+	}
+	return h - was
+}
+
+// adds bounds what 0, 1, ... n further bits of a large piece add, less their prices. Of a
+// class, one bit counts. Entropy is submodular: together, bits add no more than the sum of
+// what each adds.
+func (r *relaxation) adds(p *piece, gains []float64, on []bool, n int, most float64) []float64 {
+	best := make(map[int]float64)
+	for i, b := range p.bits {
+		if !on[i] {
+			continue
+		}
+		g := gains[i]
+		if p.heavy[i] && (!b.hit || r.x.m.tables[b.table].cut) {
+			g -= r.cheapest(b.table)
+		}
+		if g > best[p.class[i]] {
+			best[p.class[i]] = g
+		}
+	}
+	sorted := make([]float64, 0, len(best))
+	for _, g := range best {
+		sorted = append(sorted, g)
+	}
+	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
+	sums := make([]float64, max(n, 0)+1)
+	for j := 1; j < len(sums); j++ {
+		sums[j] = sums[j-1]
+		if j <= len(sorted) {
+			sums[j] = min(sums[j]+sorted[j-1], most)
+		}
+	}
+	return sums
+}
+
+// solve fills rest for the prices.
+func (r *relaxation) solve() {
+	r.earned = 0
+	for _, p := range r.price {
+		r.earned += p * float64(len(r.x.space.widths))
+	}
+	r.rest = make([][][]float64, len(r.pieces)+1)
+	for i := range r.rest {
+		r.rest[i] = make([][]float64, r.x.limit+1)
+		for b := range r.rest[i] {
+			r.rest[i][b] = make([]float64, r.slots+1)
+		}
+	}
+	for i := len(r.pieces) - 1; i >= 0; i-- {
+		v := r.values(&r.pieces[i])
+		for b := range r.rest[i] {
+			for q := range r.rest[i][b] {
+				r.rest[i][b][q] = bestSplit(v, r.rest[i+1], b, q)
+			}
+		}
+	}
+}
+
+// bestSplit parts bits and slots between a piece and those after it.
+func bestSplit(v, rest [][]float64, bits, slots int) float64 {
+	best := math.Inf(-1)
+	for b := 0; b < len(v) && b <= bits; b++ {
+		for q := 0; q <= slots; q++ {
+			best = max(best, v[b][q]+rest[bits-b][slots-q])
+		}
+	}
+	return best
+}
+
+// bound is that of all sets.
+func (r *relaxation) bound() float64 { return r.earned + r.rest[0][r.x.limit][r.slots] }

@@ -1,0 +1,147 @@
+package recordplan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// priceRounds is how often the prices are adjusted.
+const priceRounds = 80
+
+// setPrices lowers the bound: a stage that the best sets of the relaxation use more often
+// than it has containers becomes dearer, one that they use less cheaper (a subgradient
+// method with Polyak's steps). Any prices give a bound, the best are kept.
+func (r *relaxation) setPrices(reached float64) {
+	if r.x.space.exempt || r.slots == 0 && len(r.price) == 1 {
+		return
+	}
+	best, kept := r.bound(), slices.Clone(r.price)
+	step, worse := 1.0, 0
+	for range priceRounds {
+		over, norm := r.overuse()
+		gap := r.bound() - reached
+		if norm == 0 || gap < alike {
+			break
+		}
+		for s := range r.price {
+			r.price[s] = max(r.price[s]+step*gap*over[s]/norm, 0)
+		}
+		r.solve()
+		if b := r.bound(); b < best-alike {
+			best, kept, worse = b, slices.Clone(r.price), 0
+		} else if worse++; worse == 4 {
+			step, worse = step/2, 0
+		}
+	}
+	r.price = kept
+	r.solve()
+}
+
+// overuse is how many tables more than containers the best sets of the relaxation have in
+// each stage, and the sum of the squares; a stage without a price that is not full counts
+// nothing.
+func (r *relaxation) overuse() ([]float64, float64) {
+	over := make([]float64, len(r.price))
+	for s := range over {
+		over[s] = -float64(len(r.x.space.widths))
+	}
+	bits, slots := r.x.limit, r.slots
+	for i := range r.pieces {
+		p := &r.pieces[i]
+		b, q, v := r.split(i, bits, slots)
+		bits, slots = bits-b, slots-q
+		for _, t := range r.payers(p, b, q, v) {
+			over[r.cheapestStage(t, over)]++
+		}
+	}
+	norm := 0.0
+	for s, o := range over {
+		if o < 0 && r.price[s] == 0 {
+			over[s] = 0
+			continue
+		}
+		norm += o * o
+	}
+	return over, norm
+}
+
+// split is what a piece gets of bits and slots where the bound is reached, and its value.
+func (r *relaxation) split(i, bits, slots int) (b, q int, value float64) {
+	v := r.values(&r.pieces[i])
+	want := r.rest[i][bits][slots]
+	for b := 0; b < len(v) && b <= bits; b++ {
+		for q := 0; q <= slots; q++ {
+			if v[b][q]+r.rest[i+1][bits-b][slots-q] == want {
+				return b, q, v[b][q]
+			}
+		}
+	}
+	return 0, 0, 0
+}
+
+// payers are the tables that pay for the value of a piece.
+func (r *relaxation) payers(p *piece, b, q int, v float64) []int {
+	for i := range p.options {
+		o := &p.options[i]
+		if len(o.set) <= b && r.slotsOf(o.long) <= q && o.h-o.cost == v {
+			return r.dearestChain(o.tables)
+		}
+	}
+	if p.options != nil {
+		return nil
+	}
+	sc := r.x.m.newScorer(p.must)
+	type paying struct {
+		table int
+		gain  float64
+	}
+	var list []paying
+	for i, b := range p.bits {
+		if p.heavy[i] && (!b.hit || r.x.m.tables[b.table].cut) && p.class[i] == i {
+			if g := sc.gain(b) - r.cheapest(b.table); g > 0 {
+				list = append(list, paying{b.table, g})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b paying) int { return cmp.Compare(b.gain, a.gain) })
+	var tables []int
+	for _, e := range list[:min(b, len(list))] {
+		tables = append(tables, e.table)
+	}
+	return tables
+}
+
+// dearestChain is a chain that pays most, of several the longest.
+func (r *relaxation) dearestChain(tables []int) []int {
+	const little = 1e-7 // for each table
+	upto, from := make([]float64, len(tables)), make([]int, len(tables))
+	last := -1
+	for i, t := range tables {
+		from[i] = -1
+		for j := range i {
+			if upto[j] > upto[i] && r.x.space.competes(tables[j], t) {
+				upto[i], from[i] = upto[j], j
+			}
+		}
+		upto[i] += r.cheapest(t) + little
+		if last < 0 || upto[i] > upto[last] {
+			last = i
+		}
+	}
+	var chain []int
+	for ; last >= 0; last = from[last] {
+		chain = append(chain, tables[last])
+	}
+	return chain
+}
+
+// cheapestStage is one of the cheapest stages of a table, the least used of them.
+func (r *relaxation) cheapestStage(t int, used []float64) int {
+	best := r.x.space.first[t]
+	for s := best; s <= r.x.space.last[t]; s++ {
+		if d := r.price[s] - r.price[best]; d < 0 || d == 0 && used[s] < used[best] {
+			best = s
+		}
+	}
+	return best
+}

@@ -1,0 +1,126 @@
+package recordplan
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"tamtam/record"
+	"tamtam/recordplan/check"
+)
+
+// programs calls f for random programs.
+func programs(t *testing.T, n uint64, s shape, f func(t *testing.T, r *rand.Rand, m *Model)) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("one goroutine: nothing for the race detector")
+	}
+	for seed := range n {
+		r := rand.New(rand.NewPCG(seed, 6))
+		g, p := randomProgram(r, s)
+		m, err := NewModel(g, p)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if f(t, r, m); t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func randomChoices(r *rand.Rand, m *Model) []Choice {
+	var set []Choice
+	for i := range m.tables {
+		switch c := (Choice{Table: i, Ran: r.IntN(2) == 0, Hit: r.IntN(2) == 0}); {
+		case m.tables[i].cut:
+			set = append(set, Choice{Table: i, Hit: c.Hit})
+		case c.Ran:
+			set = append(set, c)
+		}
+	}
+	return set
+}
+
+// The entropy without enumeration is that of Algorithm 1; where no table branches by its
+// hit, it is that of equation 2.
+func TestEntropyIsThatOfAlgorithm1(t *testing.T) {
+	programs(t, 400, shape{tables: 8, conditions: 6, parts: 3}, func(t *testing.T, r *rand.Rand, m *Model) {
+		set := randomChoices(r, m)
+		want, err := m.EntropyDFS(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, "entropy", m.Entropy(set), want)
+		decides := false
+		for _, s := range m.segments {
+			for _, n := range s.nodes {
+				decides = decides || n.decide
+			}
+		}
+		if eq2 := m.Equation2(set); !decides {
+			near(t, "equation 2", eq2, want)
+		} else if eq2 < want-1e-9 {
+			t.Errorf("equation 2 %v, below the entropy %v", eq2, want)
+		}
+	})
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 1e-9 {
+		t.Errorf("%s %.12g, want %.12g", what, got, want)
+	}
+}
+
+// Every algorithm's plans keep the constraints and say of themselves what is true, which
+// the checker knows by itself; branch and bound finds what brute force does, and nothing
+// finds more.
+func TestBranchAndBoundIsBruteForce(t *testing.T) {
+	programs(t, 150, shape{tables: 4, conditions: 3, parts: 3, deps: 0.4}, func(t *testing.T, r *rand.Rand, m *Model) {
+		s := Settings{Containers: record.Containers{8, 8}, Hits: r.IntN(2) == 0, Bits: 1 + r.IntN(6), Budget: 5_000_000}
+		if r.IntN(2) == 0 {
+			s.Containers = record.Containers{8}
+		}
+		if sp, err := m.newSpace(s.Containers, 0); err != nil {
+			t.Fatal(err)
+		} else {
+			s.Stages = sp.stages + r.IntN(2)
+		}
+		plans := map[string]*record.Plan{}
+		for _, a := range []string{record.BruteForce, record.BranchAndBound, record.Greedy, record.GreedyRestarts} {
+			plans[a] = planned(t, m, s, a)
+		}
+		s.Paper = true
+		paper := planned(t, m, s, record.BranchAndBound)
+		brute := plans[record.BruteForce].Entropy
+		near(t, "branch and bound", plans[record.BranchAndBound].Entropy, brute)
+		if !plans[record.BranchAndBound].Optimal {
+			t.Errorf("branch and bound has not proven %v, bound %v", brute, plans[record.BranchAndBound].Bound)
+		}
+		if !s.Hits {
+			near(t, "algorithm 2", paper.Entropy, brute)
+		}
+		for a, p := range plans {
+			if p.Entropy > brute+1e-9 || p.Bound < brute-1e-9 {
+				t.Errorf("%s: entropy %v, bound %v; the best is %v", a, p.Entropy, p.Bound, brute)
+			}
+		}
+		if plans[record.GreedyRestarts].Entropy < plans[record.Greedy].Entropy-1e-9 {
+			t.Errorf("greedy with restarts %v, greedy %v", plans[record.GreedyRestarts].Entropy, plans[record.Greedy].Entropy)
+		}
+	})
+}
+
+func planned(t *testing.T, m *Model, s Settings, algorithm string) *record.Plan {
+	t.Helper()
+	s.Algorithm = algorithm
+	p, err := m.Plan(context.Background(), s)
+	if err != nil {
+		t.Fatalf("%s: %v", algorithm, err)
+	}
+	if err := check.Plan(p); err != nil {
+		t.Errorf("%s: %v", algorithm, err)
+	}
+	return p
+}
