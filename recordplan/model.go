@@ -74,7 +74,7 @@ func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
 	}
 	m := &Model{graph: g, given: p, reach: reach, deps: g.Deps, index: map[string]int{}, walks: big.NewInt(1)}
 	if m.deps == nil {
-		m.deps = dependencies(g)
+		m.deps = Dependencies(g)
 	}
 	for i, n := range g.Nodes {
 		if n.Kind == record.Table {

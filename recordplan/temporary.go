@@ -30,5 +30,3 @@ func complete(g *record.Graph, p record.Probabilities) (record.Probabilities, er
 	}
 	return p, nil
 }
-
-func dependencies(g *record.Graph) []record.Dep { return g.Deps }

@@ -73,7 +73,7 @@ var rules = []room{
 
 	{name: "sai"},
 	{name: "schema", below: []string{"altmark", "flymon", "record"}},
-	{name: "recordplan/check", below: []string{"record"}}, // by itself: it shares no code with the planner
+	{name: "recordplan/check", below: []string{"record"}},                         // by itself: it shares no code with the planner
 	{name: "recordplan", below: []string{"record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
 	{name: "altmark"},
 	{name: "sketch", below: []string{"flymon"}},     // estimators
