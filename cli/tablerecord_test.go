@@ -271,6 +271,12 @@ func TestSwitchTableRecord(t *testing.T) {
 	fields["collector"] = "192.168.78.121:7071"
 	row(t, r, swss.ApplDB, schema.AppTAMTableRecord, "rec1", fields)
 	golden(t, "switch_table_record", s.do(t, "show tam table-record", "show tam table-record rec1", "show tam table-record rec6", "show tam table-record plan rec1"))
+	s.mode = modeTableRecord
+	const before = "session rec6 flow-group six collector c7 must-record chip.acl,i"
+	if got, _ := s.completion(t.Context(), before); got != before+"ngress.b " {
+		t.Errorf("%q is completed to %q: tables are those of any session's plan", before, got)
+	}
+	s.mode = modeExec
 	var read record.Plan
 	if err := json.Unmarshal([]byte(s.do(t, "show tam table-record plan rec1 | json")), &read); err != nil || !reflect.DeepEqual(&read, plan) {
 		t.Errorf("%v: got\n%+v\nwant\n%+v", err, &read, plan)
