@@ -189,6 +189,8 @@ func TestDecodeRecords(t *testing.T) {
 	text := decoded(t, frames[:1], RecordOptions{Plans: []*record.Plan{p}, Packets: true})
 	wantParts(t, text, "1 1000.000000105 switch 7, TCP 192.0.2.1:12345 > 192.0.2.2:80: Ethernet1 > Ethernet4, 100 ns; new: port hit > fdb hit\n",
 		"tables that never ran: acl\n")
+	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Flow: "192.0.2.2:80"}), "10 records, 1 without\n")
+	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Flow: "UDP"}), "0 records, 1 without, 10 of other flows\n", "no records\n")
 	var line recordedJSON
 	if err := json.NewDecoder(strings.NewReader(decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}, Packets: true, JSON: true}))).Decode(&line); err != nil ||
 		!slices.Equal(line.Path, []string{"port hit", "fdb hit"}) || line.Paths != "1" || *line.LatencyNs != 100 || line.Bits != "0c" {
@@ -284,7 +286,7 @@ func FuzzFindRecord(f *testing.F) {
 		for _, u := range r.Unknown {
 			unknown += u.Records
 		}
-		if r.Frames != r.Records+r.Other+r.Cut+r.Wrong+unknown {
+		if r.Frames != r.Records+r.Other+r.Cut+r.Wrong+r.LeftOut+unknown {
 			t.Fatalf("%+v", r)
 		}
 		if err := r.WriteText(&bytes.Buffer{}); err != nil {

@@ -19,6 +19,7 @@ type RecordOptions struct {
 	JSON    bool   // JSON instead of text
 	Packets bool   // each recorded packet too, before the report
 	Compare string // a capture to compare with; "": none
+	Flow    string // only of flows whose text has it, see [Records.Only]
 }
 
 // ReadPlan reads a plan from a file, as `tamtam plan --format json` writes it.
@@ -55,6 +56,7 @@ func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordO
 	if err != nil {
 		return err
 	}
+	c.Only(opts.Flow)
 	if opts.Compare != "" {
 		r, err := ReadRecords(ctx, opts.Compare, opts.Plans...)
 		if err != nil {

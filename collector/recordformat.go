@@ -35,6 +35,9 @@ func (r *RecordReport) WriteText(out io.Writer) error {
 	if r.Wrong > 0 {
 		fmt.Fprintf(out, ", %d whose record is not as long as the plan's", r.Wrong)
 	}
+	if r.LeftOut > 0 {
+		fmt.Fprintf(out, ", %d of other flows", r.LeftOut)
+	}
 	fmt.Fprintln(out)
 	for _, u := range r.Unknown {
 		fmt.Fprintf(out, "%s of plan %d, which was not given\n", plural(u.Records, "record"), u.ID)

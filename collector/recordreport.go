@@ -14,11 +14,12 @@ import (
 type RecordReport struct {
 	File    string             `json:"file,omitempty"`
 	Frames  int64              `json:"frames"`
-	Records int64              `json:"records"`           // of the plans below
-	Other   int64              `json:"without_record"`    // frames
-	Cut     int64              `json:"cut"`               // by the snap length: a record is lost with the end
-	Wrong   int64              `json:"wrong,omitempty"`   // records whose length is not their plan's
-	Unknown []UnknownPlan      `json:"unknown,omitempty"` // records of plans that were not given
+	Records int64              `json:"records"`            // of the plans below
+	Other   int64              `json:"without_record"`     // frames
+	Cut     int64              `json:"cut"`                // by the snap length: a record is lost with the end
+	Wrong   int64              `json:"wrong,omitempty"`    // records whose length is not their plan's
+	LeftOut int64              `json:"left_out,omitempty"` // records of flows that were not asked for
+	Unknown []UnknownPlan      `json:"unknown,omitempty"`  // records of plans that were not given
 	Plans   []RecordPlanReport `json:"plans"`
 	Error   string             `json:"error,omitempty"` // why the file could not be read to its end
 }
@@ -108,7 +109,7 @@ type FlowDrops struct {
 
 // Report sums up what was added so far.
 func (c *Records) Report() RecordReport {
-	r := RecordReport{Frames: c.frames, Other: c.other, Cut: c.cut, Wrong: c.wrong, Plans: []RecordPlanReport{}}
+	r := RecordReport{Frames: c.frames, Other: c.other, Cut: c.cut, Wrong: c.wrong, LeftOut: c.leftOut, Plans: []RecordPlanReport{}}
 	for _, id := range c.order {
 		p := c.plans[id].report()
 		r.Records += p.Packets

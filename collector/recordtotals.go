@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"tamtam/record"
 	"tamtam/recordplan"
@@ -29,6 +30,9 @@ type Records struct {
 	cut     int64
 	other   int64
 	wrong   int64 // records that are no record of their plan
+	// only takes packets of flows whose text has this; leftOut counts the others.
+	only    string
+	leftOut int64
 }
 
 // planRecords are the records of one plan.
@@ -81,6 +85,10 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 	return c, nil
 }
 
+// Only leaves out packets of other flows than those whose text, as
+// "TCP 192.0.2.1:1234 > 192.0.2.2:80", has this in it.
+func (c *Records) Only(flow string) { c.only = flow }
+
 // Know says which paths are not new: those of an earlier report, by the same plans.
 func (c *Records) Know(r *RecordReport) {
 	for _, p := range r.Plans {
@@ -128,6 +136,12 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 			c.other++
 		}
 		return DecodedPacket{}, false
+	}
+	if c.only != "" {
+		if flow, ok := p.Flow(); !ok || !strings.Contains(flow.String(), c.only) {
+			c.leftOut++
+			return DecodedPacket{}, false
+		}
 	}
 	answer, err := plan.decoder.Decode(p.Bits)
 	if err != nil {

@@ -381,3 +381,32 @@ func TestSuspect(t *testing.T) {
 		}
 	}
 }
+
+// Whatever bytes come, there is an answer, and it holds together.
+func FuzzDecode(f *testing.F) {
+	f.Add(uint64(1), []byte{0})
+	f.Add(uint64(7), []byte{255})
+	f.Add(uint64(9), []byte{})
+	f.Fuzz(func(t *testing.T, seed uint64, b []byte) {
+		d, err := NewDecoder(randomDecodePlan(rand.New(rand.NewPCG(seed, 0))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := d.Decode(b)
+		if (err == nil) != (len(b) == 1) {
+			t.Fatal(err)
+		}
+		if err != nil {
+			return
+		}
+		sum := 0.0
+		for _, l := range a.Paths {
+			sum += l.P
+		}
+		tables := d.Tell(b)
+		if a.Impossible != (a.Total == "0") || a.Impossible != (a.Why != "") || a.Exact != (a.Total == "1") || a.Impossible && tables != nil || !a.Impossible && sum > 1+1e-9 {
+			t.Fatalf("%+v", a)
+		}
+		d.Suspect([]CountedRecord{{b, 1}})
+	})
+}
