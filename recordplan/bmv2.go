@@ -100,9 +100,11 @@ func readBMv2(d *document, pipeline string) (*record.Graph, error) {
 func choosePipeline(list json.RawMessage, want string) (*bmPipeline, error) {
 	var all []bmPipeline
 	var names []string
-	err := eachAs(list, "pipeline", 64, func(p *bmPipeline) error {
-		all, names = append(all, *p), append(names, p.Name)
-		return nil
+	err := each(list, "pipeline", 64, func(b json.RawMessage) error {
+		var p bmPipeline
+		err := json.Unmarshal(b, &p)
+		all, names = append(all, p), append(names, p.Name)
+		return err
 	})
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p, err = complete(g, p); err != nil {
+	if p, err = Complete(g, p); err != nil {
 		return nil, err
 	}
 	m := &Model{graph: g, given: p, reach: reach, deps: g.Deps, index: map[string]int{}, walks: big.NewInt(1)}

@@ -105,8 +105,8 @@ func where(b []byte, err error) error {
 	return fmt.Errorf("no program in JSON: line %d, byte %d: %w", line, at, err)
 }
 
-// each calls f with every element of a list, which has at most limit. It holds one
-// of them at a time: what a hostile file can make of memory is bounded by it.
+// each calls f with every element of a list, which has at most limit: what a hostile
+// file can make of memory is bounded by it.
 func each(list json.RawMessage, what string, limit int, f func(element json.RawMessage) error) error {
 	if list == nil || string(list) == "null" {
 		return nil
@@ -123,9 +123,6 @@ func each(list json.RawMessage, what string, limit int, f func(element json.RawM
 		if err := d.Decode(&element); err != nil {
 			return fmt.Errorf("%s %d: %w", what, i, err)
 		}
-		if len(element) > maxElement {
-			return fmt.Errorf("%s %d: %d bytes, want at most %d", what, i, len(element), maxElement)
-		}
 		if err := f(element); err != nil {
 			return fmt.Errorf("%s %d: %w", what, i, err)
 		}
@@ -133,9 +130,12 @@ func each(list json.RawMessage, what string, limit int, f func(element json.RawM
 	return nil
 }
 
-// eachAs is each with the elements decoded.
+// eachAs is each with the elements decoded, which have a bound of their own.
 func eachAs[T any](list json.RawMessage, what string, limit int, f func(*T) error) error {
 	return each(list, what, limit, func(element json.RawMessage) error {
+		if len(element) > maxElement {
+			return fmt.Errorf("%d bytes, want at most %d", len(element), maxElement)
+		}
 		var v T
 		if err := json.Unmarshal(element, &v); err != nil {
 			return err
