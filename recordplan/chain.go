@@ -86,7 +86,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 	if err != nil {
 		return nil, err
 	}
-	if p, err = complete(g, p); err != nil {
+	if p, err = Complete(g, p); err != nil {
 		return nil, err
 	}
 	w := &program{ways: newWays(g, x, p), first: x.Init, table: make([]int, len(g.Nodes))}

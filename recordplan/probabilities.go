@@ -84,10 +84,8 @@ func Complete(g *record.Graph, p record.Probabilities) (record.Probabilities, er
 		if !(h >= 0 && h <= 1) {
 			return p, fmt.Errorf("probabilities: hits of %q: %v, want 0 to 1", id, h)
 		}
-		if g.Nodes[i].Keyless && h > 0 {
-			return p, fmt.Errorf("probabilities: hits of %q: %v, want 0: it has no key, so it never hits", id, h)
-		}
-		splits[i].hits, splits[i].hitsGiven = h, true
+		// A table without key never hits: what is given for it means nothing.
+		splits[i].hits, splits[i].hitsGiven = h, !g.Nodes[i].Keyless
 	}
 	full := record.Probabilities{Hits: map[string]float64{}}
 	for _, s := range splits {
