@@ -17,6 +17,7 @@ type Batch struct {
 	Unload  bool     `json:"unload,omitempty"`
 
 	Entries  []EntryChange   `json:"entries,omitempty"`
+	Faults   []Fault         `json:"faults,omitempty"`
 	Writes   []RegisterWrite `json:"writes,omitempty"`
 	Reads    []RegisterRead  `json:"reads,omitempty"`
 	Counters []CounterRead   `json:"counters,omitempty"`
@@ -244,34 +245,59 @@ func (p *Program) checkCounter(r CounterRead) error {
 // Prepare checks a batch against what will run before it, old (nil: nothing), and
 // returns what runs after it. Reads and writes are left to [Compiled.Access].
 func Prepare(b Batch, l Limits, old *Compiled) (*Compiled, error) {
-	now := old
-	var err error
+	var faults []Fault
+	if old != nil {
+		faults = old.faults
+	}
+	now, _, err := PrepareFaults(b, l, old, faults)
+	return now, err
+}
+
+// PrepareFaults is [Prepare] for those who keep faults where there is no program. It
+// takes those that there are before the batch, and returns those after it.
+func PrepareFaults(b Batch, l Limits, old *Compiled, faults []Fault) (*Compiled, []Fault, error) {
+	now, faults, err := prepare(b, l, old, faults)
+	if err != nil {
+		return nil, nil, fmt.Errorf("batch: %w", err)
+	}
+	return now, faults, nil
+}
+
+func prepare(b Batch, l Limits, old *Compiled, faults []Fault) (now *Compiled, _ []Fault, err error) {
+	now = old
 	switch {
 	case b.Program != nil && b.Unload:
-		return nil, errors.New("batch: unload is given, but a program too")
+		return nil, nil, errors.New("unload is given, but a program too")
 	case b.Unload:
 		now = nil
 	case b.Program != nil:
-		if now, err = Compile(b.Program, l, old); err != nil {
-			return nil, fmt.Errorf("batch: %w", err)
+		if now, err = compile(b.Program, l, old, faults); err != nil {
+			return nil, nil, err
 		}
 	}
 	if len(b.Entries) > 0 {
 		if now == nil {
-			return nil, errors.New("batch: entries are given, but there is no program")
+			return nil, nil, errors.New("entries are given, but there is no program")
 		}
 		if now, err = now.Apply(l, b.Entries); err != nil {
-			return nil, fmt.Errorf("batch: %w", err)
+			return nil, nil, err
 		}
 	}
 	var p *Program
 	if now != nil {
 		p = now.program
 	}
-	if err := b.CheckAccess(p); err != nil {
-		return nil, fmt.Errorf("batch: %w", err)
+	if len(b.Faults) > 0 {
+		if faults, err = addFaults(p, faults, b.Faults); err != nil {
+			return nil, nil, err
+		}
+		if now != nil {
+			if now, err = compile(p, l, now, faults); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
-	return now, nil
+	return now, faults, b.CheckAccess(p)
 }
 
 // Access does the writes and then the reads of a batch that Prepare has found good.

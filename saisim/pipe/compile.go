@@ -6,6 +6,7 @@ import "slices"
 // change, its registers and counters do. One goroutine at a time may use it.
 type Compiled struct {
 	program *Program
+	faults  []Fault
 	fields  map[string]place
 	ingress code
 	egress  code
@@ -22,6 +23,7 @@ type code struct {
 	hashes    []hash
 	snapshots [][]copyWord
 	arrays    map[string]*Array
+	always    []alwaysRun
 	reads     uint32 // fixed words that are read; bit i is word i
 	writes    uint32 // and written
 }
@@ -75,10 +77,14 @@ const (
 // Registers and counters that old (nil: none) has alike are taken over, as [Batch]
 // says. The program must not be changed afterwards.
 func Compile(p *Program, l Limits, old *Compiled) (*Compiled, error) {
+	return compile(p, l, old, nil)
+}
+
+func compile(p *Program, l Limits, old *Compiled, faults []Fault) (*Compiled, error) {
 	if err := p.Validate(l); err != nil {
 		return nil, err
 	}
-	c := &Compiled{program: p, fields: p.layout()}
+	c := &Compiled{program: p, faults: faults, fields: p.layout()}
 	for _, f := range p.Fields {
 		c.users = max(c.users, int(c.fields[f.Name].word)+1-firstUser)
 	}
@@ -87,8 +93,11 @@ func Compile(p *Program, l Limits, old *Compiled) (*Compiled, error) {
 	if old != nil {
 		oldIn, oldOut = &old.ingress, &old.egress
 	}
-	c.ingress = compilePipe(&p.Ingress, c.fields, l.IngressStages, oldIn)
-	c.egress = compilePipe(&p.Egress, c.fields, l.EgressStages, oldOut)
+	if len(faults) > 0 {
+		p = p.broken(faults)
+	}
+	c.ingress = compilePipe(&p.Ingress, c.fields, l.IngressStages, oldIn, 0)
+	c.egress = compilePipe(&p.Egress, c.fields, l.EgressStages, oldOut, len(p.Ingress.Tables))
 	return c, nil
 }
 
@@ -105,7 +114,7 @@ func (c *Compiled) Apply(l Limits, changes []EntryChange) (*Compiled, error) {
 	done := map[string]bool{}
 	for _, x := range changes {
 		if x.Do == "default" {
-			return Compile(p, l, c) // defaults are part of the code
+			return compile(p, l, c, c.faults) // defaults are part of the code
 		}
 		if key := x.Pipe + " " + x.Table; !done[key] {
 			done[key] = true
@@ -140,10 +149,11 @@ type compiler struct {
 	dirty  map[string]bool  // fields that this stage has written by now
 	before map[uint8]uint8  // word -> its copy from the stage's start
 	params map[string]operand
+	taps   int // number of the pipe's first table
 }
 
-func compilePipe(p *Pipe, fields map[string]place, stages uint32, old *code) code {
-	c := &compiler{code: &code{arrays: map[string]*Array{}}, pipe: p, fields: fields, slots: map[string]int{}}
+func compilePipe(p *Pipe, fields map[string]place, stages uint32, old *code, taps int) code {
+	c := &compiler{code: &code{arrays: map[string]*Array{}}, pipe: p, fields: fields, slots: map[string]int{}, taps: taps}
 	for i := range p.Registers {
 		r := &p.Registers[i]
 		a := newArray
@@ -188,7 +198,7 @@ func (c *compiler) stage(s uint8, old *code) {
 				snapshot = len(c.ins)
 				c.emit(ins{op: opSnapshot, n: int32(len(c.snapshots))})
 			}
-			c.compileTable(t, old)
+			c.compileTable(t, c.taps+i, old)
 		}
 	}
 	if snapshot < 0 {
@@ -204,7 +214,7 @@ func (c *compiler) stage(s uint8, old *code) {
 		c.ins[snapshot] = ins{op: opGo, n: int32(snapshot + 1)}
 	}
 	if c.dirty["ctl.drop"] {
-		c.emit(ins{op: opDrop})
+		c.emit(ins{op: opDrop, n: int32(s)})
 	}
 }
 
@@ -259,7 +269,7 @@ func (c *compiler) target(name string) target {
 
 // compileTable emits the table and behind it the code of its actions. A table
 // that always runs its default, and whose outcome nobody asks for, is that code.
-func (c *compiler) compileTable(t *Table, old *code) {
+func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	slot, asked := c.slots[t.Name]
 	if !asked {
 		slot = -1
@@ -275,7 +285,7 @@ func (c *compiler) compileTable(t *Table, old *code) {
 	plain := t.Match == "always" && len(gate) == 0 && !asked && !t.Counters
 	var ct table
 	if !plain {
-		ct = table{name: t.Name, stage: t.Stage, gate: gate, slot: slot, counts: t.Counters}
+		ct = table{name: t.Name, stage: t.Stage, gate: gate, slot: slot, tap: uint8(tap), counts: t.Counters}
 		if t.Counters {
 			c.reads |= 1 << WordFrame
 		}
@@ -287,6 +297,8 @@ func (c *compiler) compileTable(t *Table, old *code) {
 			ct.addKey(o, c.fields[in.Field].width)
 		}
 		c.emit(ins{op: opTable, n: int32(len(c.tables))})
+	} else {
+		c.always = append(c.always, alwaysRun{stage: uint32(t.Stage), tap: uint8(tap)})
 	}
 	written := map[string]bool{}
 	var ends []int

@@ -156,6 +156,7 @@ func (c *code) run(p *PHV, from, to uint32) bool {
 			}
 		case opDrop:
 			if p.W[WordControl]&1 != 0 {
+				p.stopped = uint32(in.n)
 				return false
 			}
 		}
@@ -172,6 +173,8 @@ func (t *table) run(p *PHV) int32 {
 		return t.end
 	}
 	r := t.lookup(p)
+	p.Ran[t.tap>>6] |= 1 << (t.tap & 63)
+	p.Hit[t.tap>>6] |= uint64(r.outcome&outcomeHit>>1) << (t.tap & 63)
 	if t.slot >= 0 {
 		p.ran[t.slot&255] = r.outcome
 	}
@@ -183,6 +186,25 @@ func (t *table) run(p *PHV) int32 {
 		p.W[firstParam+i&(maxParams-1)] = v
 	}
 	return r.pc
+}
+
+// An alwaysRun is a table without a lookup.
+type alwaysRun struct {
+	stage uint32
+	tap   uint8
+}
+
+// Always adds to Ran the tables that run in the stages from, from+1, ... to-1, whatever
+// the packet is. If the run over these stages ended early, on is false.
+func (c *Compiled) Always(p *PHV, egress bool, from, to uint32, on bool) {
+	if !on {
+		to = p.stopped + 1
+	}
+	for _, a := range c.side(egress).always {
+		if a.stage >= from && a.stage < to {
+			p.Ran[a.tap>>6] |= 1 << (a.tap & 63)
+		}
+	}
 }
 
 // Begin makes the user fields ready for the ingress pipe. The chip fills the fixed

@@ -20,6 +20,7 @@ type table struct {
 	stage   uint8
 	gate    [][]term
 	slot    int // in PHV.ran; -1: nobody asks
+	tap     uint8
 	counts  bool
 	end     int32   // code behind the table's actions
 	actions []int32 // code of each

@@ -11,6 +11,7 @@ import (
 const (
 	maxFields       = 256
 	maxTables       = 256 // of a pipe
+	maxTaps         = 240 // tables of both pipes
 	maxKey          = 16  // fields of a key
 	maxInputs       = 32  // of a hash
 	maxActions      = 64  // of a table
@@ -103,6 +104,7 @@ func (p *Program) Validate(l Limits) error {
 		c.fields = p.layout()
 		c.in(func() { c.checkPipe(&p.Ingress, l.IngressStages, WriteIngress) }, "ingress")
 		c.in(func() { c.checkPipe(&p.Egress, l.EgressStages, WriteEgress) }, "egress")
+		c.atMost("tables of both pipes", len(p.Ingress.Tables)+len(p.Egress.Tables), maxTaps)
 	}
 	if len(c.errs) == 0 {
 		for _, err := range p.Usage(l).excess(l) {

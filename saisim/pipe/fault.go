@@ -1,0 +1,126 @@
+package pipe
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Fault breaks the pipes as a bug in a compiler would: a program goes on being what it
+// says, but does something else. Faults stay, whatever program comes, until they are
+// healed; on a program that they do not fit they do nothing.
+type Fault struct {
+	// Do is skip: the table never runs; misplace: it runs when the gate of Into holds
+	// instead of its own; or heal, without tables: all faults are gone.
+	Do string `json:"do"`
+	// Table is ingress.NAME or egress.NAME. Names that begin with "chip." are fixed
+	// functions, which are the chip's matter.
+	Table string `json:"table,omitempty"`
+	// Into is another table of the same pipe, of misplace. The tables that its gate asks
+	// for must come before Table.
+	Into string `json:"into,omitempty"`
+}
+
+// maxFaults bounds the faults that there are at a time.
+const maxFaults = 64
+
+// fixedFunction begins the names of the chip's own tables.
+const fixedFunction = "chip."
+
+// addFaults returns the faults that there are after more, which must fit the program
+// (nil: there is none).
+func addFaults(p *Program, faults, more []Fault) ([]Fault, error) {
+	faults = slices.Clone(faults)
+	for i, f := range more {
+		if f.Do == "heal" {
+			if f != (Fault{Do: "heal"}) {
+				return nil, fmt.Errorf("fault %d: heal has a table, want none: all faults are healed", i)
+			}
+			faults = faults[:0]
+			continue
+		}
+		err := f.check(p)
+		switch {
+		case err == nil && slices.ContainsFunc(faults, func(x Fault) bool { return x.Table == f.Table }):
+			err = fmt.Errorf("%s has a fault already, want it healed first", f.Table)
+		case err == nil && len(faults) == maxFaults:
+			err = fmt.Errorf("there are %d faults already, want at most that", maxFaults)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("fault %d: %w", i, err)
+		}
+		faults = append(faults, f)
+	}
+	return faults, nil
+}
+
+// check says what of a fault is wrong for a program.
+func (f *Fault) check(p *Program) error {
+	switch {
+	case f.Do != "skip" && f.Do != "misplace":
+		return fmt.Errorf("do is %.80q, want skip, misplace or heal", f.Do)
+	case f.Do == "skip" && f.Into != "":
+		return errors.New("into is given, which is for misplace")
+	case strings.HasPrefix(f.Table, fixedFunction) && f.Do == "skip":
+		return nil
+	case p == nil:
+		return fmt.Errorf("%.80q: there is no program", f.Table)
+	}
+	pp, i, err := p.tableAt(f.Table)
+	if err != nil || f.Do == "skip" {
+		return err
+	}
+	into, j, err := p.tableAt(f.Into)
+	switch {
+	case err != nil:
+		return fmt.Errorf("into: %w", err)
+	case into != pp || i == j:
+		return fmt.Errorf("into is %.80q, want another table of the pipe of %s", f.Into, f.Table)
+	}
+	for _, row := range pp.Tables[j].Gate {
+		for _, x := range row {
+			if x.Table != "" && !pp.before(x.Table, i) {
+				return fmt.Errorf("the gate of %s asks for table %q, which does not come before %s", f.Into, x.Table, f.Table)
+			}
+		}
+	}
+	return nil
+}
+
+// tableAt returns a table by its name behind that of its pipe.
+func (p *Program) tableAt(name string) (*Pipe, int, error) {
+	pipeName, table, _ := strings.Cut(name, ".")
+	return p.table(pipeName, table)
+}
+
+// before reports whether a table of that name comes before Tables[i].
+func (p *Pipe) before(name string, i int) bool {
+	j := slices.IndexFunc(p.Tables, func(t Table) bool { return t.Name == name })
+	return p.Tables[j].Stage < p.Tables[i].Stage || p.Tables[j].Stage == p.Tables[i].Stage && j < i
+}
+
+// broken returns the program as it runs with faults.
+func (p *Program) broken(faults []Fault) *Program {
+	n := *p
+	for _, f := range faults {
+		if strings.HasPrefix(f.Table, fixedFunction) || f.check(p) != nil {
+			continue
+		}
+		pp, i, _ := p.tableAt(f.Table)
+		to := &n.Ingress
+		if pp == &p.Egress {
+			to = &n.Egress
+		}
+		if &to.Tables[0] == &pp.Tables[0] {
+			to.Tables = slices.Clone(to.Tables)
+		}
+		if f.Do == "skip" {
+			to.Tables[i].Gate = [][]Term{{{Field: "is.ip", Is: "gt", Value: 1}}} // which it never is
+		} else {
+			_, j, _ := p.tableAt(f.Into)
+			to.Tables[i].Gate = pp.Tables[j].Gate
+		}
+	}
+	return &n
+}
