@@ -57,8 +57,10 @@ const (
 func Len(n int) int { return n + tailLen }
 
 // Append puts the record behind b.
-func (r *Record) Append(b []byte) []byte {
-	b = append(b, r.Bits...)
+func (r *Record) Append(b []byte) []byte { return r.AppendTail(append(b, r.Bits...)) }
+
+// AppendTail puts what follows the bits behind b.
+func (r *Record) AppendTail(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, r.Switch)
 	b = binary.BigEndian.AppendUint32(b, r.Plan)
 	b = r.In.append(b)

@@ -35,16 +35,18 @@ func (a *candidate) take(e *aclEntry, priority uint32) {
 // in its group is taken, then that of the entry with the highest precedence.
 type hits struct {
 	act                   actions
-	noLearn               bool
+	noLearn, any          bool // any: an entry matched
 	redirect, stamp, meta candidate
 	mirror, tc, dscp      candidate
-	mark                  candidate // of alternate marking
+	mark                  candidate  // of alternate marking
+	marks                 fixedMarks // of the egress lookup
 }
 
 func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
 	if e.counter != nil {
 		e.counter.hit(bytes)
 	}
+	h.any = true
 	h.act |= e.act
 	h.noLearn = h.noLearn || e.noLearn
 	if e.redirect.kind != toNobody || e.hop != nil || e.group != nil {
@@ -95,6 +97,9 @@ next:
 // lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN
 // and the switch, and notes what they say.
 func (c *Chip) lookupIngress(p *port, pk *packet) {
+	if c.skips&fixedACL.ran() != 0 {
+		return
+	}
 	tables := p.tables[stageIngress]
 	var more []lookup
 	if c.vlanACLs[stageIngress] && c.vlans[pk.vid&0xfff] != nil {
@@ -114,6 +119,10 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	h.look(tables, nil, &k, &x, pk.length+fcsLen)
 	h.look(more, tables, &k, &x, pk.length+fcsLen)
+	pk.fixed |= fixedACL.ran()
+	if h.any {
+		pk.fixed |= fixedACL.hit()
+	}
 	pk.act |= h.act
 	pk.aclDrop, pk.noLearn = h.act&actDrop != 0, h.noLearn
 	pk.redirect = h.redirect.entry
@@ -124,7 +133,12 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 		pk.meta = h.meta.entry.metadata
 	}
 	if h.mirror.entry != nil {
-		pk.mirrors |= h.mirror.entry.mirrors
+		set := h.mirror.entry.mirrors
+		if set&c.recording.mirrors != 0 {
+			c.choose(pk, set&c.recording.mirrors)
+			set &^= c.recording.mirrors
+		}
+		pk.mirrors |= set
 	}
 	if h.tc.entry != nil {
 		pk.tc = h.tc.entry.tc
@@ -155,6 +169,10 @@ func (c *Chip) lookupEgress(p *port, cp copyOf, h *hits) {
 	bytes := cp.taggedLen() + fcsLen
 	h.look(tables, nil, &k, &x, bytes)
 	h.look(more, tables, &k, &x, bytes)
+	h.marks = fixedEgressACL.ran()
+	if h.any {
+		h.marks |= fixedEgressACL.hit()
+	}
 }
 
 // buildKey packs the packet's fields.

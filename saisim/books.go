@@ -127,9 +127,30 @@ func (c *Chip) drop(p *port, pk *packet, why DropReason) { c.dropCopy(p, copyOf{
 
 // dropCopy ends one copy of a packet.
 func (c *Chip) dropCopy(p *port, cp copyOf, why DropReason) {
+	trail := Trail{}
+	if c.observer != nil {
+		trail = c.trailOf(&cp)
+	}
+	c.dropWith(p, &cp, why, trail)
+}
+
+// dropSent ends a copy behind the egress pipe.
+func (c *Chip) dropSent(p *port, t *transmission, why DropReason) {
+	trail := Trail{}
+	if t.trail != nil {
+		trail = *t.trail
+	}
+	c.dropWith(p, &t.copyOf, why, trail)
+}
+
+// dropWith ends a copy whose trail is known.
+func (c *Chip) dropWith(p *port, cp *copyOf, why DropReason, trail Trail) {
 	pk := cp.pk
 	if c.observer != nil {
-		c.sawDrop(p, pk, cp.number, why)
+		c.sawDrop(p, cp, why, trail)
+	}
+	if cp.mirror != nil {
+		c.loseRecord(cp.mirror)
 	}
 	c.books.Dropped[why]++
 	if p != nil {

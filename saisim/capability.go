@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"tamtam/record"
 	"tamtam/sai"
 )
 
@@ -68,6 +69,8 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 			return uint64(c.prof.AltMark.Profiles), nil
 		case FlyMonTask:
 			return c.maxSketchTasks(), nil
+		case record.ObjectPlan:
+			return uint64(c.prof.TableRecord.Plans), nil
 		case FlyMonGroups:
 			return uint64(c.prof.FlyMon.Groups + c.prof.FlyMon.Spliced), nil
 		}

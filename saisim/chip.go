@@ -71,7 +71,10 @@ type Chip struct {
 	control
 	forwarding
 	programs
-	sketch sketching
+	sketch    sketching
+	recording recording
+	tracking  bool       // trails of packets that enter are kept
+	skips     fixedMarks // fixed functions that are skipped: faults
 
 	now     Cycle
 	agenda  *agenda
@@ -220,6 +223,9 @@ func (c *Chip) Inject(id PortID, f Frame) error {
 	if c.program != nil {
 		c.board(pk)
 	}
+	if c.tracking {
+		pk.graph = c.described()
+	}
 	c.books.Injected++
 	if c.observer != nil {
 		c.saw(MomentInjected, pk, 0, p.id)
@@ -359,6 +365,10 @@ func (c *Chip) release(pk *packet) {
 	if pk.refs--; pk.refs <= 0 {
 		if pk.run != nil {
 			c.alight(pk)
+		}
+		if pk.record != nil {
+			c.recording.spareChoices = append(c.recording.spareChoices, pk.record)
+			pk.record = nil
 		}
 		c.spare = append(c.spare, pk)
 	}

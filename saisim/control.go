@@ -2,6 +2,7 @@ package saisim
 
 import (
 	"fmt"
+	"strings"
 
 	"tamtam/saisim/pipe"
 )
@@ -25,6 +26,7 @@ type scheduled struct {
 	at      Cycle
 	batch   Batch
 	program *pipe.Compiled // that runs afterwards
+	faults  []pipe.Fault
 }
 
 // Control has a batch take effect at a cycle, all of it between two packets: a
@@ -48,12 +50,17 @@ func (c *Chip) Control(at Cycle, b Batch) error {
 			return fmt.Errorf("control: cycle %d is before cycle %d, when an earlier batch takes effect", at, last)
 		}
 	}
-	now, err := pipe.Prepare(b.Batch, c.prof.Limits(), c.planned)
+	limits := c.prof.Limits()
+	limits.PHVBits -= c.recordBits()
+	now, faults, err := pipe.PrepareFaults(b.Batch, limits, c.planned, c.plannedFaults)
+	if err == nil {
+		_, err = skipped(faults)
+	}
 	if err != nil {
 		return fmt.Errorf("control: %w", err)
 	}
-	c.planned = now
-	if s := (scheduled{at, b, now}); at > c.now || c.batches.Len() > 0 {
+	c.planned, c.plannedFaults = now, faults
+	if s := (scheduled{at, b, now, faults}); at > c.now || c.batches.Len() > 0 {
 		c.batches.Push(s)
 	} else {
 		c.takeEffect(s)
@@ -61,12 +68,36 @@ func (c *Chip) Control(at Cycle, b Batch) error {
 	return nil
 }
 
+// skipped are the fixed functions that faults skip.
+func skipped(faults []pipe.Fault) (skips fixedMarks, err error) {
+	for _, f := range faults {
+		if !strings.HasPrefix(f.Table, "chip.") {
+			continue
+		}
+		which := numFixed
+		for _, x := range []fixedTable{fixedTrap, fixedACL, fixedLearning, fixedIPv4Route, fixedIPv6Route, fixedFDB} {
+			if x.String() == f.Table {
+				which = x
+			}
+		}
+		if which == numFixed {
+			return 0, fmt.Errorf("fault: %.80q cannot be skipped, want a table of the program, chip.trap, chip.acl, chip.learning, chip.ipv4_route, chip.ipv6_route or chip.fdb", f.Table)
+		}
+		skips |= which.ran()
+	}
+	return skips, nil
+}
+
 // takeEffect carries out a batch.
 func (c *Chip) takeEffect(s scheduled) {
 	c.program = s.program
 	if s.batch.Program != nil || s.batch.Unload {
 		c.programGraph = nil
+		if len(c.recording.plans) > 0 && c.described().graph.Version != c.recording.paths.graph.graph.Version {
+			c.recording.paths.begin(c.described())
+		}
 	}
+	c.skips, _ = skipped(s.faults)
 	if c.phv == nil {
 		c.phv = new(pipe.PHV)
 	}

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"tamtam/flymon"
+	"tamtam/record"
 	"tamtam/sai"
 )
 
@@ -35,12 +37,15 @@ func (c *Chip) newExtension(name string) extension {
 	case name == AltMarkProfile && c.prof.AltMark.Profiles > 0:
 		return &markProfile{lane: -1}
 	}
+	if x := c.newRecordExtension(name); x != nil {
+		return x
+	}
 	return c.newSketchExtension(name)
 }
 
 // extensionNames are those that chips have, whether or not this one does.
 func extensionNames() []string {
-	return append([]string{TailstampWindow, AltMarkProfile, AltMarkWindow}, sketchExtensions()...)
+	return slices.Concat([]string{TailstampWindow, AltMarkProfile, AltMarkWindow}, sketchExtensions(), recordExtensions())
 }
 
 // extensionsLeft is how many objects of the name there is room for, 0 for
@@ -53,10 +58,12 @@ func (c *Chip) extensionsLeft(name string) uint64 {
 		return uint64(c.prof.AltMark.Profiles) - uint64(c.extensions[name])
 	case *sketchTask:
 		return c.maxSketchTasks() - uint64(c.extensions[name])
+	case *planObject:
+		return uint64(c.prof.TableRecord.Plans) - uint64(c.extensions[name])
 	}
 	windows := 0
 	for name, n := range c.extensions {
-		if name != AltMarkProfile && name != FlyMonTask {
+		if name != AltMarkProfile && name != FlyMonTask && name != record.ObjectPlan {
 			windows += n
 		}
 	}
@@ -66,7 +73,7 @@ func (c *Chip) extensionsLeft(name string) uint64 {
 func (c *Chip) extensionKind() *kind {
 	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
 	return &kind{
-		max:   maxWindows + maxMarkLanes + flymon.MaxGroups*flymon.MaxTasks,
+		max:   maxWindows + maxMarkLanes + flymon.MaxGroups*flymon.MaxTasks + c.prof.TableRecord.Plans,
 		attrs: []sai.AttrID{sai.GenericProgrammableAttrObjectName, entry},
 		create: func(o *object) error {
 			name := o.extensionName()

@@ -129,8 +129,13 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 	if pk.source.learning == learnOff || c.vlans[pk.vid].noLearn {
 		return 0, true
 	}
+	if c.skips&fixedLearning.ran() != 0 {
+		return 0, true
+	}
+	pk.fixed |= fixedLearning.ran()
 	key := fdbKey(pk.vid, pk.h.smac)
 	if e := c.fdb.find(key); e != nil {
+		pk.fixed |= fixedLearning.hit()
 		switch {
 		case e.static && e.to != pk.source && !e.moves:
 			return c.staticMove(pk)

@@ -43,6 +43,9 @@ func (c *Chip) ingress(pk *packet) {
 		c.drop(nil, pk, DropPortRemoved)
 		return
 	}
+	if c.tracking {
+		pk.graph = c.described()
+	}
 	pk.h.parse(pk.data, pk.length)
 	switch on := c.admit(p, pk); {
 	case on && c.program != nil:
@@ -54,7 +57,11 @@ func (c *Chip) ingress(pk *packet) {
 		c.forward(pk)
 		pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy
 	}
-	if v := &pk.verdict; v.kind == toNobody && !v.cpu && pk.mirrors == 0 {
+	if v := &pk.verdict; v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil {
+		if pk.graph != nil {
+			was := pk.sofar()
+			c.countPath(pk, &was)
+		}
 		c.drop(p, pk, pk.why)
 		return
 	}
@@ -69,16 +76,24 @@ func (c *Chip) admit(p *port, pk *packet) bool {
 	pk.inN = p.number
 	pk.tc = p.class.trafficClass(h)
 	in := &p.in
-	pk.mirrors = p.mirror[stageIngress]
+	pk.mirrors = p.mirror[stageIngress] &^ c.recording.mirrors
+	pk.fixed = fixedPort.ran()
 	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority
 	if h.smac>>40&1 != 0 {
 		pk.why, pk.barred = DropSourceAddress, true
 		return false
 	}
-	if why, ok := c.classify(in, pk); !ok {
+	if why, ok := c.classify(in, pk); ok {
+		pk.fixed |= fixedPort.hit()
+	} else {
 		pk.why, pk.barred = why, true
 	}
-	c.trapFrame(pk)
+	if c.skips&fixedTrap.ran() == 0 {
+		pk.fixed |= fixedTrap.ran()
+		if c.trapFrame(pk); pk.act != 0 {
+			pk.fixed |= fixedTrap.hit()
+		}
+	}
 	return !pk.barred || pk.act&actDrop != 0
 }
 
@@ -146,8 +161,10 @@ func (c *Chip) forward(pk *packet) {
 
 // destination decides where a packet goes by its addresses.
 func (c *Chip) destination(pk *packet) DropReason {
+	pk.fixed |= fixedRouterMAC.ran()
 	switch {
 	case pk.router != nil && (pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC && c.switchMAC != 0):
+		pk.fixed |= fixedRouterMAC.hit()
 		return c.route(pk)
 	case pk.source == nil:
 		return DropNotRouter
@@ -192,7 +209,11 @@ func (c *Chip) bridge(pk *packet) DropReason {
 
 // toMAC sends the packet to a unicast address in a VLAN.
 func (c *Chip) toMAC(pk *packet, v *vlan, mac uint64) DropReason {
-	e := c.fdb.find(fdbKey(v.id, mac))
+	var e *fdbEntry
+	if c.skips&fixedFDB.ran() == 0 {
+		pk.fixed |= fixedFDB.ran()
+		e = c.fdb.find(fdbKey(v.id, mac))
+	}
 	if e == nil {
 		if v.noUnknown {
 			return DropMiss
@@ -200,6 +221,7 @@ func (c *Chip) toMAC(pk *packet, v *vlan, mac uint64) DropReason {
 		pk.verdict.kind, pk.verdict.vlan = toVLAN, v
 		return DropNoDestination
 	}
+	pk.fixed |= fixedFDB.hit()
 	pk.act |= e.act
 	switch {
 	case e.act&actDrop != 0:
@@ -254,7 +276,7 @@ func (c *Chip) replicate(pk *packet) {
 		c.mirror(pk.mirrors, copyOf{pk: pk, raw: true})
 	}
 	if n == 0 {
-		c.drop(c.byID[pk.in], pk, why)
+		c.dropHere(pk, why)
 		return
 	}
 	c.books.Copies += uint64(n - 1)
@@ -325,25 +347,29 @@ func (c *Chip) egress(p *port, t *transmission) (length int, ok bool) {
 	}
 	cp := &t.copyOf
 	pk := cp.pk
+	fixed := pk.fixed
 	if cp.mirror == nil {
 		c.sketch.copies++
 		if c.sketch.on {
+			fixed |= fixedFlyMon.ran()
 			c.measure(cp)
 		}
 	}
 	runs := pk.run != nil && !cp.raw && cp.mirror == nil
 	if runs && !c.runEgress(p, cp) {
-		c.dropCopy(p, *cp, DropEgressProgram)
+		c.dropInside(p, cp, fixed, runs, DropEgressProgram)
 		return 0, false
 	}
 	length = cp.leavingLen()
+	fixed |= fixedMTU.ran()
 	if uint32(length)+fcsLen > p.mtu {
-		c.dropCopy(p, *cp, DropEgressMTU)
+		c.dropInside(p, cp, fixed, runs, DropEgressMTU)
 		return 0, false
 	}
 	if cp.mirror != nil {
 		return length, true
 	}
+	fixed |= fixedMTU.hit()
 	t.session = pk.stamp
 	mirrors := p.mirror[stageEgress]
 	if len(p.tables[stageEgress]) > 0 || c.vlanACLs[stageEgress] {
@@ -353,8 +379,9 @@ func (c *Chip) egress(p *port, t *transmission) (length int, ok bool) {
 		} else {
 			c.lookupEgress(p, *cp, &hit)
 		}
+		fixed |= hit.marks
 		if hit.act&actDrop != 0 {
-			c.dropCopy(p, *cp, DropEgressACL)
+			c.dropInside(p, cp, fixed, runs, DropEgressACL)
 			return 0, false
 		}
 		if hit.stamp.entry != nil {
@@ -365,17 +392,22 @@ func (c *Chip) egress(p *port, t *transmission) (length int, ok bool) {
 		}
 	}
 	if runs && !c.finishEgress(cp) {
-		c.dropCopy(p, *cp, DropEgressProgram)
+		c.dropInside(p, cp, fixed, runs, DropEgressProgram)
 		return 0, false
 	}
-	if mirrors != 0 {
+	if mirrors &^= c.recording.mirrors; mirrors != 0 {
 		c.mirrorAtEnd(mirrors, *cp)
 	}
 	if t.session != nil {
+		fixed |= fixedStamp.ran()
 		t.result = stampable(pk, length, p.mtu)
 		if t.result == stampDone {
+			fixed |= fixedStamp.hit()
 			length = stampedLen(length)
 		}
+	}
+	if pk.graph != nil {
+		c.letThrough(p, t, fixed, runs)
 	}
 	return length, true
 }

@@ -104,6 +104,7 @@ type transmission struct {
 	copyOf
 	sfd     instant      // timestamp point
 	session *stampAction // nil: none
+	trail   *Trail       // for the observer; nil: there was none
 	result  stampResult  // what the session did
 }
 
@@ -179,7 +180,7 @@ func (c *Chip) transmit(p *port, t *transmission) {
 	pk := t.pk
 	if !p.up() {
 		c.freeHeading(&t.copyOf)
-		c.dropCopy(p, t.copyOf, DropEgressDown)
+		c.dropSent(p, t, DropEgressDown)
 		return
 	}
 	stamped := t.session != nil && t.result == stampDone
@@ -198,10 +199,16 @@ func (c *Chip) transmit(p *port, t *transmission) {
 	if c.observer != nil {
 		m := c.moment(MomentSent, pk, t.number, p.id)
 		m.Data, m.Len = data, length
+		if t.trail != nil {
+			m.Trail = *t.trail
+		}
 		c.sawOnWire(m, t.sfd, p.rate)
 	}
 	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
 	c.freeHeading(&t.copyOf)
+	if t.mirror != nil {
+		c.freeRecord(t.mirror)
+	}
 	c.release(pk)
 }
 
@@ -209,6 +216,9 @@ func (c *Chip) transmit(p *port, t *transmission) {
 // stamp.
 func (c *Chip) punt(cp copyOf) {
 	pk := cp.pk
+	if pk.graph != nil {
+		c.ended(&cp, pk.sofar(), tailstamp.CPUPort, 0)
+	}
 	data, length, stamped := pk.data, pk.length, false
 	if s := pk.stamp; s != nil {
 		result := stampable(pk, pk.length, 0)
@@ -221,7 +231,7 @@ func (c *Chip) punt(cp copyOf) {
 	c.books.ToCPU++
 	if c.observer != nil {
 		m := c.moment(MomentPunted, pk, cp.number, CPUPort)
-		m.Data, m.Len = data, length
+		m.Data, m.Len, m.Trail = data, length, c.trailOf(&cp)
 		c.observer(m)
 	}
 	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap})

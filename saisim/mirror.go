@@ -5,7 +5,9 @@ import (
 	"math/bits"
 	"net/netip"
 	"slices"
+	"strings"
 
+	"tamtam/record"
 	"tamtam/sai"
 )
 
@@ -20,7 +22,11 @@ type mirrorSession struct {
 	lag   *lag
 	encap *mirrorEncap
 	seq   uint32 // GRE sequence number of the next copy that leaves
+	label string
 }
+
+// records reports whether the session is for record copies.
+func (m *mirrorSession) records() bool { return strings.HasPrefix(m.label, record.LabelPrefix) }
 
 // A mirrorEncap is what becomes of a frame that is mirrored. It does not change
 // once it is made; copies in the chip keep the one they met.
@@ -33,10 +39,16 @@ type mirrorEncap struct {
 	head     []byte // ERSPAN: what comes before the frame; lengths and the like are 0
 	l3       int    // of the IP header in head
 	v4, seq  bool   // outer IPv4; GRE sequence number and ERSPAN II header
+	// SFLOW: what the session says of the headers, which record copies have.
+	udp, tagged      bool
+	ttl              uint8
+	srcPort, dstPort uint16
+	record           *recordCopy // nil: it is no record copy's own
 }
 
 const (
 	greHeader     = 4
+	udpHeader     = 8
 	erspanHeaders = 12 // sequence number and ERSPAN II header
 )
 
@@ -51,9 +63,11 @@ func (c *Chip) mirrorKind() *kind {
 			sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrDstIPAddress, sai.MirrorSessionAttrSrcMACAddress,
 			sai.MirrorSessionAttrDstMACAddress, sai.MirrorSessionAttrGREProtocolType, sai.MirrorSessionAttrErspanSessionID,
 			sai.MirrorSessionAttrGREHeaderFirst16bit, sai.MirrorSessionAttrLabel,
+			sai.MirrorSessionAttrUDPSrcPort, sai.MirrorSessionAttrUDPDstPort,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.MirrorSessionAttrType: {sai.MirrorSessionTypeLocal, sai.MirrorSessionTypeRemote, sai.MirrorSessionTypeEnhancedRemote},
+			sai.MirrorSessionAttrType: {sai.MirrorSessionTypeLocal, sai.MirrorSessionTypeRemote,
+				sai.MirrorSessionTypeEnhancedRemote, sai.MirrorSessionTypeSflow},
 			sai.MirrorSessionAttrErspanEncapsulationType: {
 				sai.ErspanEncapsulationTypeMirrorL3GRETunnel, sai.ErspanEncapsulationTypeIi},
 		},
@@ -64,15 +78,19 @@ func (c *Chip) mirrorKind() *kind {
 			}
 			c.mirrors[m.index] = m
 			o.self = m
+			c.bindRecords()
 			return nil
 		},
 		set: func(o *object, a sai.Attr) error {
 			next := &object{key: o.key, attrs: slices.Clone(o.attrs)}
 			next.put(a)
-			return c.settleMirror(o.self.(*mirrorSession), next)
+			err := c.settleMirror(o.self.(*mirrorSession), next)
+			c.bindRecords()
+			return err
 		},
 		remove: func(o *object) error {
 			c.mirrors[o.self.(*mirrorSession).index] = nil
+			c.bindRecords()
 			return nil
 		},
 	}
@@ -103,6 +121,9 @@ func (c *Chip) settleMirror(m *mirrorSession, o *object) error {
 		if err := e.tunnel(o, bad); err != nil {
 			return err
 		}
+	case sai.MirrorSessionTypeSflow:
+		e.udp, e.tagged, e.ttl = true, o.flag(sai.MirrorSessionAttrVLANHeaderValid), uint8(o.number(sai.MirrorSessionAttrTTL))
+		e.srcPort, e.dstPort = uint16(o.number(sai.MirrorSessionAttrUDPSrcPort)), uint16(o.number(sai.MirrorSessionAttrUDPDstPort))
 	}
 	oid := o.ref(sai.MirrorSessionAttrMonitorPort)
 	p, okp := self[*port](c, oid)
@@ -110,7 +131,8 @@ func (c *Chip) settleMirror(m *mirrorSession, o *object) error {
 	if !okp && !okl {
 		return bad(sai.MirrorSessionAttrMonitorPort, "want a front-panel port or a LAG")
 	}
-	m.port, m.lag, m.encap = p, l, e
+	label, _ := o.attr(sai.MirrorSessionAttrLabel).(sai.Text)
+	m.port, m.lag, m.encap, m.label = p, l, e, string(label)
 	return nil
 }
 
@@ -173,7 +195,18 @@ func (e *mirrorEncap) length(n int) int {
 	if e.push {
 		n += 4
 	}
+	if e.record != nil {
+		n += e.record.n
+	}
 	return n + len(e.head)
+}
+
+// trailer is the record of a record copy.
+func (e *mirrorEncap) trailer() []byte {
+	if e.record == nil {
+		return nil
+	}
+	return e.record.trailer[:e.record.n]
 }
 
 // wrap makes the copy of a frame of n bytes, of which there is data, in dst.
@@ -185,13 +218,16 @@ func (e *mirrorEncap) wrap(dst, data []byte, n int) []byte {
 	switch {
 	case e.push:
 		dst = append(append(dst, data[:12]...), e.tag[:]...)
-		return append(dst, data[12:]...)
+		return append(append(dst, data[12:]...), e.trailer()...)
 	case len(e.head) == 0:
-		return append(dst, data...)
+		return append(append(dst, data...), e.trailer()...)
 	}
 	length := e.length(n)
-	b := append(append(dst, e.head...), data...)
+	b := append(append(append(dst, e.head...), data...), e.trailer()...)
 	ip := b[e.l3:]
+	if e.udp {
+		binary.BigEndian.PutUint16(b[len(e.head)-4:], uint16(length-len(e.head)+udpHeader))
+	}
 	if e.v4 {
 		binary.BigEndian.PutUint16(ip[2:], uint16(length-e.l3))
 		binary.BigEndian.PutUint16(ip[10:], checksum(ip[:20]))
@@ -231,47 +267,58 @@ func (c *Chip) mirror(set uint64, cp copyOf) {
 	pk := cp.pk
 	for ; set != 0; set &= set - 1 {
 		m := c.mirrors[bits.TrailingZeros64(set)]
-		if m == nil {
+		if m == nil || m.records() || m.encap.udp {
 			continue
-		}
-		to := m.port
-		if m.lag != nil {
-			to = c.member(m.lag, pk)
 		}
 		n := pk.copy(cp.tag)
 		n.raw, n.ce, n.mirror, n.head = cp.raw, cp.ce, m.encap, c.copyHeading(cp.head)
-		c.books.Copies++
-		if c.observer != nil {
-			port := CPUPort
-			if to != nil {
-				port = to.id
-			}
-			c.saw(MomentMirrored, pk, n.number, port)
-		}
-		if to == nil {
-			c.dropCopy(c.port(pk.in), n, DropNoLAGMember)
-			continue
-		}
-		c.enqueue(to, &n)
+		c.queueMirror(m, pk, &n)
 	}
 }
 
+// queueMirror queues a copy for a session.
+func (c *Chip) queueMirror(m *mirrorSession, pk *packet, n *copyOf) {
+	to := m.port
+	if m.lag != nil {
+		to = c.member(m.lag, pk)
+	}
+	c.books.Copies++
+	if c.observer != nil {
+		port := CPUPort
+		if to != nil {
+			port = to.id
+		}
+		c.saw(MomentMirrored, pk, n.number, port)
+	}
+	if to == nil {
+		c.dropCopy(c.port(pk.in), *n, DropNoLAGMember)
+		return
+	}
+	c.enqueue(to, n)
+}
+
 // A mirroring is a copy in the egress pipe of which mirror sessions take copies
-// at its end.
+// at its end, or one of which there are record copies.
 type mirroring struct {
-	at   Cycle
-	set  uint64
-	copy copyOf
+	at    Cycle
+	set   uint64
+	copy  copyOf
+	taken *taken // record copies; nil: mirror copies
 }
 
 // mirrorAtEnd has a copy mirrored when it is through the egress pipe.
 func (c *Chip) mirrorAtEnd(set uint64, cp copyOf) {
-	cp.pk.refs++
 	cp.head = c.copyHeading(cp.head)
-	at := c.now + c.egressCycles
-	c.leaving.Push(mirroring{at, set, cp})
+	c.leave(mirroring{set: set, copy: cp})
+}
+
+// leave has copies made of what enters the egress pipe now, when it is through.
+func (c *Chip) leave(m mirroring) {
+	m.copy.pk.refs++
+	m.at = c.now + c.egressCycles
+	c.leaving.Push(m)
 	if c.leaving.Len() == 1 {
-		c.agenda.push(c.now, event{at, eventKey(classMirror, 0)})
+		c.agenda.push(c.now, event{m.at, eventKey(classMirror, 0)})
 	}
 }
 
@@ -285,6 +332,11 @@ func (c *Chip) mirrorLeaving() {
 	if c.leaving.Len() > 0 {
 		c.agenda.push(c.now, event{c.leaving.First().at, eventKey(classMirror, 0)})
 	}
-	c.mirror(m.set, m.copy)
+	if m.taken != nil {
+		c.recordCopies(m.copy.pk, m.taken)
+		c.recording.spareTaken = append(c.recording.spareTaken, m.taken)
+	} else {
+		c.mirror(m.set, m.copy)
+	}
 	c.release(m.copy.pk)
 }

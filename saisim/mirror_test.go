@@ -210,7 +210,6 @@ func TestMirrorRefusals(t *testing.T) {
 		want  sai.Status
 		pairs []any
 	}{
-		{"sFlow", sai.StatusNotSupported, base(sai.MirrorSessionTypeSflow, sai.MirrorSessionAttrUDPSrcPort, sai.Uint(1), sai.MirrorSessionAttrUDPDstPort, sai.Uint(1))},
 		{"sampling", sai.StatusAttrNotSupported0 - 2, base(local, sai.MirrorSessionAttrSampleRate, sai.Uint(10))},
 		{"truncated to nothing", sai.StatusInvalidParameter, base(local, sai.MirrorSessionAttrTruncateSize, sai.Uint(10))},
 		{"VLAN 4095", sai.StatusInvalidParameter, base(sai.MirrorSessionTypeRemote, sai.MirrorSessionAttrVLANID, sai.Uint(4095))},

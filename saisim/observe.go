@@ -64,6 +64,10 @@ type Moment struct {
 	// length before a capture cut it. The FCS is in neither.
 	Data []byte
 	Len  int
+	// Trail, for MomentSent, MomentPunted and MomentDropped: the tables that it ran. It
+	// is not known of mirror copies, of frames that have not entered the ingress pipe, and of
+	// those that did before there was an observer.
+	Trail Trail
 }
 
 // A ByteTime is the time of one byte on a wire: Num/Den cycles.
@@ -85,6 +89,7 @@ func (c *Chip) SetObserver(f func(Moment)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.observer = f
+	c.retrack()
 }
 
 // The functions below are called where there is an observer only, so that the
@@ -116,8 +121,9 @@ func (c *Chip) sawOnWire(m Moment, t instant, r lineRate) {
 	c.observer(m)
 }
 
-func (c *Chip) sawDrop(p *port, pk *packet, copy uint16, why DropReason) {
-	m := c.moment(MomentDropped, pk, copy, pk.in)
+func (c *Chip) sawDrop(p *port, cp *copyOf, why DropReason, trail Trail) {
+	m := c.moment(MomentDropped, cp.pk, cp.number, cp.pk.in)
+	m.Trail = trail
 	if p != nil {
 		m.Port = p.id
 	}

@@ -266,11 +266,14 @@ type packet struct {
 	stamp   *stampAction
 	run     *passage // of a program; nil: there is none
 	mirrors uint64   // ingress mirror sessions, by index
-	edit    edit     // of the copies that are forwarded
-	number  uint64   // the chip's own
-	act     actions  // traps and ACLs together
-	trap    Trap     // the first that wants a copy
-	barred  bool     // its port may not send it
+	fixed   fixedMarks
+	edit    edit       // of the copies that are forwarded
+	graph   *chipGraph // that it met; nil: its trail is not kept
+	record  *choice    // sessions that record it; nil: none
+	number  uint64     // the chip's own
+	act     actions    // traps and ACLs together
+	trap    Trap       // the first that wants a copy
+	barred  bool       // its port may not send it
 	aclDrop bool
 	noLearn bool
 

@@ -227,12 +227,12 @@ func (c *Chip) purge(p *port) {
 		c.drop(p, p.rx.First().pk, DropPortRemoved)
 		p.rx.Pop()
 	}
-	p.queues.Purge(func(cp copyOf) { c.dropCopy(p, cp, DropPortRemoved) })
+	p.queues.Purge(func(cp copyOf) { c.dropBefore(p, &cp, DropPortRemoved) })
 	if c.waiting.has(p.id) {
 		c.stopWaiting(p)
 	}
 	for p.tx.Len() > 0 {
-		c.dropCopy(p, p.tx.First().copyOf, DropPortRemoved)
+		c.dropSent(p, p.tx.First(), DropPortRemoved)
 		p.tx.Pop()
 	}
 	for _, class := range []int{classSent, classDequeue, classReceived} {

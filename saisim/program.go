@@ -37,10 +37,11 @@ func (p *Profile) Limits() pipe.Limits {
 
 // programs is the chip's programmable part.
 type programs struct {
-	program *pipe.Compiled // what enters the ingress pipe runs it; nil: none
-	phv     *pipe.PHV
-	batches tm.Ring[scheduled]
-	planned *pipe.Compiled // after the last batch
+	program       *pipe.Compiled // what enters the ingress pipe runs it; nil: none
+	phv           *pipe.PHV
+	batches       tm.Ring[scheduled]
+	planned       *pipe.Compiled // after the last batch
+	plannedFaults []pipe.Fault
 	// programGraph is what the program makes of the chip; nil: nobody has asked.
 	programGraph *chipGraph
 
@@ -55,6 +56,9 @@ type passage struct {
 	program   *pipe.Compiled
 	bridge    [pipe.BridgeWords]uint64
 	rewritten bool // the ingress pipe has written header fields, which are in the packet's headers
+	// ran and hit are what the ingress pipe leaves of them in the PHV, if the packet's
+	// trail is kept.
+	ran, hit [pipe.TapWords]uint64
 }
 
 const noPort = 0xffff // of ctl.port and out.port
@@ -70,10 +74,14 @@ func (c *Chip) board(pk *packet) {
 	if n := len(c.sparePassages); n > 0 {
 		pk.run = c.sparePassages[n-1]
 		c.sparePassages = c.sparePassages[:n-1]
-		*pk.run = passage{program: c.program}
-		return
+	} else {
+		pk.run = new(passage)
 	}
-	pk.run = &passage{program: c.program}
+	r := pk.run
+	r.program, r.bridge, r.rewritten = c.program, [pipe.BridgeWords]uint64{}, false
+	if c.tracking {
+		r.ran, r.hit = [pipe.TapWords]uint64{}, [pipe.TapWords]uint64{}
+	}
 }
 
 // alight is the end of a packet.
@@ -86,6 +94,9 @@ func (c *Chip) alight(pk *packet) {
 func (c *Chip) beginIngress(pk *packet) {
 	c.board(pk)
 	v, prog := c.phv, pk.run.program
+	if pk.graph != nil {
+		v.Ran, v.Hit = pk.run.ran, pk.run.hit
+	}
 	prog.Begin(v)
 	c.fill(v, pk, prog.Reads(false)|prog.Writes(false))
 	v.W[pipe.WordPorts] = uint64(pk.in)<<48 | noPort<<32 | uint64(pk.meta)
@@ -126,6 +137,13 @@ func (c *Chip) clockWords(at Cycle) (seconds, fraction, ns uint64) {
 
 // ingressProgram is the ingress pipe, behind admission, where there is a program.
 func (c *Chip) ingressProgram(p *port, pk *packet) {
+	c.ingressStages(p, pk)
+	if pk.graph != nil {
+		pk.run.ran, pk.run.hit = c.phv.Ran, c.phv.Hit
+	}
+}
+
+func (c *Chip) ingressStages(p *port, pk *packet) {
 	last := max(c.prof.IngressStages, 1) - 1
 	c.beginIngress(pk)
 	if !c.runIngress(pk, 0, c.prof.IngressStages/2) {
@@ -157,6 +175,9 @@ func (c *Chip) ingressProgram(p *port, pk *packet) {
 func (c *Chip) runIngress(pk *packet, from, to uint32) bool {
 	v, prog := c.phv, pk.run.program
 	on := prog.Run(v, from, to)
+	if pk.graph != nil {
+		prog.Always(v, false, from, to, on)
+	}
 	if wrote := prog.Writes(false); wrote&(headerWords|1<<pipe.WordPorts|1<<pipe.WordClass) != 0 {
 		c.writeBack(v, pk, wrote)
 	}

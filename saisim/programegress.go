@@ -21,13 +21,24 @@ func (c *Chip) runEgress(p *port, cp *copyOf) bool {
 	if prog.Empty(true) {
 		return true
 	}
+	if pk.graph != nil {
+		v.Ran, v.Hit = pk.run.ran, pk.run.hit
+	}
 	prog.BeginEgress(v, &pk.run.bridge)
 	c.fill(v, pk, prog.Reads(true)|prog.Writes(true))
 	v.W[pipe.WordClass] |= uint64(cp.queue) << 40
 	v.W[pipe.WordPorts] = uint64(pk.in)<<48 | uint64(p.id)<<32 | uint64(pk.meta)
 	v.W[pipe.WordQueue] = uint64(cp.depth)<<32 | uint64(min(c.now-cp.queued, 1<<32-1))
 	v.W[pipe.WordControl] = noPort << 16
-	return prog.RunEgress(v, 0, max(c.prof.EgressStages, 1)-1)
+	return c.runEgressStages(pk, 0, max(c.prof.EgressStages, 1)-1)
+}
+
+func (c *Chip) runEgressStages(pk *packet, from, to uint32) bool {
+	on := pk.run.program.RunEgress(c.phv, from, to)
+	if pk.graph != nil {
+		pk.run.program.Always(c.phv, true, from, to, on)
+	}
+	return on
 }
 
 // finishEgress runs the last stage's program, which sees what the fixed functions
@@ -47,7 +58,7 @@ func (c *Chip) finishEgress(cp *copyOf) bool {
 	h := headingOf(v)
 	h.edit(cp)
 	h.to(v)
-	if !prog.RunEgress(v, max(c.prof.EgressStages, 1)-1, c.prof.EgressStages) {
+	if !c.runEgressStages(pk, max(c.prof.EgressStages, 1)-1, c.prof.EgressStages) {
 		return false
 	}
 	if rewrites || pk.run.rewritten {

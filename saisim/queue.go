@@ -36,7 +36,7 @@ var verdictDrops = [...]DropReason{tm.Full: DropBuffer, tm.Tail: DropQueueLimit,
 // enqueue puts one copy into a queue of a port.
 func (c *Chip) enqueue(p *port, cp *copyOf) {
 	if !p.up() {
-		c.dropCopy(p, *cp, DropEgressDown)
+		c.dropBefore(p, cp, DropEgressDown)
 		return
 	}
 	cp.queued = c.now
@@ -56,7 +56,7 @@ func (c *Chip) enqueue(p *port, cp *copyOf) {
 	case tm.Marked:
 		p.queues.Queue(int(cp.queue)).Last().ce = true
 	default:
-		c.dropCopy(p, *cp, verdictDrops[v])
+		c.dropBefore(p, cp, verdictDrops[v])
 		return
 	}
 	if c.observer != nil {
@@ -72,7 +72,7 @@ func (c *Chip) enqueue(p *port, cp *copyOf) {
 func (c *Chip) pass(p *port, cp *copyOf, ecn bool) {
 	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
 	if v > tm.Marked {
-		c.dropCopy(p, *cp, verdictDrops[v])
+		c.dropBefore(p, cp, verdictDrops[v])
 		return
 	}
 	cp.ce = cp.ce || v == tm.Marked

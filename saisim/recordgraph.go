@@ -1,6 +1,8 @@
 package saisim
 
 import (
+	"slices"
+
 	"tamtam/record"
 	"tamtam/saisim/pipe"
 )
@@ -41,6 +43,33 @@ func newChipGraph(p *Profile, program *pipe.Program) *chipGraph {
 		}
 	}
 	return g
+}
+
+// node returns a table by its id, nil if there is none.
+func (g *chipGraph) node(id string) *record.Node {
+	for i := range g.graph.Nodes {
+		if n := &g.graph.Nodes[i]; n.ID == id && n.Kind == record.Table {
+			return n
+		}
+	}
+	return nil
+}
+
+// tap makes a tap of a mark of one of the graph's tables.
+func (g *chipGraph) tap(m record.ChipMark) tap {
+	t := tap{hit: m.When == record.MarkHit, bit: uint8(m.Bit)}
+	for f := range numFixed {
+		if f.String() != m.Table {
+			continue
+		}
+		if t.fixed = f.ran(); t.hit {
+			t.fixed = f.hit()
+		}
+		return t
+	}
+	i := slices.IndexFunc(g.program, func(table int) bool { return g.tables[table] == m.Table })
+	t.table = uint8(i)
+	return t
 }
 
 // described returns the graph of what runs now.

@@ -27,12 +27,7 @@ func (c *Chip) routed(pk *packet) DropReason {
 	if !h.fitToRoute(pk) {
 		return DropIPHeader
 	}
-	var d *dest
-	if v4 {
-		d = c.fib4.lookup(address{h.dst[1] << 32}, 4)
-	} else {
-		d = c.fib6.lookup(h.dst, 16)
-	}
+	d := c.longestPrefix(pk, v4)
 	switch {
 	case d != nil && d.kind == destCPU && d.act&actDrop == 0:
 		c.trapLocal(pk)
@@ -57,9 +52,31 @@ func (c *Chip) routed(pk *packet) DropReason {
 	return DropRoute
 }
 
+// longestPrefix looks the destination up.
+func (c *Chip) longestPrefix(pk *packet, v4 bool) (d *dest) {
+	f := fixedIPv6Route
+	if v4 {
+		f = fixedIPv4Route
+	}
+	switch {
+	case c.skips&f.ran() != 0:
+		return nil
+	case v4:
+		d = c.fib4.lookup(address{pk.h.dst[1] << 32}, 4)
+	default:
+		d = c.fib6.lookup(pk.h.dst, 16)
+	}
+	pk.fixed |= f.ran()
+	if d != nil {
+		pk.fixed |= f.hit()
+	}
+	return d
+}
+
 // noNeighbor traps, or drops, a packet to somebody behind r whose MAC address
 // is not known.
 func (c *Chip) noNeighbor(pk *packet, r *rif) DropReason {
+	pk.fixed |= fixedNextHop.ran()
 	if c.traps[TrapNeighborMiss].set {
 		c.trap(pk, TrapNeighborMiss)
 	} else {
@@ -71,12 +88,14 @@ func (c *Chip) noNeighbor(pk *packet, r *rif) DropReason {
 // toHop sends the packet to a neighbour.
 func (c *Chip) toHop(pk *packet, hop *adjacency) DropReason {
 	h := &pk.h
+	pk.fixed |= fixedNextHop.ran()
 	switch {
 	case hop == nil:
 		return DropNoNextHop
 	case hop.o == nil:
 		return c.noNeighbor(pk, hop.rif)
 	}
+	pk.fixed |= fixedNextHop.hit()
 	r := hop.rif
 	v4 := h.flags&flagIPv4 != 0
 	pk.act |= hop.act

@@ -43,6 +43,8 @@ type Tables struct {
 	Pools      []uint64 // cells of each pool of the packet memory
 	AltMarks   []AltMarkRow
 	Sketches   []flymon.Layout // tasks of FlyMon, by name
+	// RecordPlans are those in effect.
+	RecordPlans []RecordPlanRow
 }
 
 // A SwitchRow is the switch object; zero before it is created.
@@ -277,6 +279,7 @@ func (c *Chip) Tables() Tables {
 		}
 	}
 	t.Sketches = c.sketches()
+	t.RecordPlans = c.recordPlans(objects)
 	for _, p := range c.buffer.Pools {
 		t.Pools = append(t.Pools, p.Size)
 	}

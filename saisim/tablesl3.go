@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"tamtam/record"
 	"tamtam/sai"
 )
 
@@ -91,6 +92,27 @@ type MirrorRow struct {
 	GREType  uint16
 	Session  uint16
 	Sequence uint32 // of the next copy that leaves
+	// UDP ports of type SFLOW.
+	UDPSrc, UDPDst uint16
+	Label          string
+}
+
+// A RecordPlanRow is a plan of table recording.
+type RecordPlanRow struct {
+	OID        sai.OID
+	ID, Switch uint32
+	PHV        record.Containers
+	Offset     int
+	Graph      uint64 // version
+	Marks      []record.Mark
+	Sessions   []RecordSessionRow
+}
+
+// A RecordSessionRow is a session of a plan.
+type RecordSessionRow struct {
+	Label  string
+	Sample uint32 // at least 1
+	Tunnel *record.ChipTunnel
 }
 
 // routingTables adds routing and mirroring.
@@ -164,6 +186,7 @@ func mirrorRow(o *object, m *mirrorSession) MirrorRow {
 		Encap: o.enum(sai.MirrorSessionAttrErspanEncapsulationType), GREFlags: uint16(n(sai.MirrorSessionAttrGREHeaderFirst16bit)),
 		GREType: uint16(n(sai.MirrorSessionAttrGREProtocolType)), Session: uint16(n(sai.MirrorSessionAttrErspanSessionID)), Sequence: m.seq,
 	}
+	r.UDPSrc, r.UDPDst, r.Label = uint16(n(sai.MirrorSessionAttrUDPSrcPort)), uint16(n(sai.MirrorSessionAttrUDPDstPort)), m.label
 	src, _ := o.attr(sai.MirrorSessionAttrSrcIPAddress).(sai.IP)
 	dst, _ := o.attr(sai.MirrorSessionAttrDstIPAddress).(sai.IP)
 	r.Src, r.Dst = src.Addr, dst.Addr
