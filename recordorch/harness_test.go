@@ -53,6 +53,13 @@ func (w *world) Changes() *orch.Topic[struct{}]   { return &w.routed }
 func (w *world) SwitchID() (uint32, bool)         { return w.id, w.id != 0 }
 func (w *world) IDChanges() *orch.Topic[struct{}] { return &w.renamed }
 
+func (w *world) address() netip.Addr { return netip.MustParseAddr("10.0.0.1") }
+
+// settings are those of a session that says nothing of them.
+func settings() schema.RecordSettings {
+	return schema.RecordSettings{PHV: record.Containers{16}, Mode: record.ModeExecution, Algorithm: record.Greedy}
+}
+
 func mac(last byte) sai.MAC { return sai.MAC{2, 0, 0, 0, 0, last} }
 
 // bench is ports, ACLs and table recording of an orchagent on a fake ASIC.

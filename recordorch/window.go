@@ -9,6 +9,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/record"
+	"tamtam/recordplan"
 	"tamtam/sai"
 )
 
@@ -176,7 +177,7 @@ func parsePipeline(values map[string]json.RawMessage, graph, paths bool) (p pipe
 		if p.graph == nil || !p.graph.Placed || p.graph.Version != p.version {
 			return p, fmt.Errorf("the graph of the window is not that of a chip of version %d", p.version)
 		}
-		if _, err := record.NewIndex(p.graph); err != nil {
+		if err := recordplan.Check(p.graph); err != nil {
 			return p, fmt.Errorf("the graph of the window: %w", err)
 		}
 	}

@@ -1,0 +1,73 @@
+package recordorch
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"tamtam/record"
+	"tamtam/recordplan"
+	"tamtam/sai"
+)
+
+// A babbler is a switch whose windows say anything.
+type babbler struct {
+	sai.API
+	text []byte
+}
+
+func (babbler) Create(context.Context, sai.ObjectType, []sai.Attr) (sai.OID, error) { return 1, nil }
+func (babbler) Remove(context.Context, sai.Key) error                               { return nil }
+func (b babbler) Get(context.Context, sai.Key, []sai.Attr) ([]sai.Attr, error) {
+	return []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(b.text)}}, nil
+}
+
+// Whatever windows say is an error or what was asked for: a graph that can be planned
+// for, not too many paths, as many counters as labels.
+func FuzzWindows(f *testing.F) {
+	graph, err := json.Marshal(graphOf(7))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, text := range []string{
+		`{"attributes":[{"counted":{"value":[7,10000,0]}},{"graph":{"value":` + string(graph) + `}}]}`,
+		`{"attributes":[{"counted":{"value":[7,1,0]}},{"paths":{"value":[{"path":[{"table":"a","hit":true}],"packets":3}]}}]}`,
+		`{"attributes":[{"counters":{"value":[1,2,3,4,5,6,7,8]}}]}`,
+		`{"attributes":[{"counted":{"value":[1]}},{"graph":{"value":null}}]}`, `{"attributes":[{"counters":{"value":[1,2,3,4]}}]}`, `[]`, ``,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		o := &Orch{api: babbler{text: text}, log: slog.New(slog.DiscardHandler)}
+		if p, err := o.describe(t.Context(), true, false); err == nil && (recordplan.Check(p.graph) != nil || p.graph.Version != p.version) {
+			t.Errorf("graph %+v", p.graph)
+		}
+		if p, err := o.describe(t.Context(), false, true); err == nil && len(p.paths) > maxPaths {
+			t.Errorf("%d paths", len(p.paths))
+		}
+		if words, err := o.counters(t.Context(), []string{"a", "b"}); err == nil && len(words) != 2 {
+			t.Errorf("counters of %d labels, want 2", len(words))
+		}
+		if len(o.windows) > 0 {
+			t.Errorf("windows %v stay", o.windows)
+		}
+	})
+}
+
+// Counts of paths make plans or errors, whatever they say.
+func FuzzPaths(f *testing.F) {
+	f.Add([]byte(`[{"path":[{"table":"a","hit":true},{"table":"b","hit":true},{"table":"d"}],"packets":9000}]`))
+	f.Add([]byte(`[{"path":[{"table":"d"},{"table":"a"}],"packets":18446744073709551615},{"path":[],"packets":1}]`))
+	g := graphOf(1, "e")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var paths []record.PathCount
+		if json.Unmarshal(text, &paths) != nil || len(paths) > maxPaths {
+			return
+		}
+		p, err := makePlan(t.Context(), g, paths, settings())
+		if err == nil && (p.ID == 0 || len(p.Recorded) == 0) {
+			t.Errorf("plan %+v", p)
+		}
+	})
+}

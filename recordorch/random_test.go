@@ -1,0 +1,82 @@
+package recordorch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// Whatever comes in whatever order, with calls of SAI that fail now and then: the ASIC
+// has the sessions that are said to be active and no others, the chip refuses nothing
+// for good, and when all are gone nothing is left.
+func TestRandomSequences(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			b := newBench(t)
+			rnd := rand.New(rand.NewPCG(seed, 6))
+			for range 60 {
+				b.random(rnd)
+				b.step()
+				b.wantWhole()
+			}
+			b.rec.FailAt(0, 0)
+			b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+			b.world.way = &Way{Port: "Ethernet4", Address: b.world.address()}
+			for i := range 3 {
+				b.rule(fmt.Sprint("F", i+1), "SRC_IP", "10.9.9.9")
+			}
+			b.step()
+			b.pass(2 * time.Second)
+			b.rr.lookAgain(b.ctx)
+			b.step()
+			b.wantWhole()
+			for name, s := range b.rr.sessions {
+				if s.err != nil && s.bad == nil && !retryable(s.err) && len(b.rr.byRule[s.row.Rule]) == 1 {
+					t.Errorf("session %s: %v", name, s.err)
+				}
+				b.del(schema.AppTAMTableRecord, name)
+			}
+			b.step()
+			b.pass(2 * time.Second)
+			b.wantObjects()
+			if len(b.rr.schemes) > 0 || b.rr.bound != 0 {
+				t.Errorf("%d plans and %d sessions stay in the books", len(b.rr.schemes), b.rr.bound)
+			}
+		})
+	}
+}
+
+// random does something.
+func (b *bench) random(rnd *rand.Rand) {
+	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
+	name := fmt.Sprint("s", rnd.IntN(5))
+	switch rnd.IntN(14) {
+	case 0:
+		b.del(schema.AppTAMTableRecord, name)
+	case 1:
+		b.set(schema.AppTAMFeature, feature, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
+	case 2, 3:
+		b.rec.FailAt(1+rnd.IntN(6), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
+	case 4:
+		b.world.way = []*Way{nil, {Port: "Ethernet0", Address: b.world.address()}, {Port: "Ethernet4", MAC: mac(9), Address: b.world.address()}}[rnd.IntN(3)]
+		b.world.routed.Publish(b.ctx, struct{}{})
+	case 5:
+		b.chip.graph = graphOf(uint64(1+rnd.IntN(3)), "e")
+	case 6:
+		b.chip.counted += uint64(rnd.IntN(10000))
+		b.pass(time.Duration(rnd.IntN(1500)) * time.Millisecond)
+	case 7:
+		if rule := fmt.Sprint("F", 1+rnd.IntN(3)); rnd.IntN(2) == 0 {
+			b.del(schema.AppACLRule, "TAM:"+rule)
+		} else {
+			b.rule(rule, "SRC_IP", "10.9.9.9")
+		}
+	default:
+		b.session(name, fmt.Sprint("F", 1+rnd.IntN(3)), "phv", pick("8", "16", "32"), "mode", pick("exec", "exec+hit"), "encapsulation", pick("udp", "erspan"),
+			"sampling-rate", pick("1", "10"), "probabilities", pick("uniform", "counted"))
+	}
+}
