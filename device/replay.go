@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"tamtam/capture"
@@ -61,13 +62,14 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer s.Close()
+	plans := s.collectPlans()
 	if err := s.Settle(ctx); err != nil {
 		return nil, err
 	}
-	return r.replay(ctx, s, in, origin)
+	return r.replay(ctx, s, in, origin, plans)
 }
 
-func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time) (*Report, error) {
+func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time, plans recordPlans) (*Report, error) {
 	ports, err := s.portNames(ctx)
 	if err != nil {
 		return nil, err
@@ -93,6 +95,11 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 	if err := prog.start(&r, s.Chip); err != nil {
 		return nil, err
 	}
+	if r.Program != nil { // table recording plans for it before the first packet
+		if err := errors.Join(s.Orchagent.rec.PollCounters(ctx), s.Settle(ctx)); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.feed(ctx, in, origin, func() error { return out.err }); err != nil {
 		return nil, err
 	}
@@ -110,6 +117,9 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time)
 		return nil, err
 	}
 	if err := obs.finish(report); err != nil {
+		return nil, err
+	}
+	if out.plans, err = plans.files(report); err != nil {
 		return nil, err
 	}
 	return report, out.commit(report)
@@ -244,7 +254,8 @@ type outputs struct {
 	chip    *saisim.Chip
 	names   []string
 	writers map[saisim.PortID]*capture.Writer
-	err     error // the first that a write gave
+	plans   map[string][]byte // of table recording, by file name
+	err     error             // the first that a write gave
 	done    bool
 }
 
@@ -293,6 +304,9 @@ func (o *outputs) commit(report *Report) error {
 	}
 	text, err := report.JSON()
 	errs = append(errs, err, os.WriteFile(filepath.Join(o.dir, "report.json"+partial), text, 0o644))
+	for name, plan := range o.plans {
+		errs = append(errs, os.WriteFile(filepath.Join(o.dir, name+partial), plan, 0o644))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -306,10 +320,13 @@ func (o *outputs) commit(report *Report) error {
 	return nil
 }
 
-// forget removes the captures that the report of an earlier run in the directory
-// speaks of and that this run has none of: its switch had other ports.
+// forget removes the captures and plans that the report of an earlier run in the
+// directory speaks of and that this run has none of: its switch had other ports.
 func (o *outputs) forget() {
-	var old struct{ Ports map[string]json.RawMessage }
+	var old struct {
+		Ports       map[string]json.RawMessage
+		TableRecord map[string]RecordReport
+	}
 	text, err := os.ReadFile(filepath.Join(o.dir, "report.json"))
 	if err != nil || json.Unmarshal(text, &old) != nil {
 		return
@@ -319,12 +336,22 @@ func (o *outputs) forget() {
 			_ = os.Remove(filepath.Join(o.dir, name+".pcap"))
 		}
 	}
+	for _, r := range old.TableRecord {
+		for _, name := range r.Plans {
+			if name == filepath.Base(name) && o.plans[name] == nil && strings.HasSuffix(name, planSuffix) {
+				_ = os.Remove(filepath.Join(o.dir, name))
+			}
+		}
+	}
 }
 
 func (o *outputs) files() []string {
 	var fs []string
 	for _, n := range o.names {
 		fs = append(fs, filepath.Join(o.dir, n+".pcap"))
+	}
+	for name := range o.plans {
+		fs = append(fs, filepath.Join(o.dir, name))
 	}
 	slices.Sort(fs)
 	return fs

@@ -30,6 +30,8 @@ type Report struct {
 	// none.
 	FlyMon  map[string]TaskReport   `json:"flymon,omitempty"`
 	Queries map[string]AnswerReport `json:"queries,omitempty"`
+	// TableRecord is what sessions of table recording have recorded; nil: there are none.
+	TableRecord map[string]RecordReport `json:"tablerecord,omitempty"`
 	// Truth is what an oracle saw, by flow group; nil: none was asked.
 	Truth map[string]TruthReport `json:"truth,omitempty"`
 	// Program is what a program in the chip has counted; nil: there was none.
@@ -113,6 +115,9 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	if err := s.tasks(ctx, r); err != nil {
+		return nil, err
+	}
+	if err := s.recordings(ctx, r); err != nil {
 		return nil, err
 	}
 	r.Problems, err = Problems(ctx, s.Redis)

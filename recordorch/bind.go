@@ -119,7 +119,7 @@ func (o *Orch) pass(ctx context.Context, sessions []*session) {
 		switch {
 		case s.on == nil:
 		case err == nil && o.asItIs(s, c) && o.change(ctx, s, t):
-			o.tell(s)
+			o.tell(ctx, s)
 			continue
 		default:
 			if down := o.takeDown(ctx, s); down != nil {
@@ -212,7 +212,7 @@ func (o *Orch) bringUp(ctx context.Context, s *session, t tunnel) error {
 	o.bound++
 	if err = o.steps(ctx, s); err == nil {
 		o.books.begin(s.name)
-		o.tell(s)
+		o.tell(ctx, s)
 		return nil
 	}
 	o.log.Error("table recording session", "session", s.name, "err", err)
@@ -222,8 +222,8 @@ func (o *Orch) bringUp(ctx context.Context, s *session, t tunnel) error {
 	return err
 }
 
-// tell has the plan of a session in the books.
-func (o *Orch) tell(s *session) {
+// tell says by which plan a session records.
+func (o *Orch) tell(ctx context.Context, s *session) {
 	b := s.on
 	if b.told == b.scheme.plan {
 		return
@@ -233,6 +233,7 @@ func (o *Orch) tell(s *session) {
 		return
 	}
 	b.told = b.scheme.plan
+	o.planned.Publish(ctx, Planned{s.name, b.told})
 }
 
 func (o *Orch) steps(ctx context.Context, s *session) error {

@@ -114,6 +114,13 @@ type Orch struct {
 	busy     bool
 	said     string // of the feature
 	books    books
+	planned  orch.Topic[Planned]
+}
+
+// Planned is that a session records by a plan from now on.
+type Planned struct {
+	Session string
+	Plan    *record.Plan
 }
 
 // A session is a row of TAM_TABLERECORD_TABLE.
@@ -158,6 +165,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	return o, nil
 }
+
+// Planned tells which plans sessions record by.
+func (o *Orch) Planned() *orch.Topic[Planned] { return &o.planned }
 
 // ViewApplied says that the ASIC is as the first view has it: from now on there is
 // a chip to ask.

@@ -280,6 +280,28 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// What the switch itself sends comes from a loopback, or from the interface by which it
+// leaves, or from any other address.
+func TestOwnAddress(t *testing.T) {
+	b := newBench(t)
+	want := func(to, name, want string) {
+		t.Helper()
+		got, ok := b.orch.Address(addr(to), name)
+		if ok != (want != "") || ok && got != addr(want) {
+			t.Errorf("to %s by %s from %s, want %s", to, name, got, want)
+		}
+	}
+	want("10.9.0.1", "Ethernet4", "")
+	b.do(slices.Clone(routed)...)
+	want("10.9.0.1", "Ethernet4", "10.4.0.1")
+	want("10.9.0.1", "Vlan10", "10.0.0.1")
+	want("10.9.0.1", "Ethernet8", "10.4.0.1")
+	want("2001:db8::9", "Ethernet4", "")
+	b.do("INTF_TABLE:Loopback1 NULL=NULL", "INTF_TABLE:Loopback1:10.255.0.1/32 scope=global", "INTF_TABLE:Loopback1:2001:db8::1/128 scope=global")
+	want("10.9.0.1", "Ethernet4", "10.255.0.1")
+	want("2001:db8::9", "Ethernet4", "2001:db8::1")
+}
+
 // Ten thousand routes are a few requests.
 func TestRoutesGoInBulk(t *testing.T) {
 	const routes = 10_000

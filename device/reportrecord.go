@@ -1,0 +1,123 @@
+package device
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"tamtam/record"
+	"tamtam/recordorch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A RecordReport is what a session of table recording did, as COUNTERS_DB has it.
+type RecordReport struct {
+	FlowGroup  string   `json:"flowgroup"`
+	Status     string   `json:"status"`
+	Reason     string   `json:"reason,omitempty"`
+	Tables     []string `json:"tables,omitempty"` // that the plan records
+	PlanID     uint32   `json:"plan_id,omitempty"`
+	Entropy    float64  `json:"entropy"`
+	Full       float64  `json:"entropy_full"`
+	Recovery   float64  `json:"recovery"`
+	Matched    uint64   `json:"matched"`
+	NotSampled uint64   `json:"not_sampled"`
+	Recorded   uint64   `json:"recorded"`
+	Lost       uint64   `json:"lost"`
+	// Plans are the files of the plans by which it has recorded, the last one first.
+	Plans []string `json:"plans,omitempty"`
+}
+
+// recordings reports the sessions of table recording, if any are configured.
+func (s *Sim) recordings(ctx context.Context, r *Report) error {
+	rows, err := s.dump(ctx, swss.ConfigDB, schema.CfgTAMTableRecord)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	state, err := s.dump(ctx, swss.StateDB, schema.StateTAMTableRecord)
+	if err != nil {
+		return err
+	}
+	plans, err := s.dump(ctx, swss.CountersDB, schema.CountersRecordPlan)
+	if err != nil {
+		return err
+	}
+	counters, err := s.dump(ctx, swss.CountersDB, schema.CountersRecord)
+	if err != nil {
+		return err
+	}
+	r.TableRecord = map[string]RecordReport{}
+	for name, row := range rows {
+		p := plans[name]
+		c, err := schema.ParseRecordCounters(name, counters[name])
+		if err != nil {
+			return err
+		}
+		number := func(field string) float64 { f, _ := strconv.ParseFloat(p[field], 64); return f }
+		rec := RecordReport{
+			FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"], PlanID: uint32(count(p, "ID")),
+			Entropy: number("ENTROPY"), Full: number("ENTROPY_FULL"), Recovery: number("RECOVERY"),
+			Matched: c.Matched, NotSampled: c.NotSampled, Recorded: c.Recorded, Lost: c.Lost,
+		}
+		if p["TABLES"] != "" {
+			rec.Tables = strings.Split(p["TABLES"], ",")
+		}
+		r.TableRecord[name] = rec
+	}
+	return nil
+}
+
+// recordPlans are the plans by which sessions have recorded, in order.
+type recordPlans map[string][]*record.Plan
+
+// collectPlans notes all plans from now on.
+func (s *Sim) collectPlans() recordPlans {
+	p := recordPlans{}
+	s.Orchagent.rec.Planned().Subscribe(func(_ context.Context, n recordorch.Planned) {
+		p[n.Session] = append(p[n.Session], n.Plan)
+	})
+	return p
+}
+
+const planSuffix = ".plan.json"
+
+// fileName is a session's name as a part of a file's: slashes and the like are escaped, and a
+// long name is cut and told apart by a checksum.
+func fileName(session string) string {
+	const most = 200
+	name := url.PathEscape(session)
+	if len(name) > most {
+		name = fmt.Sprintf("%s-%08x", name[:most], crc32.ChecksumIEEE([]byte(session)))
+	}
+	return name
+}
+
+// files are the plans as files: record-SESSION.plan.json is the last one of a session,
+// record-SESSION.N.plan.json the N-th of those before. The report gets their names.
+func (p recordPlans) files(report *Report) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for session, list := range p {
+		r, ok := report.TableRecord[session]
+		for i := len(list) - 1; i >= 0; i-- {
+			name := "record-" + fileName(session) + planSuffix
+			if i < len(list)-1 {
+				name = fmt.Sprintf("record-%s.%d%s", fileName(session), i+1, planSuffix)
+			}
+			text, err := json.MarshalIndent(list[i], "", " ")
+			if err != nil {
+				return nil, err
+			}
+			files[name] = append(text, '\n')
+			r.Plans = append(r.Plans, name)
+		}
+		if ok {
+			report.TableRecord[session] = r
+		}
+	}
+	return files, nil
+}
