@@ -4,8 +4,8 @@ import "slices"
 
 // algorithm2 is Algorithm 2 of the paper as it is printed, with the check for the end of
 // the array that is missing there.
-func (x *search) algorithm2() {
-	a := paperSearch{search: x, sc: x.m.newScorer(x.must)}
+func (x *search) algorithm2(trace func(set []bit, entropy, bound float64, pruned bool)) {
+	a := paperSearch{search: x, sc: x.m.newScorer(x.must), trace: trace}
 	alone := x.m.newScorer(nil)
 	for _, b := range x.byEntropy() {
 		if h := alone.gain(b); h > alike && !slices.Contains(x.must, b) {
@@ -41,18 +41,18 @@ func (a *paperSearch) visit(index int, set []bit) {
 	a.sets++
 	h := a.sc.entropy()
 	a.offer(found{set: set, loads: loads, slots: slots, entropy: h})
-	if len(set) >= a.limit || index == len(a.tables) {
-		return
-	}
+	full := len(set) >= a.limit || index == len(a.tables)
 	bound := h
-	for _, e := range a.alone[index:min(index+a.limit-len(set), len(a.alone))] {
-		bound += e
+	if !full {
+		for _, e := range a.alone[index:min(index+a.limit-len(set), len(a.alone))] {
+			bound += e
+		}
 	}
 	pruned := bound < a.best.entropy
 	if a.trace != nil {
 		a.trace(set, h, bound, pruned)
 	}
-	if pruned {
+	if full || pruned {
 		return
 	}
 	if b := a.tables[index]; a.allowed(set, b) {

@@ -10,22 +10,29 @@ import (
 // sets that cannot be better are not looked at. The bounds are those of [relaxation].
 func (x *search) branchAndBound() {
 	if x.settings.Paper {
-		x.algorithm2()
+		x.algorithm2(nil)
 		return
 	}
 	x.restarts()
 	x.improve()
-	r := x.newRelaxation()
-	if x.best.bound = r.bound(); x.proven() {
-		return
-	}
-	r.setPrices(x.best.entropy)
-	if x.best.bound = min(x.best.bound, r.bound()); x.proven() {
+	r := x.relax()
+	if x.proven() {
 		return
 	}
 	b := &branching{search: x, r: r, open: math.Inf(-1)}
 	b.piece(0, partial{set: x.must, bits: x.limit, slots: r.slots, value: r.earned})
 	x.best.bound = min(x.best.bound, max(x.best.entropy, b.open))
+}
+
+// relax bounds what any plan can have.
+func (x *search) relax() *relaxation {
+	r := x.newRelaxation()
+	x.best.bound = r.bound()
+	if !x.proven() {
+		r.setPrices(x.best.entropy)
+		x.best.bound = min(x.best.bound, r.bound())
+	}
+	return r
 }
 
 func (x *search) proven() bool { return x.best.bound-x.best.entropy < alike }

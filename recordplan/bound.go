@@ -46,8 +46,15 @@ type option struct {
 	cost   float64
 }
 
-// maxCounted is how many bits there may be for slots to be counted beside them.
-const maxCounted = 128
+// maxClassified is how many bits a piece may have for each two to be compared.
+const maxClassified = 300
+
+// maxWork bounds what it takes to solve the relaxation once: bits and slots of the whole
+// times those of the pieces. Beyond, slots are not counted.
+const maxWork = 4_000_000
+
+// maxOptions bounds what is listed of all pieces together.
+const maxOptions = 100_000
 
 // maxListed is how many bits a piece may have for all its sets to be listed.
 const maxListed = 12
@@ -83,13 +90,13 @@ func (x *search) newRelaxation() *relaxation {
 		r.pieces = append(r.pieces, *p)
 	}
 	slices.SortStableFunc(r.pieces, func(a, b piece) int { return len(b.bits) - len(a.bits) })
-	if total := x.space.stages * len(x.space.widths); !x.space.exempt && total < x.limit && x.limit <= maxCounted {
-		r.slots = total
-	}
-	for i := range r.pieces {
+	r.countSlots()
+	listed := 0
+	for i := len(r.pieces) - 1; i >= 0; i-- {
 		p := &r.pieces[i]
-		if len(p.bits) <= maxListed {
+		if len(p.bits) <= maxListed && listed < maxOptions {
 			r.list(p)
+			listed += len(p.options)
 		} else {
 			p.heavy = r.heaviest(p, sc)
 		}
@@ -98,9 +105,30 @@ func (x *search) newRelaxation() *relaxation {
 	return r
 }
 
+// countSlots counts slots where there are fewer of them than bits, and it is not too much.
+func (r *relaxation) countSlots() {
+	total := r.x.space.stages * len(r.x.space.widths)
+	if r.x.space.exempt || total >= r.x.limit {
+		return
+	}
+	work := 0
+	for _, p := range r.pieces {
+		work += (p.most + 1) * (r.x.limit + 1)
+	}
+	if work*(total+1)*(total+1) <= maxWork {
+		r.slots = total
+	}
+}
+
 // classify finds the bits that are known from each other.
 func (p *piece) classify(sc *scorer) {
 	p.class = make([]int, len(p.bits))
+	if len(p.bits) > maxClassified {
+		for i := range p.class {
+			p.class[i] = i
+		}
+		return
+	}
 	alone := make([]float64, len(p.bits))
 	for i, b := range p.bits {
 		alone[i] = sc.gain(b)

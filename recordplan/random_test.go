@@ -87,6 +87,9 @@ func TestBranchAndBoundIsBruteForce(t *testing.T) {
 		} else {
 			s.Stages = sp.stages + r.IntN(2)
 		}
+		if r.IntN(3) == 0 {
+			s.Must = randomMust(r, m, s)
+		}
 		plans := map[string]*record.Plan{}
 		for _, a := range []string{record.BruteForce, record.BranchAndBound, record.Greedy, record.GreedyRestarts} {
 			plans[a] = planned(t, m, s, a)
@@ -110,6 +113,15 @@ func TestBranchAndBoundIsBruteForce(t *testing.T) {
 			t.Errorf("greedy with restarts %v, greedy %v", plans[record.GreedyRestarts].Entropy, plans[record.Greedy].Entropy)
 		}
 	})
+}
+
+// randomMust is a table that can be asked for.
+func randomMust(r *rand.Rand, m *Model, s Settings) []string {
+	t := m.tables[r.IntN(len(m.tables))]
+	if t.cut && (!s.Hits || t.keyless) {
+		return nil
+	}
+	return []string{t.id}
 }
 
 func planned(t *testing.T, m *Model, s Settings, algorithm string) *record.Plan {

@@ -36,6 +36,9 @@ func (b bit) shows() uint8 {
 func (s *scorer) gain(b bit) float64 {
 	t := &s.m.tables[b.table]
 	v := s.v[t.seg]
+	if v[t.at]&b.shows() != 0 {
+		return 0
+	}
 	v[t.at] |= b.shows()
 	h := s.w.entropy(&s.m.segments[t.seg], v)
 	v[t.at] &^= b.shows()

@@ -211,8 +211,10 @@ func (x *search) run() error {
 	switch x.settings.Algorithm {
 	case record.Greedy:
 		x.offer(x.greedy(x.must))
+		x.relax()
 	case record.GreedyRestarts:
 		x.restarts()
+		x.relax()
 	case record.BranchAndBound:
 		x.branchAndBound()
 	case record.BruteForce:
