@@ -23,7 +23,8 @@ type relaxation struct {
 	price  []float64
 	earned float64 // the price of all slots
 	// rest[i][b][q] bounds what the pieces from i on add with b bits and q slots.
-	rest [][][]float64
+	rest  [][][]float64
+	steps [][]split // of each piece
 }
 
 // A piece is a segment that can be recorded.
@@ -373,22 +374,53 @@ func (r *relaxation) solve() {
 			r.rest[i][b] = make([]float64, r.slots+1)
 		}
 	}
+	r.steps = make([][]split, len(r.pieces))
 	for i := len(r.pieces) - 1; i >= 0; i-- {
-		v := r.values(&r.pieces[i])
+		r.steps[i] = stepsOf(r.values(&r.pieces[i]))
 		for b := range r.rest[i] {
 			for q := range r.rest[i][b] {
-				r.rest[i][b][q] = bestSplit(v, r.rest[i+1], b, q)
+				r.rest[i][b][q] = r.best(i, b, q).value
 			}
 		}
 	}
 }
 
-// bestSplit parts bits and slots between a piece and those after it.
-func bestSplit(v, rest [][]float64, bits, slots int) float64 {
-	best := math.Inf(-1)
-	for b := 0; b < len(v) && b <= bits; b++ {
-		for q := 0; q <= slots; q++ {
-			best = max(best, v[b][q]+rest[bits-b][slots-q])
+// A split is what a piece gets of bits and slots, and a value.
+type split struct {
+	bits, slots int
+	value       float64
+}
+
+// stepsOf are the splits with which a piece is better than with any less.
+func stepsOf(v [][]float64) []split {
+	var steps []split
+	for b := range v {
+		for q := range v[b] {
+			less := math.Inf(-1)
+			if b > 0 {
+				less = v[b-1][q]
+			}
+			if q > 0 {
+				less = max(less, v[b][q-1])
+			}
+			if v[b][q] > less {
+				steps = append(steps, split{b, q, v[b][q]})
+			}
+		}
+	}
+	return steps
+}
+
+// best parts bits and slots between a piece and those after it.
+func (r *relaxation) best(i, bits, slots int) split {
+	best := split{value: math.Inf(-1)}
+	rest := r.rest[i+1]
+	for _, s := range r.steps[i] {
+		if s.bits > bits || s.slots > slots {
+			continue
+		}
+		if v := s.value + rest[bits-s.bits][slots-s.slots]; v > best.value {
+			best = split{s.bits, s.slots, v}
 		}
 	}
 	return best

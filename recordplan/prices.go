@@ -2,6 +2,7 @@ package recordplan
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -48,9 +49,9 @@ func (r *relaxation) overuse() ([]float64, float64) {
 	bits, slots := r.x.limit, r.slots
 	for i := range r.pieces {
 		p := &r.pieces[i]
-		b, q, v := r.split(i, bits, slots)
-		bits, slots = bits-b, slots-q
-		for _, t := range r.payers(p, b, q, v) {
+		s := r.best(i, bits, slots)
+		bits, slots = bits-s.bits, slots-s.slots
+		for _, t := range r.payers(p, s.bits, s.slots, s.value-r.rest[i+1][bits][slots]) {
 			over[r.cheapestStage(t, over)]++
 		}
 	}
@@ -65,25 +66,11 @@ func (r *relaxation) overuse() ([]float64, float64) {
 	return over, norm
 }
 
-// split is what a piece gets of bits and slots where the bound is reached, and its value.
-func (r *relaxation) split(i, bits, slots int) (b, q int, value float64) {
-	v := r.values(&r.pieces[i])
-	want := r.rest[i][bits][slots]
-	for b := 0; b < len(v) && b <= bits; b++ {
-		for q := 0; q <= slots; q++ {
-			if v[b][q]+r.rest[i+1][bits-b][slots-q] == want {
-				return b, q, v[b][q]
-			}
-		}
-	}
-	return 0, 0, 0
-}
-
 // payers are the tables that pay for the value of a piece.
 func (r *relaxation) payers(p *piece, b, q int, v float64) []int {
 	for i := range p.options {
 		o := &p.options[i]
-		if len(o.set) <= b && r.slotsOf(o.long) <= q && o.h-o.cost == v {
+		if len(o.set) <= b && r.slotsOf(o.long) <= q && math.Abs(o.h-o.cost-v) < alike {
 			return r.dearestChain(o.tables)
 		}
 	}
