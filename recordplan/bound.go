@@ -24,7 +24,7 @@ type relaxation struct {
 	earned float64 // the price of all slots
 	// rest[i][b][q] bounds what the pieces from i on add with b bits and q slots.
 	rest  [][][]float64
-	steps [][]split // of each piece
+	steps [][]portion // of each piece
 }
 
 // A piece is a segment that can be recorded.
@@ -374,7 +374,7 @@ func (r *relaxation) solve() {
 			r.rest[i][b] = make([]float64, r.slots+1)
 		}
 	}
-	r.steps = make([][]split, len(r.pieces))
+	r.steps = make([][]portion, len(r.pieces))
 	for i := len(r.pieces) - 1; i >= 0; i-- {
 		r.steps[i] = stepsOf(r.values(&r.pieces[i]))
 		for b := range r.rest[i] {
@@ -385,15 +385,15 @@ func (r *relaxation) solve() {
 	}
 }
 
-// A split is what a piece gets of bits and slots, and a value.
-type split struct {
+// A portion is what a piece gets of bits and slots, and a value.
+type portion struct {
 	bits, slots int
 	value       float64
 }
 
 // stepsOf are the splits with which a piece is better than with any less.
-func stepsOf(v [][]float64) []split {
-	var steps []split
+func stepsOf(v [][]float64) []portion {
+	var steps []portion
 	for b := range v {
 		for q := range v[b] {
 			less := math.Inf(-1)
@@ -404,7 +404,7 @@ func stepsOf(v [][]float64) []split {
 				less = max(less, v[b][q-1])
 			}
 			if v[b][q] > less {
-				steps = append(steps, split{b, q, v[b][q]})
+				steps = append(steps, portion{b, q, v[b][q]})
 			}
 		}
 	}
@@ -412,15 +412,15 @@ func stepsOf(v [][]float64) []split {
 }
 
 // best parts bits and slots between a piece and those after it.
-func (r *relaxation) best(i, bits, slots int) split {
-	best := split{value: math.Inf(-1)}
+func (r *relaxation) best(i, bits, slots int) portion {
+	best := portion{value: math.Inf(-1)}
 	rest := r.rest[i+1]
 	for _, s := range r.steps[i] {
 		if s.bits > bits || s.slots > slots {
 			continue
 		}
 		if v := s.value + rest[bits-s.bits][slots-s.slots]; v > best.value {
-			best = split{s.bits, s.slots, v}
+			best = portion{s.bits, s.slots, v}
 		}
 	}
 	return best
