@@ -36,7 +36,7 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "flymon", "recordplan", "record"}},
+		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "flymon", "recordplan", "recordplan/check", "record"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
 	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark", "flymon", "sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "recordplan", "record"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,

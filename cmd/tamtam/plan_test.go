@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tamtam/record"
+	"tamtam/recordplan"
+)
+
+const (
+	figure4 = "testdata/figure4.json"
+	bmv2    = "../../recordplan/testdata/bmv2/"
+)
+
+// tamtamJSON runs a command and decodes what it prints.
+func tamtamJSON[T any](t *testing.T, in, args string) T {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), strings.Fields(args), strings.NewReader(in), &out, &errOut); code != 0 {
+		t.Fatalf("%s: exit %d: %s", args, code, &errOut)
+	}
+	var v T
+	if err := json.Unmarshal(out.Bytes(), &v); err != nil {
+		t.Fatalf("%s: %v\n%s", args, err, &out)
+	}
+	return v
+}
+
+func fileOf(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file.json")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// The paper's figure 4, with its probabilities: {B, C, D} tell all four paths apart.
+func TestPlanOfFigure4(t *testing.T) {
+	weights := fileOf(t, `{"edges": [{"from": "A", "to": "X", "p": 0.9}, {"from": "X", "to": "B", "p": 0.2222222222222222},
+		{"from": "Y", "to": "C", "p": 0.7142857142857143}, {"from": "Y", "to": "D", "p": 0.2857142857142857}], "hits": {"A": 0.25}}`)
+	const most = 0.2*2.321928 + 0.5*1 + 0.2*2.321928 + 0.1*3.321928
+	for _, algorithm := range []string{"greedy", "greedy-restarts", "bnb", "brute"} {
+		p := tamtamJSON[planReport](t, "", "plan --program "+figure4+" --phv 8 --format json --simulate 1000 --algorithm "+algorithm+" --probabilities "+weights)
+		if math.Abs(p.Entropy-most) > 1e-5 || !p.Optimal || p.Recovery < 0.999 || len(p.Recorded) != 3 {
+			t.Errorf("%s: entropy %v, recovery %v, %+v", algorithm, p.Entropy, p.Recovery, p.Recorded)
+		}
+		if p.ID == 0 || p.Graph == nil || len(p.Graph.Deps) == 0 || len(p.Probabilities.Edges) != 10 || p.Probabilities.Hits["A"] != 0.25 || p.Seconds <= 0 {
+			t.Errorf("%s: %+v", algorithm, p)
+		}
+		if p.Program != "figure4" || p.Pipeline != "ingress" || p.PHV != "8" || p.Mode != record.ModeExecution || p.Algorithm != algorithm ||
+			p.Stages != 12 || p.StagesWhy != "the ingress pipe of profile rmt12; the program needs 2" {
+			t.Errorf("%s: %+v", algorithm, p)
+		}
+		if s := p.Simulation; s == nil || s.Recovered != 1000 || s.Wrong != 0 {
+			t.Errorf("%s: %+v", algorithm, s)
+		}
+	}
+	var out, errOut bytes.Buffer
+	run(t.Context(), strings.Fields("plan --phv 8 --hit --stages 9 --must-record E --simulate 10 --program "+figure4), nil, &out, &errOut)
+	for _, want := range []string{"figure4 ingress", "8 bits of 8, exec+hit, by greedy", "9 stages: asked for; the program needs 2", "TABLE", "\nE  ", "10 packets"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s%s", want, &out, &errOut)
+		}
+	}
+}
+
+// Seeds, counted paths and standard input.
+func TestPlanProbabilities(t *testing.T) {
+	graph, err := os.ReadFile(figure4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(more string) planReport {
+		return tamtamJSON[planReport](t, string(graph), "plan --program - --phv 8 --format json "+more)
+	}
+	if plan("--seed 1").Entropy == plan("--seed 2").Entropy || plan("--seed 1").ID != plan("--seed 1").ID {
+		t.Error("the seed is what makes the difference")
+	}
+	paths := fileOf(t, `[{"path": [{"table": "A"}, {"table": "E"}], "packets": 3}, {"path": [{"table": "A"}, {"table": "B"}, {"table": "D"}, {"table": "E"}], "packets": 1}]`)
+	if p := plan("--paths " + paths); math.Abs(p.Entropy-0.811278) > 1e-6 {
+		t.Errorf("entropy %v, want that of 1/4", p.Entropy)
+	}
+	if p := plan("--seed 1 --simulate 10 --paths " + paths); p.Simulation.Seed != 1 {
+		t.Errorf("%+v", p.Simulation)
+	}
+}
+
+func TestPlanDescribe(t *testing.T) {
+	f := tamtamJSON[recordplan.Figures](t, "", "plan --describe --format json --program "+figure4)
+	if f.Tables != 5 || f.Conditions != 2 || f.Paths.Int64() != 4 || f.CutTables != 2 || f.MinStages != 2 {
+		t.Errorf("%+v", f)
+	}
+	var out, errOut bytes.Buffer
+	run(t.Context(), strings.Fields("plan --describe --program "+bmv2+"fields.json"), nil, &out, &errOut)
+	if !strings.HasPrefix(out.String(), "fields.json ingress") || !strings.Contains(out.String(), "stages needed") {
+		t.Errorf("%s%s", &out, &errOut)
+	}
+}
+
+// A chip's tables stay where they are.
+func TestPlanOfAChip(t *testing.T) {
+	chip := fileOf(t, `{"pipeline": "switch", "init": "a", "placed": true, "stages": 3,
+		"nodes": [{"id": "a", "kind": "table", "stage": 0}, {"id": "b", "kind": "table", "stage": 2}],
+		"edges": [["a", "b", "hit"], ["a", "EXIT", "miss"], ["b", "EXIT", ""]]}`)
+	p := tamtamJSON[planReport](t, "", "plan --format json --phv 8 --hit --program "+chip)
+	if p.Stages != 3 || p.Placement["b"] != 2 || !strings.Contains(p.StagesWhy, "the chip's") {
+		t.Errorf("%+v", p)
+	}
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), strings.Fields("plan --phv 8 --stages 4 --program "+chip), nil, &out, &errOut); code != exitUsage || !strings.Contains(errOut.String(), "has 3") {
+		t.Errorf("exit %d: %s", code, &errOut)
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	truncated := fileOf(t, `{"pipelines": [{"name": "ingress", "init_table"`)
+	for _, tt := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"", exitUsage, "--program is missing"},
+		{"--program x", exitUsage, "--phv is missing: want widths of 8, 16 or 32"},
+		{"--program x --phv 12", exitUsage, `--phv: containers "12"`},
+		{"--program x --phv 8 --algorithm best", exitUsage, `--algorithm "best": want greedy`},
+		{"--program x --phv 8 --format xml", exitUsage, `--format "xml"`},
+		{"--program x --phv 8 --stages 0", exitUsage, "--stages 0: want 1 to 4096"},
+		{"--program x --phv 8 --starts 3", exitUsage, "--starts is of --algorithm greedy-restarts"},
+		{"--program x --phv 8 --paper", exitUsage, "--paper is of --algorithm bnb"},
+		{"--program x --phv 8 --seed 1 --paths y", exitUsage, "want one of"},
+		{"--program x --phv 8 more", exitUsage, "unknown command"},
+		{"--program x --phv 8", exitFailed, "open x: no such file"},
+		{"--phv 8 --program " + truncated, exitFailed, "it breaks off at line 1"},
+		{"--phv 8 --program " + figure4 + " --pipeline egress", exitFailed, `no pipeline "egress": the graph is of "ingress"`},
+		{"--phv 8 --program " + figure4 + " --stages 1", exitFailed, "--stages 1: the program's dependencies need"},
+		{"--phv 8 --program " + figure4 + " --profile big", exitFailed, "--profile: "},
+		{"--phv 8 --program " + figure4 + " --must-record Z", exitFailed, `must-record "Z" is no table`},
+		{"--phv 8 --program " + figure4 + " --probabilities " + figure4, exitFailed, `unknown field "program"`},
+		{"--phv 8 --program " + figure4 + " --paths " + truncated, exitFailed, "paths: "},
+	} {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), append([]string{"plan"}, strings.Fields(tt.args)...), strings.NewReader(""), &out, &errOut)
+		if code != tt.code || !strings.Contains(errOut.String(), tt.want) {
+			t.Errorf("%s: exit %d, %s; want %d, %s", tt.args, code, errOut.String(), tt.code, tt.want)
+		}
+	}
+}
