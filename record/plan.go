@@ -116,6 +116,8 @@ type Plan struct {
 
 	Graph         *Graph         `json:"graph,omitempty"`
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
+	// ProbabilitiesFrom says where they come from: uniform, counted, seed N, or a file.
+	ProbabilitiesFrom string `json:"probabilities_from,omitempty"`
 }
 
 // Recorded is a table that writes into the record.
