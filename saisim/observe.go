@@ -9,7 +9,8 @@ type What uint8
 // itself is copy 0; it ends in MomentDropped, or in MomentReplicated, which says
 // that every copy for which the ingress pipe had a place has begun. A frame of
 // which mirror sessions have copies may be dropped all the same, after those; an
-// egress mirror copy begins when the copy that it is of has left its pipe. Copies
+// egress mirror copy begins when the copy that it is of has left its pipe, a record
+// copy so much later too, when the frame and all other copies may have ended. Copies
 // are numbered from 1 in the order in which they are made; each ends in one
 // MomentSent, MomentPunted or MomentDropped.
 const (

@@ -78,8 +78,9 @@
 //
 // A session of type SFLOW sends UDP: Ethernet, a tag if so set, IPv4 (identification 0,
 // don't fragment) or IPv6, UDP with UDP_SRC_PORT and UDP_DST_PORT and checksum 0. SAI has
-// no addresses for it: they are the tunnel that the plan gives to its label when the
-// copy is queued; without one there is no copy. For other sessions the tunnel means nothing.
+// no addresses for it: they are the tunnel that the plan, as the packet met it, gives to
+// its label; without one there is no copy, nor is one of sessions that do not record.
+// For sessions of other types the tunnel means nothing.
 //
 // # Counters, paths
 //
