@@ -16,7 +16,9 @@ import (
 
 // What is wrong with a plan is said by name, and nothing of it happens.
 func TestPlanRefusals(t *testing.T) {
-	mark := func(table, when string, bit int) record.ChipMark { return record.ChipMark{Table: table, When: when, Bit: bit} }
+	mark := func(table, when string, bit int) record.ChipMark {
+		return record.ChipMark{Table: table, When: when, Bit: bit}
+	}
 	marks := func(list ...record.ChipMark) func(*record.ChipPlan) {
 		return func(p *record.ChipPlan) { p.Marks = list }
 	}
