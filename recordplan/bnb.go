@@ -15,6 +15,11 @@ func (x *search) branchAndBound() {
 	}
 	x.restarts()
 	x.improve()
+	x.prove()
+}
+
+// prove finds what is better than the best, or that nothing is.
+func (x *search) prove() {
 	r := x.relax()
 	if x.proven() {
 		return
@@ -263,22 +268,15 @@ func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 // boundOf bounds all sets that have the bits taken so far, and of the piece none that is
 // off.
 func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) float64 {
-	tables := w.tablesOf(own)
-	long := w.r.slotsOf(int(w.dearest(tables, func(int) float64 { return 1 })))
-	if long > f.slots {
-		return math.Inf(-1)
-	}
-	cost := 0.0 // of what the heavy chain has
-	for k, c := range w.p.bits {
-		if w.p.heavy[k] && slices.Contains(own, c) && (!c.hit || w.m.tables[c.table].cut) {
-			cost += w.r.cheapest(c.table)
+	long := int(w.dearest(w.tablesOf(own), func(int) float64 { return 1 }))
+	o := outlook{own: own, on: on, gains: gains, has: w.sc.parts[w.p.seg], most: w.r.capOf(w.p, w.sc, on)}
+	best := math.Inf(-1)
+	for j, worth := range w.r.worth(w.p, o, f.bits) {
+		if q := w.r.slotsOf(max(long, min(j, 1))); q <= f.slots {
+			best = max(best, worth+w.r.rest[w.i+1][f.bits-j][f.slots-q])
 		}
 	}
-	best := math.Inf(-1)
-	for j, add := range w.r.adds(w.p, gains, on, f.bits, w.r.capOf(w.p, w.sc, on)) {
-		best = max(best, add+w.r.rest[w.i+1][f.bits-j][f.slots-long])
-	}
-	return w.value + w.sc.parts[w.p.seg] - cost + best
+	return w.value + best
 }
 
 // done goes on with the next piece.

@@ -95,7 +95,7 @@ func (x *search) newRelaxation() *relaxation {
 	listed := 0
 	for i := len(r.pieces) - 1; i >= 0; i-- {
 		p := &r.pieces[i]
-		if len(p.bits) <= maxListed && listed < maxOptions {
+		if len(p.bits) <= r.x.listed && listed < maxOptions {
 			r.list(p)
 			listed += len(p.options)
 		} else {
@@ -299,12 +299,11 @@ func (r *relaxation) largeValues(p *piece, sc *scorer, v [][]float64) {
 			gains[i] = sc.gain(b)
 		}
 	}
-	base := sc.parts[p.seg]
-	q := r.slotsOf(int(r.x.dearest(r.x.tablesOf(p.must), func(int) float64 { return 1 })))
-	added := r.adds(p, gains, on, p.most-len(p.must), r.capOf(p, sc, on))
-	for j, add := range added {
-		if q <= r.slots {
-			v[len(p.must)+j][q] = base + add
+	o := outlook{own: p.must, on: on, gains: gains, has: sc.parts[p.seg], most: r.capOf(p, sc, on)}
+	long := int(r.x.dearest(r.x.tablesOf(p.must), func(int) float64 { return 1 }))
+	for j, w := range r.worth(p, o, p.most-len(p.must)) {
+		if q := r.slotsOf(max(long, min(j, 1))); q <= r.slots {
+			v[len(p.must)+j][q] = w
 		}
 	}
 }
@@ -329,17 +328,65 @@ func (r *relaxation) capOf(p *piece, sc *scorer, on []bool) float64 {
 	return h - was
 }
 
-// adds bounds what 0, 1, ... n further bits of a large piece add, less their prices. Of a
-// class, one bit counts. Entropy is submodular: together, bits add no more than the sum of
-// what each adds.
-func (r *relaxation) adds(p *piece, gains []float64, on []bool, n int, most float64) []float64 {
+// An outlook is a large piece that has some bits, and may get those that are on.
+type outlook struct {
+	own   []bit
+	on    []bool
+	gains []float64 // what each bit adds to own, or more
+	has   float64   // the entropy of own
+	most  float64   // what all that are on add together
+}
+
+// worth bounds what the piece has, less prices, with 0, 1, ... n further bits. A set pays
+// no less than its tables on the heavy chain, and no less than what it has already, or the
+// cheapest of what it may get.
+func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
+	heavy, any := 0.0, r.x.dearest(r.x.tablesOf(o.own), r.cheapest)
+	for i, b := range p.bits {
+		if p.heavy[i] && r.pays(b) && slices.Contains(o.own, b) {
+			heavy += r.cheapest(b.table)
+		}
+	}
+	first := any
+	if len(o.own) == 0 {
+		first = r.cheapestOf(p, o)
+	}
+	paying, free := r.sums(p, o, n, true), r.sums(p, o, n, false)
+	for j := range paying {
+		paying[j] = o.has + min(paying[j]-heavy, free[j]-any)
+		any = first
+	}
+	return paying
+}
+
+// pays reports whether a bit is the one by which its table takes a slot.
+func (r *relaxation) pays(b bit) bool { return !b.hit || r.x.m.tables[b.table].cut }
+
+// cheapestOf is the lowest price that any bit that is on has.
+func (r *relaxation) cheapestOf(p *piece, o outlook) float64 {
+	least := math.Inf(1)
+	for i, b := range p.bits {
+		if o.on[i] {
+			least = min(least, r.cheapest(b.table))
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least
+}
+
+// sums bounds what 0, 1, ... n further bits add, less the prices of those on the heavy
+// chain if paying. Of a class, one bit counts. Entropy is submodular: together, bits add
+// no more than the sum of what each adds.
+func (r *relaxation) sums(p *piece, o outlook, n int, paying bool) []float64 {
 	best := make(map[int]float64)
 	for i, b := range p.bits {
-		if !on[i] {
+		if !o.on[i] {
 			continue
 		}
-		g := gains[i]
-		if p.heavy[i] && (!b.hit || r.x.m.tables[b.table].cut) {
+		g := o.gains[i]
+		if paying && p.heavy[i] && r.pays(b) {
 			g -= r.cheapest(b.table)
 		}
 		if g > best[p.class[i]] {
@@ -355,7 +402,7 @@ func (r *relaxation) adds(p *piece, gains []float64, on []bool, n int, most floa
 	for j := 1; j < len(sums); j++ {
 		sums[j] = sums[j-1]
 		if j <= len(sorted) {
-			sums[j] = min(sums[j]+sorted[j-1], most)
+			sums[j] = min(sums[j]+sorted[j-1], o.most)
 		}
 	}
 	return sums

@@ -77,23 +77,40 @@ func (r *relaxation) payers(p *piece, b, q int, v float64) []int {
 	if p.options != nil {
 		return nil
 	}
+	return r.largePayers(p, b)
+}
+
+// largePayers are those of a large piece with b bits: the best on its heavy chain, or one
+// table, by which of the two bounds it.
+func (r *relaxation) largePayers(p *piece, b int) []int {
 	sc := r.x.m.newScorer(p.must)
 	type paying struct {
-		table int
-		gain  float64
+		table       int
+		gain, price float64
 	}
 	var list []paying
+	cheapest := -1
 	for i, b := range p.bits {
-		if p.heavy[i] && (!b.hit || r.x.m.tables[b.table].cut) && p.class[i] == i {
-			if g := sc.gain(b) - r.cheapest(b.table); g > 0 {
-				list = append(list, paying{b.table, g})
-			}
+		c := r.cheapest(b.table)
+		if cheapest < 0 || c < r.cheapest(cheapest) {
+			cheapest = b.table
 		}
+		if g := sc.gain(b) - c; p.heavy[i] && r.pays(b) && p.class[i] == i && g > 0 {
+			list = append(list, paying{b.table, g, c})
+		}
+	}
+	if b == 0 || len(list) == 0 {
+		return nil
 	}
 	slices.SortStableFunc(list, func(a, b paying) int { return cmp.Compare(b.gain, a.gain) })
 	var tables []int
+	price := 0.0
 	for _, e := range list[:min(b, len(list))] {
 		tables = append(tables, e.table)
+		price += e.price
+	}
+	if price <= r.cheapest(cheapest) {
+		return []int{cheapest}
 	}
 	return tables
 }

@@ -77,42 +77,71 @@ func near(t *testing.T, what string, got, want float64) {
 // the checker knows by itself; branch and bound finds what brute force does, and nothing
 // finds more.
 func TestBranchAndBoundIsBruteForce(t *testing.T) {
-	programs(t, 150, shape{tables: 4, conditions: 3, parts: 3, deps: 0.4}, func(t *testing.T, r *rand.Rand, m *Model) {
-		s := Settings{Containers: record.Containers{8, 8}, Hits: r.IntN(2) == 0, Bits: 1 + r.IntN(6), Budget: 5_000_000}
-		if r.IntN(2) == 0 {
-			s.Containers = record.Containers{8}
+	programs(t, 100, shape{tables: 4, conditions: 3, parts: 3, deps: 0.4}, branchAndBoundIsBruteForce)
+	programs(t, 100, shape{tables: 8, conditions: 5, parts: 1, deps: 0.2}, branchAndBoundIsBruteForce)
+}
+
+func branchAndBoundIsBruteForce(t *testing.T, r *rand.Rand, m *Model) {
+	t.Helper()
+	s := Settings{Containers: record.Containers{8, 8}, Hits: r.IntN(2) == 0, Bits: 1 + r.IntN(6), Budget: 5_000_000}
+	if r.IntN(2) == 0 {
+		s.Containers = record.Containers{8}
+	}
+	if sp, err := m.newSpace(s.Containers, 0); err != nil {
+		t.Fatal(err)
+	} else {
+		s.Stages = sp.stages + r.IntN(2)
+	}
+	if r.IntN(3) == 0 {
+		s.Must = randomMust(r, m, s)
+	}
+	plans := map[string]*record.Plan{}
+	for _, a := range []string{record.BruteForce, record.BranchAndBound, record.Greedy, record.GreedyRestarts} {
+		plans[a] = planned(t, m, s, a)
+	}
+	s.Paper = true
+	paper := planned(t, m, s, record.BranchAndBound)
+	brute := plans[record.BruteForce].Entropy
+	near(t, "branch and bound", plans[record.BranchAndBound].Entropy, brute)
+	if !plans[record.BranchAndBound].Optimal {
+		t.Errorf("branch and bound has not proven %v, bound %v", brute, plans[record.BranchAndBound].Bound)
+	}
+	for _, listed := range []int{0, maxListed} {
+		p := plannedFromNothing(t, m, s, listed)
+		near(t, "branch and bound from nothing", p.Entropy, brute)
+		if !p.Optimal {
+			t.Errorf("branch and bound has not proven %v, bound %v", brute, p.Bound)
 		}
-		if sp, err := m.newSpace(s.Containers, 0); err != nil {
-			t.Fatal(err)
-		} else {
-			s.Stages = sp.stages + r.IntN(2)
+	}
+	if !s.Hits {
+		near(t, "algorithm 2", paper.Entropy, brute)
+	}
+	for a, p := range plans {
+		if p.Entropy > brute+1e-9 || p.Bound < brute-1e-9 {
+			t.Errorf("%s: entropy %v, bound %v; the best is %v", a, p.Entropy, p.Bound, brute)
 		}
-		if r.IntN(3) == 0 {
-			s.Must = randomMust(r, m, s)
-		}
-		plans := map[string]*record.Plan{}
-		for _, a := range []string{record.BruteForce, record.BranchAndBound, record.Greedy, record.GreedyRestarts} {
-			plans[a] = planned(t, m, s, a)
-		}
-		s.Paper = true
-		paper := planned(t, m, s, record.BranchAndBound)
-		brute := plans[record.BruteForce].Entropy
-		near(t, "branch and bound", plans[record.BranchAndBound].Entropy, brute)
-		if !plans[record.BranchAndBound].Optimal {
-			t.Errorf("branch and bound has not proven %v, bound %v", brute, plans[record.BranchAndBound].Bound)
-		}
-		if !s.Hits {
-			near(t, "algorithm 2", paper.Entropy, brute)
-		}
-		for a, p := range plans {
-			if p.Entropy > brute+1e-9 || p.Bound < brute-1e-9 {
-				t.Errorf("%s: entropy %v, bound %v; the best is %v", a, p.Entropy, p.Bound, brute)
-			}
-		}
-		if plans[record.GreedyRestarts].Entropy < plans[record.Greedy].Entropy-1e-9 {
-			t.Errorf("greedy with restarts %v, greedy %v", plans[record.GreedyRestarts].Entropy, plans[record.Greedy].Entropy)
-		}
-	})
+	}
+	if plans[record.GreedyRestarts].Entropy < plans[record.Greedy].Entropy-1e-9 {
+		t.Errorf("greedy with restarts %v, greedy %v", plans[record.GreedyRestarts].Entropy, plans[record.Greedy].Entropy)
+	}
+}
+
+// plannedFromNothing is a plan by branch and bound that greedy has not helped, so that it
+// finds what its bounds leave it. Segments of more bits than listed are large.
+func plannedFromNothing(t *testing.T, m *Model, s Settings, listed int) *record.Plan {
+	t.Helper()
+	s.Algorithm, s.Paper = record.BranchAndBound, false
+	x, err := m.newSearch(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.listed = listed
+	x.prove()
+	p := x.plan()
+	if err := check.Plan(p); err != nil {
+		t.Errorf("from nothing: %v", err)
+	}
+	return p
 }
 
 // randomMust is a table that can be asked for.

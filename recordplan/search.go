@@ -55,6 +55,7 @@ type search struct {
 	best       found
 	sets       uint64
 	fitted     uint64 // sets held against the constraints
+	listed     int    // up to how many bits a piece of the relaxation is listed
 	banned     int    // a table that greedy leaves out; -1: none
 }
 
@@ -105,7 +106,7 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &search{ctx: ctx, m: m, settings: s, space: space, limit: total, banned: -1}
+	x := &search{ctx: ctx, m: m, settings: s, space: space, limit: total, listed: maxListed, banned: -1}
 	if s.Bits > 0 {
 		x.limit = s.Bits
 	}

@@ -14,6 +14,9 @@ func Plan(p *record.Plan) error {
 	if p.Graph == nil {
 		return errors.New("plan without its graph, want one to check it by")
 	}
+	if _, err := record.NewIndex(p.Graph); err != nil {
+		return fmt.Errorf("plan with a bad graph: %w", err)
+	}
 	c := &checker{plan: p, nodes: map[string]*record.Node{}, next: map[string][]record.Edge{}}
 	for i := range p.Graph.Nodes {
 		n := &p.Graph.Nodes[i]
