@@ -14,6 +14,7 @@ const (
 	MaxNodes = 200_000
 	MaxEdges = 2_000_000
 	MaxJSON  = 256 << 20 // bytes
+	MaxID    = 1024      // bytes of the name of a node
 )
 
 // Kinds of nodes.

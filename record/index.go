@@ -48,6 +48,8 @@ func checkNode(n Node) error {
 	switch {
 	case n.ID == "" || n.ID == Exit:
 		return fmt.Errorf("id %q, want a name, and none that is %q", n.ID, Exit)
+	case len(n.ID) > MaxID:
+		return fmt.Errorf("id %.40q... of %d bytes, want at most %d", n.ID, len(n.ID), MaxID)
 	case n.Kind != Table && n.Kind != Condition:
 		return fmt.Errorf("%q is of kind %q, want %q or %q", n.ID, n.Kind, Table, Condition)
 	}

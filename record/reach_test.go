@@ -114,6 +114,7 @@ func TestBadGraphs(t *testing.T) {
 		{kind, `kind "conditional", want "table" or "cond"`},
 		{exit, `id "EXIT"`},
 		{long(MaxReach + 1), "want at most"},
+		{graphOf(strings.Repeat("A", 1<<20), strings.Repeat("A", 1<<20)+" EXIT"), `AAA"... of 1048576 bytes, want at most 1024`},
 	} {
 		if _, err := NewReach(c.g); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %s", err, c.want)

@@ -19,12 +19,19 @@ type plainNode struct {
 func readPlain(d *document, pipeline string) (*record.Graph, error) {
 	g := &record.Graph{
 		Program: d.Program, Pipeline: d.Pipeline, Init: d.Init,
-		Placed: d.Placed, Stages: d.Stages, Version: d.Version, Reasons: d.Reasons,
+		Placed: d.Placed, Stages: d.Stages, Version: d.Version,
 	}
 	if pipeline != "" && pipeline != g.Pipeline {
 		return nil, fmt.Errorf("no pipeline %q: the graph is of %q", pipeline, g.Pipeline)
 	}
-	err := eachAs(d.Nodes, "node", MaxNodes, func(n *plainNode) error {
+	err := eachAs(d.Reasons, "reason", 256, func(reason *string) error {
+		g.Reasons = append(g.Reasons, *reason)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = eachAs(d.Nodes, "node", MaxNodes, func(n *plainNode) error {
 		if n.Keys != nil && n.Kind == record.Table {
 			n.Keyless = n.Keyless || len(*n.Keys) == 0
 			if n.KeyReads == nil {

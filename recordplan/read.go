@@ -19,7 +19,7 @@ const (
 	MaxEdges   = 100_000
 	maxFields  = 200_000  // fields that the nodes of one graph read and write
 	maxActions = 16_384   // of all pipelines of a program
-	maxProgram = 32 << 20 // bytes of a file
+	maxProgram = 16 << 20 // bytes of a file
 	maxElement = 4 << 20  // bytes of one table, condition or action in it
 )
 
@@ -34,7 +34,9 @@ type document struct {
 	Placed   bool            `json:"placed"`
 	Stages   int             `json:"stages"`
 	Version  uint64          `json:"version"`
-	Reasons  []string        `json:"reasons"`
+	Reasons  json.RawMessage `json:"reasons"`
+
+	Graph json.RawMessage `json:"graph"` // of a plan, and of what a chip says of its paths
 
 	Pipelines    json.RawMessage `json:"pipelines"`
 	Actions      json.RawMessage `json:"actions"`
@@ -47,8 +49,8 @@ type document struct {
 }
 
 // Read reads one pipeline of a program: BMv2 JSON of any version, the plain form of
-// a graph, or a chip's description of itself. Pipeline "" is ingress, or the only
-// one there is. The graph is checked, and knows its dependencies unless it is placed.
+// a graph, or a chip's description of itself; also the graph in a plan. Pipeline ""
+// is ingress, or the only one there is. The graph is checked, and knows its dependencies unless it is placed.
 func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxProgram+1))
 	if err != nil {
@@ -60,6 +62,12 @@ func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 	var d document
 	if err := json.Unmarshal(b, &d); err != nil {
 		return nil, where(b, err)
+	}
+	if d.Graph != nil && d.Nodes == nil && d.Pipelines == nil {
+		b, d = d.Graph, document{}
+		if err := json.Unmarshal(b, &d); err != nil {
+			return nil, where(b, err)
+		}
 	}
 	var g *record.Graph
 	switch {

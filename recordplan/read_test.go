@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -52,7 +53,7 @@ func TestReadAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Read(bytes.NewReader(b), "ingress")
+		again, err := Read(io.MultiReader(strings.NewReader(`{"id": 7, "graph":`), bytes.NewReader(b), strings.NewReader("}")), "ingress")
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
@@ -87,6 +88,9 @@ func TestBadPlain(t *testing.T) {
 		{`{}`, `neither "pipelines" (BMv2 JSON) nor "nodes"`},
 		{`{"nodes": [], "pipelines": []}`, "both"},
 		{`{"pipelines": []}`, `no pipeline "ingress": the program has []`},
+		{`{"graph": {}}`, "neither"},
+		{`{"graph": null}`, "neither"},
+		{`{"graph": {"graph": {"nodes": []}}}`, "neither"},
 		{`{"nodes": {}}`, "node: want a list"},
 		{`{"nodes": [7]}`, "node 0: json"},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "box"}]}`, `kind "box"`},
