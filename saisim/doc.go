@@ -53,8 +53,8 @@
 // # Rooms
 //
 // chip, clock, mac, event and packet hold time and motion; ingress, router, trap,
-// fdb, fib, hash, tuple, altmark, flymon, mirror, rewrite and stamp are the packet path, and
-// forwarding, marking and flymon are its text; store keeps the attributes of every
+// fdb, fib, hash, tuple, altmark, flymon, mirror, recordtrail, recordcopy, rewrite and stamp are
+// the packet path, and forwarding, marking, flymon and recording are its text; store keeps the attributes of every
 // object and one file per SAI object family gives them their meaning. What may
 // enter: SAI and packets. What may not: Redis, SONiC's tables, wall clocks.
 //
