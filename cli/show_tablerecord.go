@@ -196,7 +196,7 @@ func (p *page) recordPlan(plan tree, all bool) {
 		}
 	}
 	id, _ := plan.count("id")
-	p.field(flowWidth, "Plan", fmt.Sprintf("0x%08x", id))
+	p.field(flowWidth, "Plan", fmt.Sprintf("%d (0x%08x)", id, id))
 	if all {
 		graph := plan.at("graph")
 		optional("   Program", plan.text("program"))
@@ -206,6 +206,7 @@ func (p *page) recordPlan(plan tree, all bool) {
 		p.field(flowWidth, "   Algorithm", plan.text("algorithm"))
 		optional("   Must Record", plan.text("must_record"))
 	}
+	optional("   Probabilities", plan.text("probabilities_from"))
 	tables := plan.items("recorded")
 	var bits, room uint64
 	for _, t := range tables {

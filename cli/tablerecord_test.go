@@ -18,7 +18,7 @@ import (
 const chipPlan = `{"id":305419896,"program":"demo","pipeline":"switch","phv":"16+8","mode":"exec+hit","algorithm":"greedy","stages":24,"stages_why":"the chip's",
 "must_record":["chip.acl"],"recorded":[{"table":"ingress.b","bits":1,"container":1,"stage":2,"hit":3},{"table":"chip.acl","bits":2,"container":0,"stage":6,"ran":10,"hit":11},
 {"table":"chip.fdb","bits":1,"container":0,"stage":11,"ran":9}],"entropy":2.25,"entropy_equation2":2.5,"bound":2.75,"optimal":false,"entropy_full":3.1234567,
-"recovery":0.6180339887,"sets":1234,"solves":5,"seconds":0,"graph":{"pipeline":"switch","init":"ingress.b","placed":true,"stages":24,"version":18446744073709551615,
+"recovery":0.6180339887,"sets":1234,"solves":5,"seconds":0,"probabilities_from":"uniform","graph":{"pipeline":"switch","init":"ingress.b","placed":true,"stages":24,"version":18446744073709551615,
 "nodes":[{"id":"ingress.b","kind":"table"},{"id":"b.gate","kind":"cond"},{"id":"chip.acl","kind":"table"},{"id":"chip.fdb","kind":"table"}],
 "edges":[["ingress.b","chip.acl","hit"],["ingress.b","chip.acl","miss"],["chip.acl","EXIT","a<b"]]}}`
 

@@ -15,7 +15,7 @@ func tableRecordModule() Module {
 	plan := []Leaf{{"state/plan/tables", parted("TABLES", ",")}}
 	for leaf, field := range map[string]string{
 		"id": "ID", "phv": "PHV", "mode": "MODE", "algorithm": "ALGORITHM", "bits": "BITS", "entropy": "ENTROPY", "entropy-full": "ENTROPY_FULL",
-		"bound": "BOUND", "optimal": "OPTIMAL", "recovery": "RECOVERY", "json": "PLAN",
+		"bound": "BOUND", "optimal": "OPTIMAL", "recovery": "RECOVERY", "probabilities": "PROBABILITIES", "json": "PLAN",
 	} {
 		plan = append(plan, Leaf{"state/plan/" + leaf, text(field)})
 	}

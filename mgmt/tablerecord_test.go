@@ -45,7 +45,7 @@ func somePlan() *record.Plan {
 		Recorded: []record.Recorded{
 			{Table: "chip.acl", Bits: 2, Container: 0, Stage: 6, Ran: at(0), Hit: at(1)}, {Table: "ingress.a", Bits: 1, Container: 1, Stage: 2, Hit: at(3)},
 		},
-		Entropy: 2.25, Equation2: 2.5, Bound: 1e300, Full: 3.1234567, Recovery: 0.6180339887, Sets: 1 << 60,
+		Entropy: 2.25, Equation2: 2.5, Bound: 1e300, Full: 3.1234567, Recovery: 0.6180339887, Sets: 1 << 60, ProbabilitiesFrom: schema.ProbabilitiesCounted,
 		Graph: &record.Graph{Pipeline: "switch", Init: "chip.acl", Version: 1<<64 - 1, Nodes: []record.Node{{ID: "chip.acl", Kind: record.Table}},
 			Edges: []record.Edge{{From: "chip.acl", To: record.Exit, Label: record.Hit}}},
 	}
@@ -84,7 +84,7 @@ func TestTableRecordGet(t *testing.T) {
 		{recordR1 + "/config", `{"name":"r1","flowgroup":"f1","collector":"c1","sampler":"some",` + settings + `}`},
 		{recordR1 + "/state", `{"name":"r1","flowgroup":"f1","collector-address":"10.0.0.9:7000","sampling-rate":10,` + settings + `,
 			"status":"active","since":"2026-01-02T03:04:05Z",` + counters + `,
-			"plan":{"id":305419896,"phv":"16+16","mode":"exec+hit","algorithm":"greedy","bits":3,"entropy":"2.25","entropy-full":"3.123457",
+			"plan":{"id":305419896,"phv":"16+16","mode":"exec+hit","algorithm":"greedy","probabilities":"counted","bits":3,"entropy":"2.25","entropy-full":"3.123457",
 			"optimal":false,"recovery":"0.618034","tables":["chip.acl","ingress.a"],"json":` + string(quoted) + `}}`},
 		{recordR1 + "/state/counters/lost", `"1"`},
 		{recordR1 + "/state/plan/tables", `["chip.acl","ingress.a"]`},

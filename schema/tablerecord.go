@@ -197,6 +197,7 @@ func RecordPlanFields(p *record.Plan) (map[string]string, error) {
 	return map[string]string{
 		"ID": utoa(p.ID), "PHV": p.PHV, "MODE": p.Mode, "ALGORITHM": p.Algorithm, "BITS": strconv.Itoa(bits),
 		"TABLES": strings.Join(tables, ","), "ENTROPY": number(p.Entropy), "ENTROPY_FULL": number(p.Full), "BOUND": number(p.Bound),
-		"OPTIMAL": strconv.FormatBool(p.Optimal), "RECOVERY": number(p.Recovery), "PLAN": string(text),
+		"OPTIMAL": strconv.FormatBool(p.Optimal), "RECOVERY": number(p.Recovery), "PROBABILITIES": p.ProbabilitiesFrom,
+		"PLAN": string(text),
 	}, nil
 }
