@@ -5,10 +5,9 @@ import "slices"
 // algorithm2 is Algorithm 2 of the paper as it is printed, with the check for the end of
 // the array that is missing there.
 func (x *search) algorithm2(trace func(set []bit, entropy, bound float64, pruned bool)) {
-	a := paperSearch{search: x, sc: x.m.newScorer(x.must), trace: trace}
-	alone := x.m.newScorer(nil)
+	a := paperSearch{search: x, sc: x.newScorer(x.must), trace: trace}
 	for _, b := range x.byEntropy() {
-		if h := alone.gain(b); h > alike && !slices.Contains(x.must, b) {
+		if h := x.m.alone(b); h > alike && !slices.Contains(x.must, b) {
 			a.tables, a.alone = append(a.tables, b), append(a.alone, h)
 		}
 	}

@@ -70,7 +70,16 @@ func (x *search) improve() {
 // spent reports whether the search must end. A fit costs more than a set, and a call of
 // the solver much more.
 func (x *search) spent() bool {
-	return x.ctx.Err() != nil || x.sets+10*x.fitted+300*x.space.solves > x.settings.Budget
+	return x.exhausted() || x.sets+10*x.fitted+300*x.space.solves > x.settings.Budget
+}
+
+// arcsForSet is how many arcs a set of a usual program may cost to weigh.
+const arcsForSet = 1000
+
+// exhausted reports whether nothing at all is to be weighed any more: the program is so
+// large that few sets are much work.
+func (x *search) exhausted() bool {
+	return x.ctx.Err() != nil || x.arcs > arcsForSet*max(x.settings.Budget, DefaultBudget)
 }
 
 // fit holds a set against the constraints.
@@ -199,7 +208,7 @@ type bitwise struct {
 
 func (b *branching) large(i int, f partial) {
 	p := &b.r.pieces[i]
-	w := bitwise{branching: b, i: i, p: p, sc: b.m.newScorer(p.must), value: f.value}
+	w := bitwise{branching: b, i: i, p: p, sc: b.newScorer(p.must), value: f.value}
 	f.bits -= len(p.must)
 	if f.bits < 0 {
 		return
@@ -269,7 +278,7 @@ func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 // off.
 func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) float64 {
 	long := int(w.dearest(w.tablesOf(own), func(int) float64 { return 1 }))
-	o := outlook{own: own, on: on, gains: gains, has: w.sc.parts[w.p.seg], most: w.r.capOf(w.p, w.sc, on)}
+	o := outlook{own: own, on: on, gains: gains, has: w.sc.parts[w.p.seg], most: w.sc.all(w.p.seg, w.p.bits, on)}
 	best := math.Inf(-1)
 	for j, worth := range w.r.worth(w.p, o, f.bits) {
 		if q := w.r.slotsOf(max(long, min(j, 1))); q <= f.slots {

@@ -1,7 +1,6 @@
 package recordplan
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -35,6 +34,7 @@ type piece struct {
 	class   []int    // bits of one class are known from each other
 	options []option // all that are worth it; nil: the segment is too large to list them
 	heavy   []bool   // of a large piece: the bits whose tables are on one chain
+	start   outlook  // likewise: with its must-record tables
 	most    int      // bits that it can use, must-record ones too
 }
 
@@ -65,10 +65,10 @@ const maxListed = 12
 func (x *search) newRelaxation() *relaxation {
 	r := &relaxation{x: x, price: make([]float64, x.space.stages)}
 	bySeg := map[int]*piece{}
-	sc := x.m.newScorer(nil)
+	sc := x.newScorer(nil)
 	for _, b := range x.byEntropy() {
 		seg := x.m.tables[b.table].seg
-		if sc.gain(b) <= alike && !x.needed(b) && !slices.Contains(x.must, b) {
+		if x.m.alone(b) <= alike && !x.needed(b) && !slices.Contains(x.must, b) {
 			continue
 		}
 		if bySeg[seg] == nil {
@@ -87,7 +87,7 @@ func (x *search) newRelaxation() *relaxation {
 			}
 		}
 		p.most = min(len(p.bits), x.limit)
-		p.classify(sc)
+		x.classify(p, sc)
 		r.pieces = append(r.pieces, *p)
 	}
 	slices.SortStableFunc(r.pieces, func(a, b piece) int { return len(b.bits) - len(a.bits) })
@@ -99,7 +99,7 @@ func (x *search) newRelaxation() *relaxation {
 			r.list(p)
 			listed += len(p.options)
 		} else {
-			p.heavy = r.heaviest(p, sc)
+			p.heavy, p.start = r.heaviest(p), r.begin(p)
 		}
 	}
 	r.solve()
@@ -122,20 +122,17 @@ func (r *relaxation) countSlots() {
 }
 
 // classify finds the bits that are known from each other.
-func (p *piece) classify(sc *scorer) {
+func (x *search) classify(p *piece, sc *scorer) {
 	p.class = make([]int, len(p.bits))
-	if len(p.bits) > maxClassified {
-		for i := range p.class {
-			p.class[i] = i
-		}
-		return
-	}
 	alone := make([]float64, len(p.bits))
 	for i, b := range p.bits {
-		alone[i] = sc.gain(b)
+		alone[i] = sc.m.alone(b)
 	}
 	for i, b := range p.bits {
 		p.class[i] = i
+		if len(p.bits) > maxClassified || x.exhausted() {
+			continue
+		}
 		sc.set(b, true)
 		for j := range i {
 			if p.class[j] == j && alone[i]-alone[j] < alike && alone[j]-alone[i] < alike && sc.gain(p.bits[j]) < alike {
@@ -149,7 +146,7 @@ func (p *piece) classify(sc *scorer) {
 
 // list lists the sets of a piece in which no bit is known from the others.
 func (r *relaxation) list(p *piece) {
-	sc := r.x.m.newScorer(nil)
+	sc := r.x.newScorer(nil)
 	for _, b := range p.must {
 		sc.set(b, true)
 	}
@@ -217,11 +214,11 @@ func (r *relaxation) cheapest(t int) float64 {
 }
 
 // heaviest marks the bits of a large piece whose tables are on the chain that says most.
-func (r *relaxation) heaviest(p *piece, sc *scorer) []bool {
+func (r *relaxation) heaviest(p *piece) []bool {
 	x := r.x
 	value := map[int]float64{}
 	for _, b := range p.bits {
-		value[b.table] = max(value[b.table], sc.gain(b))
+		value[b.table] = max(value[b.table], x.m.alone(b))
 	}
 	tables := x.tablesOf(p.bits)
 	upto, from := make([]float64, len(tables)), make([]int, len(tables))
@@ -259,8 +256,7 @@ func (r *relaxation) values(p *piece) [][]float64 {
 		}
 	}
 	if p.options == nil {
-		gains := r.x.m.newScorer(p.must)
-		r.largeValues(p, gains, v)
+		r.largeValues(p, v)
 	}
 	for i := range p.options {
 		o := &p.options[i]
@@ -291,121 +287,13 @@ func (r *relaxation) slotsOf(long int) int {
 }
 
 // largeValues bounds a large piece: what its best bits add beside its must-record tables.
-func (r *relaxation) largeValues(p *piece, sc *scorer, v [][]float64) {
-	gains := make([]float64, len(p.bits))
-	on := make([]bool, len(p.bits))
-	for i, b := range p.bits {
-		if on[i] = !slices.Contains(p.must, b); on[i] {
-			gains[i] = sc.gain(b)
-		}
-	}
-	o := outlook{own: p.must, on: on, gains: gains, has: sc.parts[p.seg], most: r.capOf(p, sc, on)}
+func (r *relaxation) largeValues(p *piece, v [][]float64) {
 	long := int(r.x.dearest(r.x.tablesOf(p.must), func(int) float64 { return 1 }))
-	for j, w := range r.worth(p, o, p.most-len(p.must)) {
+	for j, w := range r.worth(p, p.start, p.most-len(p.must)) {
 		if q := r.slotsOf(max(long, min(j, 1))); q <= r.slots {
 			v[len(p.must)+j][q] = w
 		}
 	}
-}
-
-// capOf is what all that is on adds together.
-func (r *relaxation) capOf(p *piece, sc *scorer, on []bool) float64 {
-	was := sc.parts[p.seg]
-	var flipped []bit
-	for i, b := range p.bits {
-		t := &r.x.m.tables[b.table]
-		if on[i] && sc.v[t.seg][t.at]&b.shows() == 0 {
-			sc.v[t.seg][t.at] |= b.shows()
-			flipped = append(flipped, b)
-		}
-	}
-	h := sc.w.entropy(&r.x.m.segments[p.seg], sc.v[p.seg])
-	r.x.sets++
-	for _, b := range flipped {
-		t := &r.x.m.tables[b.table]
-		sc.v[t.seg][t.at] &^= b.shows()
-	}
-	return h - was
-}
-
-// An outlook is a large piece that has some bits, and may get those that are on.
-type outlook struct {
-	own   []bit
-	on    []bool
-	gains []float64 // what each bit adds to own, or more
-	has   float64   // the entropy of own
-	most  float64   // what all that are on add together
-}
-
-// worth bounds what the piece has, less prices, with 0, 1, ... n further bits. A set pays
-// no less than its tables on the heavy chain, and no less than what it has already, or the
-// cheapest of what it may get.
-func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
-	heavy, any := 0.0, r.x.dearest(r.x.tablesOf(o.own), r.cheapest)
-	for i, b := range p.bits {
-		if p.heavy[i] && r.pays(b) && slices.Contains(o.own, b) {
-			heavy += r.cheapest(b.table)
-		}
-	}
-	first := any
-	if len(o.own) == 0 {
-		first = r.cheapestOf(p, o)
-	}
-	paying, free := r.sums(p, o, n, true), r.sums(p, o, n, false)
-	for j := range paying {
-		paying[j] = o.has + min(paying[j]-heavy, free[j]-any)
-		any = first
-	}
-	return paying
-}
-
-// pays reports whether a bit is the one by which its table takes a slot.
-func (r *relaxation) pays(b bit) bool { return !b.hit || r.x.m.tables[b.table].cut }
-
-// cheapestOf is the lowest price that any bit that is on has.
-func (r *relaxation) cheapestOf(p *piece, o outlook) float64 {
-	least := math.Inf(1)
-	for i, b := range p.bits {
-		if o.on[i] {
-			least = min(least, r.cheapest(b.table))
-		}
-	}
-	if math.IsInf(least, 1) {
-		return 0
-	}
-	return least
-}
-
-// sums bounds what 0, 1, ... n further bits add, less the prices of those on the heavy
-// chain if paying. Of a class, one bit counts. Entropy is submodular: together, bits add
-// no more than the sum of what each adds.
-func (r *relaxation) sums(p *piece, o outlook, n int, paying bool) []float64 {
-	best := make(map[int]float64)
-	for i, b := range p.bits {
-		if !o.on[i] {
-			continue
-		}
-		g := o.gains[i]
-		if paying && p.heavy[i] && r.pays(b) {
-			g -= r.cheapest(b.table)
-		}
-		if g > best[p.class[i]] {
-			best[p.class[i]] = g
-		}
-	}
-	sorted := make([]float64, 0, len(best))
-	for _, g := range best {
-		sorted = append(sorted, g)
-	}
-	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
-	sums := make([]float64, max(n, 0)+1)
-	for j := 1; j < len(sums); j++ {
-		sums[j] = sums[j-1]
-		if j <= len(sorted) {
-			sums[j] = min(sums[j]+sorted[j-1], o.most)
-		}
-	}
-	return sums
 }
 
 // solve fills rest for the prices.

@@ -234,7 +234,7 @@ func TestPlanRefuses(t *testing.T) {
 		{optional(t, "ab"), Settings{Containers: one, Stages: -1}, "-1 stages"},
 		{optional(t, "ab", "a<b"), Settings{Containers: one, Stages: 1}, "1 stages, want at least 2"},
 		{optional(t, "ab"), Settings{Containers: one, Algorithm: "best"}, `algorithm "best", want bnb, greedy`},
-		{optional(t, "ab"), Settings{Containers: one, Must: []string{"x"}}, `must-record "x" is no table`},
+		{optional(t, "ab"), Settings{Containers: one, Must: []string{"x"}}, `must-record "x" is no table of the program: want one of its 2, such as "a"`},
 		{optional(t, "ab"), Settings{Containers: one, Must: []string{"a", "a"}}, `names "a" twice`},
 		{optional(t, "ab"), Settings{Containers: one, Bits: 1, Must: []string{"a", "b"}}, "asks for 2 bits, want at most 1"},
 		{cut, Settings{Containers: one, Must: []string{"first"}}, `must-record "first": every packet runs it`},

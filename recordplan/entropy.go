@@ -101,6 +101,7 @@ type event struct {
 type walker struct {
 	mass  []float64
 	found []event
+	arcs  uint64 // gone along so far
 }
 
 func (w *walker) clear(n int) {
@@ -181,6 +182,7 @@ func (w *walker) leave(n *node, outcome int, p float64) {
 		w.leave(n, didHit, p*n.hit)
 		return
 	}
+	w.arcs += uint64(len(n.next[outcome&1]))
 	for _, a := range n.next[outcome&1] {
 		w.mass[a.to] += p * a.p
 	}

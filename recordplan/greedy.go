@@ -14,16 +14,16 @@ func (x *search) greedy(start []bit) found {
 		return found{}
 	}
 	f.slots = slots
-	sc := x.m.newScorer(f.set)
-	gains := make([]float64, len(x.candidates))
+	sc := x.newScorer(f.set)
+	gains := make([]float64, len(x.candidates)) // those not known are 0
 	dead := make([]bool, len(x.candidates))
 	stale := make([]bool, len(x.m.segments))
 	for i := range stale {
 		stale[i] = true
 	}
-	for len(f.set) < x.limit && x.ctx.Err() == nil {
+	for len(f.set) < x.limit && !x.exhausted() {
 		for i, b := range x.candidates {
-			if seg := x.m.tables[b.table].seg; stale[seg] && !dead[i] {
+			if seg := x.m.tables[b.table].seg; stale[seg] && !dead[i] && !x.exhausted() {
 				gains[i] = sc.gain(b)
 				x.sets++
 			}
@@ -96,18 +96,12 @@ func (x *search) restarts() {
 
 // byEntropy are the candidates, those first that say most alone.
 func (x *search) byEntropy() []bit {
-	sc := x.m.newScorer(nil)
-	alone := make(map[bit]float64, len(x.candidates))
-	for _, b := range x.candidates {
-		alone[b] = sc.gain(b)
-	}
-	x.sets += uint64(len(x.candidates))
 	order := slices.Clone(x.candidates)
 	slices.SortStableFunc(order, func(a, b bit) int {
 		switch {
-		case alone[a] > alone[b]+alike:
+		case x.m.alone(a) > x.m.alone(b)+alike:
 			return -1
-		case alone[b] > alone[a]+alike:
+		case x.m.alone(b) > x.m.alone(a)+alike:
 			return 1
 		}
 		return 0

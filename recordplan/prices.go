@@ -9,6 +9,9 @@ import (
 // priceRounds is how often the prices are adjusted.
 const priceRounds = 80
 
+// maxPriced is how many options are priced at all; of many, prices are adjusted less often.
+const maxPriced = 400_000
+
 // setPrices lowers the bound: a stage that the best sets of the relaxation use more often
 // than it has containers becomes dearer, one that they use less cheaper (a subgradient
 // method with Polyak's steps). Any prices give a bound, the best are kept.
@@ -18,7 +21,11 @@ func (r *relaxation) setPrices(reached float64) {
 	}
 	best, kept := r.bound(), slices.Clone(r.price)
 	step, worse := 1.0, 0
-	for range priceRounds {
+	options := 0
+	for _, p := range r.pieces {
+		options += len(p.options)
+	}
+	for range min(priceRounds, maxPriced/(options+1)) {
 		over, norm := r.overuse()
 		gap := r.bound() - reached
 		if norm == 0 || gap < alike {
@@ -83,7 +90,6 @@ func (r *relaxation) payers(p *piece, b, q int, v float64) []int {
 // largePayers are those of a large piece with b bits: the best on its heavy chain, or one
 // table, by which of the two bounds it.
 func (r *relaxation) largePayers(p *piece, b int) []int {
-	sc := r.x.m.newScorer(p.must)
 	type paying struct {
 		table       int
 		gain, price float64
@@ -95,7 +101,7 @@ func (r *relaxation) largePayers(p *piece, b int) []int {
 		if cheapest < 0 || c < r.cheapest(cheapest) {
 			cheapest = b.table
 		}
-		if g := sc.gain(b) - c; p.heavy[i] && r.pays(b) && p.class[i] == i && g > 0 {
+		if g := p.start.gains[i] - c; p.heavy[i] && r.pays(b) && p.class[i] == i && g > 0 {
 			list = append(list, paying{b.table, g, c})
 		}
 	}

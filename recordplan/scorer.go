@@ -7,14 +7,41 @@ type scorer struct {
 	w     walker
 	v     []shown
 	parts []float64 // the entropy of each segment
+	spend *uint64   // counts the arcs gone along; nil: nobody does
 }
 
 func (m *Model) newScorer(set []bit) *scorer {
 	s := &scorer{m: m, v: m.shownBy(choices(set)), parts: make([]float64, len(m.segments))}
-	for i, v := range s.v {
-		s.parts[i] = s.w.entropy(&m.segments[i], v)
+	for i := range s.v {
+		s.parts[i] = s.weigh(i)
 	}
 	return s
+}
+
+// newScorer is a scorer whose work counts.
+func (x *search) newScorer(set []bit) *scorer {
+	s := x.m.newScorer(set)
+	s.spend = &x.arcs
+	return s
+}
+
+// weigh is the entropy of a segment.
+func (s *scorer) weigh(seg int) float64 {
+	s.w.arcs = 0
+	h := s.w.entropy(&s.m.segments[seg], s.v[seg])
+	if s.spend != nil {
+		*s.spend += s.w.arcs
+	}
+	return h
+}
+
+// alone is the entropy of a bit.
+func (m *Model) alone(b bit) float64 {
+	p := m.tables[b.table].ran
+	if b.hit {
+		p *= m.tables[b.table].hit
+	}
+	return surprise(p) + surprise(1-p)
 }
 
 func (s *scorer) entropy() float64 {
@@ -40,7 +67,7 @@ func (s *scorer) gain(b bit) float64 {
 		return 0
 	}
 	v[t.at] |= b.shows()
-	h := s.w.entropy(&s.m.segments[t.seg], v)
+	h := s.weigh(t.seg)
 	v[t.at] &^= b.shows()
 	return max(h-s.parts[t.seg], 0)
 }
@@ -53,5 +80,18 @@ func (s *scorer) set(b bit, on bool) {
 	if on {
 		v[t.at] |= b.shows()
 	}
-	s.parts[t.seg] = s.w.entropy(&s.m.segments[t.seg], v)
+	s.parts[t.seg] = s.weigh(t.seg)
+}
+
+// all is what the bits of a segment that are on add together.
+func (s *scorer) all(seg int, bits []bit, on []bool) float64 {
+	was := append(shown(nil), s.v[seg]...)
+	for i, b := range bits {
+		if on[i] {
+			s.v[seg][s.m.tables[b.table].at] |= b.shows()
+		}
+	}
+	h := s.weigh(seg)
+	copy(s.v[seg], was)
+	return h - s.parts[seg]
 }

@@ -54,6 +54,7 @@ type search struct {
 	candidates []bit
 	best       found
 	sets       uint64
+	arcs       uint64 // gone along to weigh them
 	fitted     uint64 // sets held against the constraints
 	listed     int    // up to how many bits a piece of the relaxation is listed
 	banned     int    // a table that greedy leaves out; -1: none
@@ -106,6 +107,9 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(m.tables) == 0 {
+		return nil, errNoTables
+	}
 	x := &search{ctx: ctx, m: m, settings: s, space: space, limit: total, listed: maxListed, banned: -1}
 	if s.Bits > 0 {
 		x.limit = s.Bits
@@ -130,7 +134,7 @@ func (x *search) setMust() error {
 		t, ok := x.m.index[id]
 		switch {
 		case !ok:
-			return fmt.Errorf("must-record %q is no table of the program", id)
+			return fmt.Errorf("must-record %q is no table of the program: want one of its %d, such as %q", id, len(x.m.tables), x.m.nearest(id))
 		case slices.Contains(x.settings.Must[:i], id):
 			return fmt.Errorf("must-record names %q twice", id)
 		case x.m.tables[t].seg < 0:

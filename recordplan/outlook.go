@@ -1,0 +1,105 @@
+package recordplan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// begin is the outlook of a large piece with its must-record tables.
+func (r *relaxation) begin(p *piece) outlook {
+	sc := r.x.newScorer(p.must)
+	o := outlook{own: p.must, gains: make([]float64, len(p.bits)), on: make([]bool, len(p.bits)), has: sc.parts[p.seg]}
+	for i, b := range p.bits {
+		o.on[i] = !slices.Contains(p.must, b)
+		switch {
+		case !o.on[i]:
+		case r.x.exhausted():
+			o.gains[i] = r.x.m.alone(b)
+		default:
+			o.gains[i] = sc.gain(b)
+		}
+	}
+	o.most = sc.all(p.seg, p.bits, o.on)
+	return o
+}
+
+// An outlook is a large piece that has some bits, and may get those that are on.
+type outlook struct {
+	own   []bit
+	on    []bool
+	gains []float64 // what each bit adds to own, or more
+	has   float64   // the entropy of own
+	most  float64   // what all that are on add together
+}
+
+// worth bounds what the piece has, less prices, with 0, 1, ... n further bits. A set pays
+// no less than its tables on the heavy chain, and no less than what it has already, or the
+// cheapest of what it may get.
+func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
+	heavy, any := 0.0, r.x.dearest(r.x.tablesOf(o.own), r.cheapest)
+	for i, b := range p.bits {
+		if p.heavy[i] && r.pays(b) && slices.Contains(o.own, b) {
+			heavy += r.cheapest(b.table)
+		}
+	}
+	first := any
+	if len(o.own) == 0 {
+		first = r.cheapestOf(p, o)
+	}
+	paying, free := r.sums(p, o, n, true), r.sums(p, o, n, false)
+	for j := range paying {
+		paying[j] = o.has + min(paying[j]-heavy, free[j]-any)
+		any = first
+	}
+	return paying
+}
+
+// pays reports whether a bit is the one by which its table takes a slot.
+func (r *relaxation) pays(b bit) bool { return !b.hit || r.x.m.tables[b.table].cut }
+
+// cheapestOf is the lowest price that any bit that is on has.
+func (r *relaxation) cheapestOf(p *piece, o outlook) float64 {
+	least := math.Inf(1)
+	for i, b := range p.bits {
+		if o.on[i] {
+			least = min(least, r.cheapest(b.table))
+		}
+	}
+	if math.IsInf(least, 1) {
+		return 0
+	}
+	return least
+}
+
+// sums bounds what 0, 1, ... n further bits add, less the prices of those on the heavy
+// chain if paying. Of a class, one bit counts. Entropy is submodular: together, bits add
+// no more than the sum of what each adds.
+func (r *relaxation) sums(p *piece, o outlook, n int, paying bool) []float64 {
+	best := make(map[int]float64)
+	for i, b := range p.bits {
+		if !o.on[i] {
+			continue
+		}
+		g := o.gains[i]
+		if paying && p.heavy[i] && r.pays(b) {
+			g -= r.cheapest(b.table)
+		}
+		if g > best[p.class[i]] {
+			best[p.class[i]] = g
+		}
+	}
+	sorted := make([]float64, 0, len(best))
+	for _, g := range best {
+		sorted = append(sorted, g)
+	}
+	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(b, a) })
+	sums := make([]float64, max(n, 0)+1)
+	for j := 1; j < len(sums); j++ {
+		sums[j] = sums[j-1]
+		if j <= len(sorted) {
+			sums[j] = min(sums[j]+sorted[j-1], o.most)
+		}
+	}
+	return sums
+}
