@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/record"
 	"tamtam/sai"
 )
 
 // A marksAlike makes the ASICs of two switches comparable that gave lanes and
-// indices of alternate marking, or partitions of CMU groups, out in another order: lanes
-// are named by their profiles, indices and partitions are left out. It has to see a whole ASIC once before.
+// indices of alternate marking, partitions of CMU groups or record bits out in another order:
+// lanes are named by their profiles, the others are left out. It has to see a whole ASIC once before.
 type marksAlike struct {
 	lanes map[int]string // contents of the profiles but for the lane
 }
@@ -49,6 +50,26 @@ func sketchOf(v sai.Value) (sai.Value, bool) {
 	return sai.Bytes(fmt.Sprint("task ", l.Task, l.Filter, l.Epoch, l.Digest, len(l.Frozen), l.Flow, l.Measures, units)), true
 }
 
+// planOf reads an extension object that is a plan of table recording, without where its bits
+// are in the record word.
+func planOf(v sai.Value) (sai.Value, bool) {
+	text, _ := v.(sai.Bytes)
+	var entry struct {
+		Attributes []struct {
+			Plan *struct {
+				Value record.ChipPlan `json:"value"`
+			} `json:"plan"`
+		} `json:"attributes"`
+	}
+	if json.Unmarshal(text, &entry) != nil || len(entry.Attributes) != 1 || entry.Attributes[0].Plan == nil {
+		return nil, false
+	}
+	p := entry.Attributes[0].Plan.Value
+	p.Offset = 0
+	plain, err := json.Marshal(p)
+	return sai.Bytes(plain), err == nil
+}
+
 func (m *marksAlike) see(a sai.Attr) sai.Value {
 	if a.ID == sai.GenericProgrammableAttrEntry {
 		if lane, rest, ok := profileOf(a.Value); ok {
@@ -76,6 +97,9 @@ func (m *marksAlike) replace(a sai.Attr) sai.Value {
 		}
 		if task, ok := sketchOf(a.Value); ok {
 			return task
+		}
+		if plan, ok := planOf(a.Value); ok {
+			return plan
 		}
 	case sai.ACLEntryAttrFieldACLUserMeta:
 		f, _ := a.Value.(sai.Field)

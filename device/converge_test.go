@@ -30,7 +30,7 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	lag := r.pick("PortChannel1", "PortChannel2", "PortChannel", "PortChannel1")
 	vlan := r.pick("Vlan10", "Vlan20", "Vlan5000")
 	group := r.pick("F1", "F2", "F3", "F|4")
-	switch r.IntN(44) {
+	switch r.IntN(56) {
 	case 0:
 		n := r.IntN(4)
 		return fmt.Sprintf("PORT|Ethernet%d", n), swss.FieldValues{
@@ -76,6 +76,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		return r.marking(r.pick("1", "2", "3"))
 	case 36, 37, 38, 39, 40, 41, 42, 43:
 		return r.sketching(r.pick("1", "2", "3"))
+	case 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55:
+		return r.recording(r.pick("1", "2", "3"))
 	default:
 		return "TAM_COLLECTORS_TABLE|" + r.pick("C1", "C2"), swss.FieldValues{"ipaddress": r.pick("192.0.2.9", "2001:db8::9", "nowhere"), "port": r.pick("4739", "0")}
 	}
@@ -129,6 +131,64 @@ func (r randomConfig) sketching(n string) (string, swss.FieldValues) {
 		f["filter"] = r.pick("protocol=17", "dst-port=80-90", "nothing")
 	}
 	return "TAM_FLYMON_TASK_TABLE|T" + n, f
+}
+
+// recording returns a random row of a session of table recording, or what it needs; mostly right
+// ones, since it takes all of them to record.
+func (r randomConfig) recording(n string) (string, swss.FieldValues) {
+	switch r.IntN(9) {
+	case 0:
+		return "TAM_FEATURES_TABLE|TABLERECORD", swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "ACTIVE", "INACTIVE")}
+	case 1:
+		return "TAM_FLOWGROUP_TABLE|F" + n, swss.FieldValues{"id": n}
+	case 2:
+		return "ACL_RULE|TAM|F" + n, swss.FieldValues{"SRC_IP": "10." + n + ".0.0/16", "PRIORITY": r.pick("100", "200")}
+	case 3, 4, 5:
+		return r.toCollector()
+	}
+	f := swss.FieldValues{
+		"flowgroup": "F" + n, "collector": "C9", "phv": r.pick("8", "16", "8+8"), "mode": r.pick("exec", "exec+hit"), "encapsulation": r.pick("udp", "erspan"),
+	}
+	switch r.IntN(8) {
+	case 0, 1:
+		f["sampler"] = "E1"
+	case 2:
+		f["must-record"] = r.pick("chip.acl", "chip.fdb", "chip.wings")
+	case 3:
+		f[r.pick("phv", "truncate", "collector")] = r.pick("7", "C8")
+	}
+	return "TAM_TABLERECORD_TABLE|R" + n, f
+}
+
+// ground are rows to begin with: all that sessions of table recording need.
+func (r randomConfig) ground() map[string]swss.FieldValues {
+	rows := map[string]swss.FieldValues{
+		"TAM_COLLECTORS_TABLE|C9": {"ipaddress": "10.8.0.2", "port": "4739"}, "TAM_FEATURES_TABLE|TABLERECORD": {"status": "ACTIVE"},
+		"PORT|Ethernet3": {"lanes": "3", "speed": "10000", "admin_status": "up"}, "INTERFACE|Ethernet3": {"NULL": "NULL"},
+		"INTERFACE|Ethernet3|10.8.0.1/24": {"NULL": "NULL"}, "NEIGH|Ethernet3|10.8.0.2": {"neigh": "02:00:00:00:00:77"},
+	}
+	for _, n := range []string{"1", "2", "3"} {
+		rows["TAM_FLOWGROUP_TABLE|F"+n] = swss.FieldValues{"id": n}
+		rows["ACL_RULE|TAM|F"+n] = swss.FieldValues{"SRC_IP": "10." + n + ".0.0/16", "PRIORITY": "100"}
+	}
+	return rows
+}
+
+// toCollector returns a random row of those that lead to the collector C9.
+func (r randomConfig) toCollector() (string, swss.FieldValues) {
+	switch r.IntN(6) {
+	case 0:
+		return "TAM_COLLECTORS_TABLE|C9", swss.FieldValues{"ipaddress": "10.8.0.2", "port": r.pick("4739", "4740"), "protocol": r.pick("UDP", "UDP", "UDP", "TCP")}
+	case 1:
+		return "TAM_SAMPLINGRATE_TABLE|E1", swss.FieldValues{"sampling-rate": r.pick("1", "8", "8", "0")}
+	case 2:
+		return "NEIGH|Ethernet3|10.8.0.2", swss.FieldValues{"neigh": r.pick("02:00:00:00:00:77", "02:00:00:00:00:78")}
+	case 3:
+		return "INTERFACE|Ethernet3|10.8.0.1/24", swss.FieldValues{"NULL": "NULL"}
+	case 4:
+		return "INTERFACE|Ethernet3", swss.FieldValues{"NULL": "NULL"}
+	}
+	return "PORT|Ethernet3", swss.FieldValues{"lanes": "3", "speed": "10000", "admin_status": "up"}
 }
 
 // routing returns a random row of a table of routing or of the FDB.
@@ -250,7 +310,10 @@ func converge(t *testing.T, seed uint64) {
 	var inChip, inChipOnce *saitest.Recorder
 	s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}, Common: recording(&inChip)})
 	db := s.Redis.DB(swss.ConfigDB).Client()
-	final := map[string]swss.FieldValues{}
+	final := rnd.ground()
+	for key, row := range final {
+		db.HSet(ctx, key, row)
+	}
 	for range 120 {
 		key, row := rnd.row()
 		if rnd.IntN(4) == 0 {

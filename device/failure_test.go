@@ -23,6 +23,7 @@ var tamCases = []tamCase{
 	{schema.FeatureAltMark, schema.CfgTAMAltMark, schema.StateTAMAltMark, swss.FieldValues{
 		"flowgroup": "all", "role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0",
 	}},
+	{schema.FeatureTableRecord, schema.CfgTAMTableRecord, schema.StateTAMTableRecord, swss.FieldValues{"flowgroup": "all", "collector": "c"}},
 	{schema.FeatureFlyMon, schema.CfgTAMFlyMonTask, schema.StateTAMFlyMonTask, swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192"}},
 }
 
@@ -48,8 +49,8 @@ func (c tamCase) rows() ConfigDB {
 // recorder between syncd and the chip.
 func recorded(t *testing.T) (*Sim, *saitest.Recorder) {
 	var rec *saitest.Recorder
-	config := twoPorts()
-	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp} {
+	config := recordedPorts() // with a way to a collector
+	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMTableRecord} {
 		delete(config, table)
 	}
 	s := testSim(t, SimConfig{Config: config, Common: Common{Backend: func(chip sai.API) sai.API {

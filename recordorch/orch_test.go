@@ -199,7 +199,7 @@ func TestRoom(t *testing.T) {
 	b.session("s2", "F2", "phv", "16")
 	b.session("s3", "F3", "phv", "8+16")
 	b.step()
-	b.want("s3", "pending: 24 bits of record: of the 64 that a packet has 16 are free, not next to each other: the switch has no room for it")
+	b.want("s3", "pending: 24 bits of record: of the 64 that a packet has 16 are free: the switch has no room for it")
 	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s3: 24 bits")
 	b.del(schema.AppTAMTableRecord, "s1")
 	b.step()

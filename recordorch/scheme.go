@@ -167,7 +167,11 @@ func (o *Orch) room(bits int) (offset int, err error) {
 	if bits > recordBits {
 		return 0, &schema.FieldError{Object: schema.CfgTAMTableRecord, Field: "phv", Value: fmt.Sprintf("%d bits", bits), Want: fmt.Sprintf("at most the %d bits that a packet has here", recordBits)}
 	}
-	return 0, fmt.Errorf("%d bits of record: of the %d that a packet has %d are free, not next to each other: %w", bits, recordBits, left, sai.StatusInsufficientResources)
+	apart := ""
+	if left >= bits {
+		apart = ", not next to each other"
+	}
+	return 0, fmt.Errorf("%d bits of record: of the %d that a packet has %d are free%s: %w", bits, recordBits, left, apart, sai.StatusInsufficientResources)
 }
 
 // dropSchemes forgets the schemes that no session asks for.
