@@ -140,7 +140,7 @@ func TestBadBMv2(t *testing.T) {
 		{`["h", "k"]`, `["h", "k", "j"]`, `table "a": key target ["h", "k", "j"], want [header, field]`},
 		{`"name": "ingress"`, `"name": "in"`, `no pipeline "ingress": the program has ["in" "egress"]`},
 		{`"pipelines": [`, `"pipelines": {`, `line `},
-		{`"next_tables": {`, `"next_tables": 7, "x": {`, `table 0: json: cannot unmarshal number`},
+		{`"next_tables": {`, `"next_tables": 7, "x": {`, `table 0: "next_tables" is a number, want an object`},
 	} {
 		if !strings.Contains(good, c.from) {
 			t.Fatalf("no %s in it", c.from)

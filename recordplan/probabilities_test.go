@@ -170,7 +170,7 @@ func TestFromPaths(t *testing.T) {
 		{`{"ways": []}`, `without "paths"`},
 		{`{"paths": 7}`, `want a list`},
 		{`[`, "no JSON"},
-		{`[{"path": 1}]`, "path 0: json"},
+		{`[{"path": 1}]`, `path 0: "path" is a number, want a list`},
 		{``, "no JSON"},
 	} {
 		paths, err := ReadPaths(strings.NewReader(c.text))

@@ -27,7 +27,7 @@ func ReadProbabilities(r io.Reader, g *record.Graph) (record.Probabilities, erro
 		Hits  map[string]float64 `json:"hits"`
 	}
 	if err := strictly(b, &d); err != nil {
-		return p, fmt.Errorf("probabilities: %w", err)
+		return p, fmt.Errorf("probabilities: %w", inWords(err))
 	}
 	p.Hits = d.Hits
 	err = each(d.Edges, "probabilities: edge", 2*MaxEdges, func(b json.RawMessage) error {
@@ -54,7 +54,7 @@ func ReadPaths(r io.Reader) ([]record.PathCount, error) {
 			Paths json.RawMessage `json:"paths"`
 		}
 		if err := json.Unmarshal(b, &d); err != nil {
-			return nil, fmt.Errorf("paths: %w", err)
+			return nil, fmt.Errorf("paths: %w", inWords(err))
 		}
 		if list = d.Paths; list == nil {
 			return nil, errors.New(`paths: an object without "paths", want those, or a list`)

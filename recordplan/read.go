@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"tamtam/record"
@@ -103,7 +104,7 @@ func where(b []byte, err error) error {
 	case errors.As(err, &wrong):
 		at = wrong.Offset
 	}
-	if at < 0 || at > int64(len(b)) {
+	if err = inWords(err); at < 0 || at > int64(len(b)) {
 		return fmt.Errorf("no program in JSON: %w", err)
 	}
 	line := 1 + bytes.Count(b[:at], []byte("\n"))
@@ -113,29 +114,84 @@ func where(b []byte, err error) error {
 	return fmt.Errorf("no program in JSON: line %d, byte %d: %w", line, at, err)
 }
 
+// inWords says what is wrong with a value in words of JSON.
+func inWords(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	want := "an object"
+	switch wrong.Type.Kind() {
+	case reflect.String:
+		want = "a string"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Slice, reflect.Array:
+		want = "a list"
+	case reflect.Int, reflect.Uint, reflect.Int64, reflect.Uint64:
+		want = "a whole number"
+	case reflect.Float64:
+		want = "a number"
+	}
+	if wrong.Field == "" {
+		return fmt.Errorf("it is %s, want %s", article(wrong.Value), want)
+	}
+	return fmt.Errorf("%q is %s, want %s", wrong.Field, article(wrong.Value), want)
+}
+
+// article puts a or an before what encoding/json calls a value.
+func article(value string) string {
+	switch value {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "bool":
+		return "true or false"
+	}
+	return "a " + value
+}
+
 // each calls f with every element of a list, which has at most limit: what a hostile
 // file can make of memory is bounded by it.
 func each(list json.RawMessage, what string, limit int, f func(element json.RawMessage) error) error {
 	if list == nil || string(list) == "null" {
 		return nil
 	}
+	if n, err := count(list); err != nil || n > limit {
+		if err == nil {
+			err = fmt.Errorf("there are %d, want at most %d", n, limit)
+		}
+		return fmt.Errorf("%s: %w", what, err)
+	}
 	d := json.NewDecoder(bytes.NewReader(list))
-	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return fmt.Errorf("%s: want a list", what)
+	if _, err := d.Token(); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	for i := 0; d.More(); i++ {
-		if i == limit {
-			return fmt.Errorf("%s: more than %d, want at most that", what, limit)
-		}
 		var element json.RawMessage
 		if err := d.Decode(&element); err != nil {
 			return fmt.Errorf("%s %d: %w", what, i, err)
 		}
 		if err := f(element); err != nil {
-			return fmt.Errorf("%s %d: %w", what, i, err)
+			return fmt.Errorf("%s %d: %w", what, i, inWords(err))
 		}
 	}
 	return nil
+}
+
+// count is how many elements a list has.
+func count(list json.RawMessage) (int, error) {
+	if text := bytes.TrimSpace(list); len(text) == 0 || text[0] != '[' {
+		return 0, fmt.Errorf("%.40q, want a list", text)
+	}
+	var skipped []struct{} // which takes no memory
+	err := json.Unmarshal(list, &skipped)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		err = nil // of an element, whose reader will say so
+	}
+	return len(skipped), err
 }
 
 // eachAs is each with the elements decoded, which have a bound of their own.

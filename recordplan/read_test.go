@@ -83,7 +83,7 @@ func TestReadPlaced(t *testing.T) {
 func TestBadPlain(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{``, "breaks off"},
-		{`[]`, "line 1"},
+		{`[]`, "line 1, byte 1: it is a list, want an object"},
 		{`null`, "neither"},
 		{`{}`, `neither "pipelines" (BMv2 JSON) nor "nodes"`},
 		{`{"nodes": [], "pipelines": []}`, "both"},
@@ -91,12 +91,15 @@ func TestBadPlain(t *testing.T) {
 		{`{"graph": {}}`, "neither"},
 		{`{"graph": null}`, "neither"},
 		{`{"graph": {"graph": {"nodes": []}}}`, "neither"},
-		{`{"nodes": {}}`, "node: want a list"},
-		{`{"nodes": [7]}`, "node 0: json"},
+		{`{"nodes": {}}`, `node: "{}", want a list`},
+		{`{"nodes": [7]}`, "node 0: it is a number, want an object"},
+		{`{"nodes": [{"id": "a", "keys": [{"field": {}}]}]}`, `node 0: "keys.field" is an object, want a string`},
+		{`{"nodes": [], "placed": 1}`, `"placed" is a number, want true or false`},
+		{`{"nodes": [], "stages": 1.5}`, `"stages" is a number 1.5, want a whole number`},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "box"}]}`, `kind "box"`},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}], "edges": [["a"]]}`, "edge 0: edge [\"a\"], want [from, to, label]"},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}], "edges": [["a", "b", "x"]]}`, `leads to "b"`},
-		{"{\n\"init\": 3,\n\"nodes\": []}", "line 2"},
+		{"{\n\"init\": 3,\n\"nodes\": []}", `line 2, byte 11: "init" is a number, want a string`},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}], "edges": [["a", null]], "deps": [["a", "b", ["match"]]]}`, `dependency 0: of "b", which is no table`},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}], "edges": [["a", "b"], ["b", null]], "deps": [["b", "a", ["match"]]]}`, `dependency 0: of "a" on "b", which no packet runs before it`},
 		{`{"init": "a", "nodes": [{"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}], "edges": [["a", "b"], ["b", null]], "deps": [["a", "b", ["must"]]]}`, `kind "must", want one of match, match_via_cond`},
@@ -142,7 +145,7 @@ func TestLargePrograms(t *testing.T) {
 	}
 	for _, text := range []string{plain(100_000), bmv2(100_000)} {
 		_, err := Read(strings.NewReader(text), "")
-		if err == nil || !strings.Contains(err.Error(), "more than 2048") {
+		if err == nil || !strings.Contains(err.Error(), "there are 100000, want at most 2048") {
 			t.Errorf("%v", err)
 		}
 	}

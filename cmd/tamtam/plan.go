@@ -84,6 +84,7 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 // check finds what does not go together.
 func (p *planFlags) check() error {
 	given := 0
+	// Beside a file, a seed is that of the simulation.
 	for _, is := range []bool{p.probabilities != "", p.paths != "", p.seedGiven && !p.simulateGiven} {
 		if is {
 			given++
@@ -130,7 +131,7 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 	if p.describe {
 		return p.printFigures(cmd.OutOrStdout(), graph)
 	}
-	weights, err := p.weights(cmd, graph)
+	weights, from, err := p.weights(cmd, graph)
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.program, err)
 	}
-	plan.Seconds, plan.StagesWhy = time.Since(began).Seconds(), why
+	plan.Seconds, plan.StagesWhy, plan.ProbabilitiesFrom = time.Since(began).Seconds(), why, from
 	if err := check.Plan(plan); err != nil {
 		return fmt.Errorf("the plan breaks its own constraints, which is a fault of tamtam: %w", err)
 	}
@@ -181,23 +182,25 @@ func fromFile[T any](cmd *cobra.Command, name string, read func(io.Reader) (T, e
 	return v, err
 }
 
-// weights are how likely packets take which way.
-func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (record.Probabilities, error) {
+// weights are how likely packets take which way, and where that is from.
+func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (w record.Probabilities, from string, err error) {
 	switch {
 	case p.probabilities != "":
-		return fromFile(cmd, p.probabilities, func(r io.Reader) (record.Probabilities, error) { return recordplan.ReadProbabilities(r, g) })
+		w, err = fromFile(cmd, p.probabilities, func(r io.Reader) (record.Probabilities, error) { return recordplan.ReadProbabilities(r, g) })
+		return w, "file " + p.probabilities, err
 	case p.paths != "":
-		return fromFile(cmd, p.paths, func(r io.Reader) (record.Probabilities, error) {
+		w, err = fromFile(cmd, p.paths, func(r io.Reader) (record.Probabilities, error) {
 			paths, err := recordplan.ReadPaths(r)
 			if err != nil {
 				return record.Probabilities{}, err
 			}
 			return recordplan.FromPaths(g, paths)
 		})
+		return w, "counted, file " + p.paths, err
 	case p.seedGiven:
-		return recordplan.Random(g, p.seed), nil
+		return recordplan.Random(g, p.seed), fmt.Sprintf("seed %d", p.seed), nil
 	}
-	return recordplan.Uniform(g), nil
+	return recordplan.Uniform(g), "uniform", nil
 }
 
 // stagesOf is how many stages there are, and why so many.
@@ -241,6 +244,7 @@ func (p *planFlags) print(w io.Writer, r *planReport) error {
 	fmt.Fprintf(b, "plan %08x: %s\n", r.ID, named(r.Program, r.Pipeline))
 	fmt.Fprintf(b, "%d bits of %s, %s, by %s\n", bits, r.PHV, r.Mode, r.Algorithm)
 	fmt.Fprintf(b, "%d stages: %s\n", r.Stages, r.StagesWhy)
+	fmt.Fprintf(b, "probabilities: %s\n", r.ProbabilitiesFrom)
 	switch {
 	case r.Optimal:
 		fmt.Fprintf(b, "entropy %.4f bits, proven to be the most", r.Entropy)

@@ -87,7 +87,12 @@ func TestPlanProbabilities(t *testing.T) {
 	if p := plan("--paths " + paths); math.Abs(p.Entropy-0.811278) > 1e-6 {
 		t.Errorf("entropy %v, want that of 1/4", p.Entropy)
 	}
-	if p := plan("--seed 1 --simulate 10 --paths " + paths); p.Simulation.Seed != 1 {
+	for more, from := range map[string]string{"": "uniform", "--seed 7": "seed 7", "--paths " + paths: "counted, file " + paths} {
+		if p := plan(more); p.ProbabilitiesFrom != from {
+			t.Errorf("%s: probabilities are said to be from %q", more, p.ProbabilitiesFrom)
+		}
+	}
+	if p := plan("--seed 1 --simulate 10 --paths " + paths); p.Simulation.Seed != 1 || !strings.HasPrefix(p.ProbabilitiesFrom, "counted") {
 		t.Errorf("%+v", p.Simulation)
 	}
 }
