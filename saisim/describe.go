@@ -93,6 +93,7 @@ type grapher struct {
 	prof    *Profile
 	program *pipe.Program
 	graph   record.Graph
+	asks    map[string]int // of the pipe: the last table whose gate asks for a fact
 }
 
 func (b *grapher) to(id string, ways ...way) {
@@ -132,6 +133,7 @@ func (b *grapher) fixed(f fixedTable, stage uint32, ways []way, labels ...string
 func (b *grapher) ingress() []way {
 	last, middle := max(b.prof.IngressStages, 1)-1, b.prof.IngressStages/2
 	p := &b.program.Ingress
+	b.asks = lastAsks(p)
 	port := b.fixed(fixedPort, 0, nil, record.Hit, record.Miss)
 	source := b.cond("chip.port.group_source", 0, port[1:], "true", "false")
 	trap := b.fixed(fixedTrap, 0, []way{port[0], source[1]})
@@ -183,6 +185,7 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 func (b *grapher) egress(ways []way) {
 	first, last := b.prof.IngressStages, max(b.prof.EgressStages, 1)-1
 	p := &b.program.Egress
+	b.asks = lastAsks(p)
 	for i := range ways {
 		ways[i].facts = nil // outcomes are not seen in the other pipe
 	}
@@ -210,6 +213,9 @@ func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []w
 	for i := range p.Tables {
 		if t := &p.Tables[i]; uint32(t.Stage) == s {
 			ways = b.table(name, p, t, at, ways)
+			for j := range ways {
+				ways[j].facts = ways[j].facts.asked(b.asks, i)
+			}
 			wrote = append(wrote, actionWrites(t)...)
 		}
 	}

@@ -49,6 +49,36 @@ func (f facts) with(key string, what uint8) facts {
 
 func (f facts) outcome(table string, what uint8) facts { return f.with("table "+table, what) }
 
+// lastAsks says of each fact that gates of a pipe ask for which table is the last to
+// do so.
+func lastAsks(p *pipe.Pipe) map[string]int {
+	asks := map[string]int{}
+	for i := range p.Tables {
+		for _, row := range p.Tables[i].Gate {
+			for j := range row {
+				name := "table " + row[j].Table
+				if row[j].Table == "" {
+					name, _ = key(&row[j])
+				}
+				if last, ok := asks[name]; !ok || p.Tables[last].Stage <= p.Tables[i].Stage {
+					asks[name] = i
+				}
+			}
+		}
+	}
+	return asks
+}
+
+// asked forgets what no table behind the i-th asks for any more.
+func (f facts) asked(asks map[string]int, i int) facts {
+	n := maps.Clone(f)
+	maps.DeleteFunc(n, func(k string, _ uint8) bool {
+		last, ok := asks[k]
+		return !ok || last == i
+	})
+	return n
+}
+
 // without forgets what is known of fields.
 func (f facts) without(fields []string) facts {
 	n := maps.Clone(f)

@@ -1,0 +1,49 @@
+package saisim_test
+
+import (
+	"testing"
+
+	"tamtam/record"
+	"tamtam/sai"
+)
+
+// Whatever ENTRY is, it makes a plan by which packets are recorded, or none; windows read
+// what there is, or are refused.
+func FuzzRecordObjects(f *testing.F) {
+	r := newRecorder(f, erspanTo1)
+	names := []string{record.ObjectPlan, record.ObjectCounters, record.ObjectGraph}
+	f.Add(uint8(0), []byte(planEntry(f, r.plan)))
+	f.Add(uint8(1), []byte(`{"attributes":[{"labels":{"value":["tr:s"]}}]}`))
+	f.Add(uint8(2), []byte(`{"attributes":[{"describe":{"value":{"graph":true,"paths":true}}}]}`))
+	f.Add(uint8(0), []byte(`{"attributes":[{"plan":{"value":null}}, null]}`))
+	f.Add(uint8(0), []byte(`{"attributes":[{"plan":{"value":{"id":1,"phv":"8","offset":9223372036854775807,"marks":[{}],"sessions":[{}]}}}]}`))
+	r.remove(sai.ObjectTypeGenericProgrammable, r.object)
+	frame := udpFrame(1, 2, 60)
+	f.Fuzz(func(t *testing.T, which uint8, entry []byte) {
+		r.TB = t
+		s := sketcher{r.rig}
+		oid, err := s.extend(names[int(which)%len(names)], entry)
+		if err != nil {
+			if st, ok := sai.StatusOf(err); !ok || st != sai.StatusInvalidParameter {
+				t.Fatal(err)
+			}
+			return
+		}
+		for _, o := range r.send(6, frame) {
+			if o.port != 1 {
+				continue
+			}
+			if _, _, err := record.Decode(o.data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := r.Get(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid), []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := got[0].Value.(sai.Bytes); len(text) > 0 {
+			r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, text)
+		}
+		r.remove(sai.ObjectTypeGenericProgrammable, oid)
+	})
+}
