@@ -98,6 +98,14 @@ func (c *Chip) lookup(conf *config, points []sai.OID, s subject) (hits []hit) {
 	return hits
 }
 
+// anyTable says whether bind points lead to a table.
+func (conf *config) anyTable(points []sai.OID) bool {
+	return slices.ContainsFunc(points, func(point sai.OID) bool {
+		group, ok := conf.aclGroups[point]
+		return ok && len(group.Members) > 0 || !ok && point != sai.NullOID
+	})
+}
+
 func (c *Chip) count(conf *config, oid sai.OID, bytes int) {
 	row, x := conf.aclCounters[oid], c.counter(oid)
 	if row.CountPackets {

@@ -16,6 +16,37 @@ func (c *Chip) drop(p *port, why saisim.DropReason) {
 	}
 }
 
+// dropCopy drops a copy before it is through the egress pipe.
+func (c *Chip) dropCopy(p *port, o *outgoing, why saisim.DropReason) {
+	c.lose(p, o, why)
+	c.recordCopy(o, p, why)
+	if o.mirror == nil {
+		c.countPath(o.packet, o.path())
+	}
+}
+
+// lose drops a copy that has its record, or shall have none.
+func (c *Chip) lose(p *port, o *outgoing, why saisim.DropReason) {
+	c.drop(p, why)
+	if o.recorder != nil {
+		o.recorder.Lost++
+		c.Recording("lost: " + why.String())
+	}
+	if o.mirror == nil {
+		at := o.in
+		if p != nil {
+			at = p.ID
+		}
+		c.Ended(Ending{ID: o.id, In: o.in, Port: at, Why: why, Graph: o.graph, Path: o.path()})
+	}
+}
+
+// dropPacket drops a packet in, or at the end of, the ingress pipe.
+func (c *Chip) dropPacket(p *port, pk *packet, why saisim.DropReason) {
+	c.drop(p, why)
+	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Graph: pk.graph, Path: pk.tables})
+}
+
 // Books returns the books at this instant. A frame that the ingress pipe drops
 // counts as dropped from its entry on: what will become of the frames that are in
 // it is filled in as they go, so read the books when they have left.

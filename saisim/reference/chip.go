@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/tailstamp"
@@ -22,7 +23,6 @@ type Chip struct {
 	arbiter []*packet
 	ingress row
 	egress  [][]*transmission // one slot per cycle, newest first
-	through []*transmission   // what has left it in this cycle
 	version *version          // of the program, that what enters now meets
 	planned *version          // after all batches
 	batches []batch
@@ -37,8 +37,14 @@ type Chip struct {
 	rifs        map[sai.OID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
 	flows       map[uint32]*flow       // of alternate marking, by index
 	generations map[uint32]uint64      // how often each was emptied
-	start       time.Time
-	clockSteps  uint64 // how often the time of day was set
+	// Of table recording.
+	bareGraph    uint64 // of the chip without program
+	recordCounts map[recorderName]*RecordCounts
+	doings       []doing
+	pathCounter
+	faults     *faults // that what enters now meets
+	start      time.Time
+	clockSteps uint64 // how often the time of day was set
 	sketching
 
 	// Output takes the frames that leave, in the order of time.
@@ -47,8 +53,12 @@ type Chip struct {
 	Marking func(Marking)
 	// Sketching is told what groups of CMUs do.
 	Sketching func(what string)
-	books     saisim.Books
-	open      []*snapshot
+	// Recording is told what there is to records.
+	Recording func(what string)
+	// Ended is told where every copy ends, those for mirror sessions excepted.
+	Ended func(Ending)
+	books saisim.Books
+	open  []*snapshot
 }
 
 // A port has two MACs and a queue in front of the egress.
@@ -92,10 +102,15 @@ type packet struct {
 	tc                  uint8
 	meta                uint32
 	stamp               *stamp
-	version             *version // of the program
-	passage             *passage // through it; nil: none
-	mirrors             []int    // ingress mirror sessions, by index
-	ended               bool     // goes no further; it is still mirrored
+	version             *version      // of the program
+	passage             *passage      // through it; nil: none
+	mirrors             []int         // ingress mirror sessions, by index
+	tables              []record.Step // that it ran in the ingress pipe
+	recordings          []recording
+	graph               uint64 // version of the graph that it is in
+	epoch               int    // of the counting of paths
+	faults              *faults
+	ended               bool // goes no further; it is still mirrored
 	verdict
 }
 
@@ -111,6 +126,7 @@ func New(prof saisim.Profile, start time.Time) *Chip {
 		sequence: map[sai.OID]uint32{},
 		Output:   func(saisim.Out) {},
 		Marking:  func(Marking) {}, Sketching: func(string) {},
+		Recording: func(string) {}, Ended: func(Ending) {}, faults: &faults{}, recordCounts: map[recorderName]*RecordCounts{}, bareGraph: saisim.DescribeProgram(&prof, nil).Version,
 		sketching: newSketching(prof),
 		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
@@ -131,6 +147,10 @@ func (c *Chip) Configure(t saisim.Tables) {
 	before := c.conf
 	c.conf = newConfig(t)
 	c.newFlows(before, c.conf)
+	c.setPlans(c.conf)
+	if had, has := len(before.RecordPlans) > 0, len(c.conf.RecordPlans) > 0; had != has {
+		c.restart(has)
+	}
 	c.setSketches(t.Sketches)
 	var ports []*port
 	for _, row := range t.Ports {
@@ -169,20 +189,20 @@ func (c *Chip) purge(p *port) {
 		c.drop(p, saisim.DropPortRemoved)
 	}
 	for _, q := range p.queues {
-		for range q.items {
-			c.drop(p, saisim.DropPortRemoved)
+		for _, o := range q.items {
+			c.dropCopy(p, o, saisim.DropPortRemoved)
 		}
 	}
 	for _, slot := range c.egress {
 		for _, t := range slot {
 			if t.port == p && !t.purged {
 				t.purged = true
-				c.drop(p, saisim.DropPortRemoved)
+				c.lose(p, &t.outgoing, saisim.DropPortRemoved)
 			}
 		}
 	}
-	for range p.leaving {
-		c.drop(p, saisim.DropPortRemoved)
+	for _, t := range p.leaving {
+		c.lose(p, &t.outgoing, saisim.DropPortRemoved)
 	}
 	p.Admin = false
 }
@@ -234,7 +254,7 @@ func (c *Chip) Inject(id saisim.PortID, f saisim.Frame) error {
 	pk.in, pk.rx, pk.number, pk.conf = saisim.CPUPort, c.now, tailstamp.NoPort, c.conf
 	pk.h = parse(pk.data, pk.length)
 	if c.version != nil {
-		pk.passage = &passage{version: c.version}
+		pk.passage = &passage{version: c.version, faults: c.faults}
 	}
 	c.books.Injected++
 	c.enqueue(p, &outgoing{packet: pk})
@@ -266,7 +286,7 @@ func (c *Chip) Step() {
 		c.send(p)
 	}
 	c.schedule()
-	c.mirrorEgress()
+	c.doLater()
 	c.arriveAgain()
 	if pk := c.moveIngress(); pk != nil {
 		c.replicate(pk)
@@ -293,6 +313,9 @@ func (c *Chip) nextWork() saisim.Cycle {
 	next := min(c.nextSweep(), c.nextArrival())
 	if len(c.batches) > 0 {
 		next = min(next, c.batches[0].at)
+	}
+	if len(c.doings) > 0 {
+		next = min(next, c.doings[0].at)
 	}
 	for _, p := range c.ports {
 		if len(p.arriving) > 0 {
@@ -357,6 +380,7 @@ func (c *Chip) enterPipe() {
 	if pk.version != nil {
 		pk.rxTime, pk.enteredTime = c.timeOfDay(pk.rx), c.timeOfDay(c.now)
 	}
+	pk.faults, pk.graph, pk.epoch = c.faults, c.graphOf(pk.version), c.epoch
 	pk.entered, pk.conf, pk.port, pk.inPort, pk.number = c.now, c.conf, p, p.OID, p.Number
 	c.ingress.slots[0].pk = pk
 }

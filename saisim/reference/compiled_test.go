@@ -30,8 +30,8 @@ func TestCompiledPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := &run{program: newProgram(p), pipe: &p.Ingress, memory: newMemory(&p.Ingress, &memory{})}
-		out := &run{program: in.program, pipe: &p.Egress, memory: newMemory(&p.Egress, &memory{})}
+		in := &run{program: newProgram(p), faults: &faults{}, ran: func(string, bool) {}, pipe: &p.Ingress, memory: newMemory(&p.Ingress, &memory{})}
+		out := &run{program: in.program, faults: &faults{}, ran: in.ran, pipe: &p.Egress, memory: newMemory(&p.Egress, &memory{})}
 		var v pipe.PHV
 		var bridge [pipe.BridgeWords]uint64
 		for k := range packets {

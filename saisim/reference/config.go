@@ -26,7 +26,8 @@ type config struct {
 	rifOn       map[sai.OID]sai.OID // by port, LAG or VLAN
 	nextHops    map[sai.OID]saisim.NextHopRow
 	hopGroups   map[sai.OID]saisim.HopGroupRow
-	profiles    map[int]profile // of alternate marking, by lane
+	profiles    map[int]profile      // of alternate marking, by lane
+	recorders   map[string]*recorder // of table recording, by label
 }
 
 // index returns rows by name.
@@ -57,6 +58,7 @@ func newConfig(t saisim.Tables) *config {
 		hopGroups:   index(t.HopGroups, func(r saisim.HopGroupRow) sai.OID { return r.OID }),
 		rifOn:       map[sai.OID]sai.OID{},
 		profiles:    map[int]profile{},
+		recorders:   map[string]*recorder{},
 		lagOf:       map[saisim.PortID]sai.OID{},
 		bridgePort:  map[sai.OID]sai.OID{},
 	}

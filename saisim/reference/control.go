@@ -12,6 +12,7 @@ import (
 type version struct {
 	*program
 	ingress, egress *memory
+	graph           uint64 // its version
 }
 
 // A passage is a packet's way through the programs.
@@ -19,6 +20,7 @@ type passage struct {
 	*version
 	ingress run
 	bridged map[string]uint64
+	faults  *faults
 }
 
 // A batch waits for its cycle.
@@ -37,14 +39,14 @@ func (c *Chip) Control(at saisim.Cycle, b pipe.Batch) (*pipe.Result, error) {
 	case b.Unload:
 		v = nil
 	case b.Program != nil:
-		v = v.next(b.Program)
+		v = v.next(b.Program, c.prof)
 	}
 	if len(b.Entries) > 0 {
 		p, err := v.Apply(b.Entries)
 		if err != nil {
 			return nil, err
 		}
-		v = v.next(p)
+		v = v.next(p, c.prof)
 	}
 	c.planned = v
 	x := batch{at, v, b, &pipe.Result{
@@ -59,12 +61,12 @@ func (c *Chip) Control(at saisim.Cycle, b pipe.Batch) (*pipe.Result, error) {
 }
 
 // next returns the version of another program that follows v.
-func (v *version) next(p *pipe.Program) *version {
+func (v *version) next(p *pipe.Program, prof saisim.Profile) *version {
 	in, out := &memory{}, &memory{}
 	if v != nil {
 		in, out = v.ingress, v.egress
 	}
-	return &version{newProgram(p), newMemory(&p.Ingress, in), newMemory(&p.Egress, out)}
+	return &version{newProgram(p), newMemory(&p.Ingress, in), newMemory(&p.Egress, out), saisim.DescribeProgram(&prof, p).Version}
 }
 
 // control carries out the batches of this cycle.
@@ -79,7 +81,13 @@ func (c *Chip) control() {
 // bubble, and what it does to a register or counter is done where that lives; the
 // egress pipe is reckoned at once (see schedule).
 func (c *Chip) takeEffect(x batch) {
+	if c.graphOf(c.version) != c.graphOf(x.after) {
+		c.restart(c.epoch != 0)
+	}
 	c.version = x.after
+	for _, f := range x.access.Faults {
+		c.faults = c.faults.with(f)
+	}
 	if x.after == nil {
 		return
 	}
@@ -147,10 +155,11 @@ func (c *Chip) board(pk *packet) {
 	if pk.version == nil {
 		return
 	}
-	r := run{program: pk.version.program, pipe: &pk.version.Ingress, memory: pk.version.ingress, outcomes: map[string]outcome{}}
+	r := run{program: pk.version.program, name: "ingress", pipe: &pk.version.Ingress, memory: pk.version.ingress, outcomes: map[string]outcome{},
+		faults: pk.faults, ran: pk.ran}
 	r.phv = r.newPHV()
 	r.fill(r.phv, pk, pk.conf, pk.entered, pk.rxTime, pk.enteredTime)
-	pk.passage = &passage{version: pk.version, ingress: r, bridged: map[string]uint64{}}
+	pk.passage = &passage{version: pk.version, ingress: r, bridged: map[string]uint64{}, faults: pk.faults}
 }
 
 // runIngress runs the program's tables of a stage on a packet.
@@ -222,7 +231,8 @@ func (c *Chip) beginEgress(p *port, o *outgoing) *run {
 	if x == nil || o.raw || o.mirror != nil || len(x.Egress.Tables) == 0 {
 		return nil
 	}
-	r := &run{program: x.program, pipe: &x.Egress, memory: x.egress, outcomes: map[string]outcome{}}
+	r := &run{program: x.program, name: "egress", pipe: &x.Egress, memory: x.egress, outcomes: map[string]outcome{},
+		faults: x.faults, ran: o.ranToo}
 	r.phv = r.newPHV()
 	r.fill(r.phv, o.packet, c.conf, c.now, c.timeOfDay(o.rx), c.timeOfDay(c.now))
 	for name, v := range x.bridged {

@@ -37,6 +37,7 @@ type pair struct {
 	gen
 	programmer
 	sketcher
+	tableRecorder
 	clock            clockSetting
 	ref              *reference.Chip
 	fastOut, refOut  []sent
@@ -51,7 +52,7 @@ type pair struct {
 func newPair(seed uint64) (*pair, error) { return newPairFrom(rand.NewPCG(seed, 1)) }
 
 func newPairFrom(source rand.Source) (*pair, error) {
-	p := &pair{saw: tally{}, gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
+	p := &pair{saw: tally{}, tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -61,19 +62,21 @@ func newPairFrom(source rand.Source) (*pair, error) {
 	}
 	p.histories = truth.NewHistories()
 	p.chip.SetObserver(func(m saisim.Moment) {
-		if m.What == saisim.MomentMirrored {
-			p.saw["mirrored"]++
-		}
+		p.see(m)
 		p.histories.See(m)
 	})
 	p.ref = reference.New(p.prof, start)
 	p.chip.SetOutput(func(o saisim.Out) { p.fastOut = append(p.fastOut, sent{o, bytes.Clone(o.Data)}) })
 	p.ref.Marking = p.noteMarking
 	p.ref.Sketching = func(what string) { p.saw["sketch: "+what]++ }
+	p.ref.Recording = func(what string) { p.saw["record: "+what]++ }
+	p.ref.Ended = p.seeReference
+	p.graphOf(nil)
 	p.ref.Output = func(o saisim.Out) { p.refOut = append(p.refOut, sent{o, bytes.Clone(o.Data)}) }
 	if err := p.powerUp(); err != nil {
 		return nil, err
 	}
+	p.recording = p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
 	for range p.IntN(30) {
 		p.anyOp()
@@ -97,6 +100,8 @@ func newPairFrom(source rand.Source) (*pair, error) {
 			return nil, err
 		}
 	}
+	p.furnishRecords()
+	p.configure()
 	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.Tables().FDB...) // dynamic ones too
 	return p, nil
 }
@@ -114,6 +119,9 @@ func (g *gen) profile() saisim.Profile {
 	p.FDB = pick[uint32](g, 4, 8, 16)
 	if g.chance(10) {
 		p.AltMark = saisim.AltMarkCapacity{}
+	}
+	if g.chance(10) {
+		p.TableRecord = saisim.TableRecordCapacity{}
 	}
 	p.Stage, p.PHVBits = saisim.DefaultProfile().Stage, 4096
 	if g.slow = g.chance(15); g.slow {
@@ -240,6 +248,11 @@ func (p *pair) run(n int) error {
 					return err
 				}
 			}
+			if p.recording {
+				if err := p.recordInTraffic(window); err != nil {
+					return err
+				}
+			}
 			if p.programmed && p.chance(15) {
 				if err := p.control(window); err != nil {
 					return err
@@ -325,6 +338,11 @@ func (p *pair) compare() error {
 	for _, f := range t.Interfaces {
 		if r := p.ref.InterfaceStats(f.OID); f.Stats != r {
 			return fmt.Errorf("router interface %s: fast %v, reference %v", f.OID, f.Stats, r)
+		}
+	}
+	for _, differs := range []func() error{p.endsDiffer, p.recordsDiffer, p.pathsDiffer, p.offTheGraph} {
+		if err := differs(); err != nil {
+			return err
 		}
 	}
 	if err := p.markingDiffers(); err != nil {

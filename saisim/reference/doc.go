@@ -42,15 +42,22 @@
 // definition of [flymon.Compress], bit for bit; a register is a map from the place of a word
 // to the word, and what is recirculated waits in a list.
 //
+// # Table recording
+//
+// A packet carries the names of the tables that it ran, and each copy those of the
+// egress pipe behind them (record.go); the bits of a record are looked up in this list
+// when it is made. What is done behind the egress pipe waits in one list of functions.
+//
 // # Tests
 //
 // TestEnginesAgree feeds both engines alike: random configurations by SAI calls,
 // random programs, random traffic; configuration, programs, clocks and links change
-// while frames are on their way. It compares every frame that leaves, books and
-// queues at random instants, counters, registers and addresses, and counts what
-// happened, so that no feature is left out unseen. A failure prints the seed and
-// about the smallest number of packets. FuzzEngines does the same from bytes;
-// "make differential" runs as many cases as wanted. TestMutantsAreCaught changes a
-// line of the fast engine and wants the comparison to fail; "make mutants" tries
-// every line of its list.
+// while frames are on their way. It compares every frame that leaves, books and queues
+// at random instants, counters, registers and addresses, and where each copy ended and
+// by which tables, and counts what happened, so that no feature is left out unseen.
+// What the fast engine says that a copy ran must be a path of the graph by which the
+// chip describes itself. A failure prints the seed and about the smallest number of
+// packets. FuzzEngines does the same from bytes; "make differential" runs as many
+// cases as wanted. TestMutantsAreCaught changes a line of the fast engine and wants
+// the comparison to fail; "make mutants" tries every line of its list.
 package reference

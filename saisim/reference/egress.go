@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/tailstamp"
@@ -17,10 +18,16 @@ type outgoing struct {
 	raw bool // leaves as it came in
 	// mirror is the session whose copy it is, as it was when the copy was made.
 	mirror *saisim.MirrorRow
+	// trailer is the record behind a mirrored frame, and recorder whose it is; nil: it
+	// has none.
+	trailer  []byte
+	recorder *recorder
 	// Its queue, when it came there, and the bytes that were there then.
 	queue  uint8
 	queued saisim.Cycle
 	depth  int
+	// egressTables are those that it ran in the egress pipe.
+	egressTables []record.Step
 	// head are the fields that the egress pipe's program has left; nil: as the
 	// packet has them, edited.
 	head *heading
@@ -129,7 +136,7 @@ func (conf *config) tagging(pk *packet, bp sai.OID) tagChange {
 // lengthOut is the length of a copy as it leaves, without a record.
 func (o *outgoing) lengthOut() int {
 	if o.mirror != nil {
-		return mirroredLength(o.mirror, o.frameLength())
+		return mirroredLength(o, o.frameLength())
 	}
 	return o.frameLength()
 }
@@ -149,7 +156,7 @@ func (o *outgoing) frameLength() int {
 func (c *Chip) dataOut(o *outgoing) []byte {
 	b := o.frame()
 	if m := o.mirror; m != nil {
-		b = mirrored(m, b, o.frameLength(), c.sequence[m.OID])
+		b = mirrored(o, b, o.frameLength(), c.sequence[m.OID])
 		if m.Type == sai.MirrorSessionTypeEnhancedRemote && m.Encap == sai.ErspanEncapsulationTypeIi {
 			c.sequence[m.OID]++
 		}
@@ -198,7 +205,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	r := c.beginEgress(p, o)
 	if r != nil {
 		if !r.runTo(0, last) {
-			c.drop(p, saisim.DropEgressProgram)
+			c.dropCopy(p, o, saisim.DropEgressProgram)
 			return nil, 0, false
 		}
 		copied := *o.packet
@@ -207,8 +214,12 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	}
 	t = &transmission{port: p, stamp: o.packet.stamp}
 	length = o.lengthOut()
-	if length+fcs > int(p.MTU) {
-		c.drop(p, saisim.DropEgressMTU)
+	fits := length+fcs <= int(p.MTU)
+	if o.mirror == nil {
+		o.ranToo("chip.mtu", fits)
+	}
+	if !fits {
+		c.dropCopy(p, o, saisim.DropEgressMTU)
 		return nil, 0, false
 	}
 	if o.mirror != nil {
@@ -223,21 +234,23 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	hits := c.lookup(conf, points, subject{
 		packet: seen, in: o.inPort, inLAG: o.lag, out: p.OID, outLAG: outLAG, bytes: length + fcs, meta: seen.meta,
 	})
+	if conf.anyTable(points) {
+		o.ranToo("chip.egress_acl", len(hits) > 0)
+	}
 	if effectsOf(hits).drop {
-		c.drop(p, saisim.DropEgressACL)
+		c.dropCopy(p, o, saisim.DropEgressACL)
 		return nil, 0, false
 	}
 	if r != nil {
 		r.setHeading(r.phv, r.heading(r.phv).edit(o))
 		if !r.runTo(last, int(c.prof.EgressStages)) {
-			c.drop(p, saisim.DropEgressProgram)
+			c.dropCopy(p, o, saisim.DropEgressProgram)
 			return nil, 0, false
 		}
 		f := r.heading(r.phv)
 		o.head = &f
 	}
-	t.outgoing = *o
-	t.mirrors = append(conf.sessionsOf(p.EgressMirrors), conf.mirroring(hits, sai.ACLEntryAttrActionMirrorEgress)...)
+	t.mirrors = conf.noRecording(append(conf.sessionsOf(p.EgressMirrors), conf.mirroring(hits, sai.ACLEntryAttrActionMirrorEgress)...))
 	if s := stamping(conf, hits); s != nil {
 		t.stamp = s
 	}
@@ -246,7 +259,9 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		if t.did == stamped {
 			length = stampedLength(length)
 		}
+		o.ranToo("chip.tail_stamp", t.did == stamped)
 	}
+	t.outgoing = *o
 	return t, length, true
 }
 
@@ -256,7 +271,7 @@ func (c *Chip) send(p *port) {
 		t := p.leaving[0]
 		p.leaving = p.leaving[1:]
 		if !up(p.PortRow) {
-			c.drop(p, saisim.DropEgressDown)
+			c.lose(p, &t.outgoing, saisim.DropEgressDown)
 			continue
 		}
 		data, length := c.dataOut(&t.outgoing), t.lengthOut()
@@ -272,6 +287,9 @@ func (c *Chip) send(p *port) {
 		p.Sent++
 		p.SentBytes += uint64(length + fcs)
 		c.books.Sent++
+		if t.mirror == nil {
+			c.Ended(Ending{ID: t.id, In: t.in, Port: p.ID, Sent: true, Graph: t.graph, Path: t.path()})
+		}
 		c.Output(saisim.Out{Port: p.ID, In: t.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: t.id})
 	}
 }
@@ -288,6 +306,9 @@ func (c *Chip) punt(pk *packet) {
 		}
 	}
 	c.books.ToCPU++
+	c.Ended(Ending{ID: pk.id, In: pk.in, Port: saisim.CPUPort, Sent: true, Graph: pk.graph, Path: pk.tables})
+	c.recordCopy(&outgoing{packet: pk}, nil, 0)
+	c.countPath(pk, pk.tables)
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id, Trap: pk.trap})
 }
 

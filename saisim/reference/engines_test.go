@@ -127,7 +127,7 @@ func TestEnginesAgree(t *testing.T) {
 	if packets < int(cases)*casePackets {
 		t.Errorf("%d packets, want at least %d", packets, int(cases)*casePackets)
 	}
-	for _, what := range append(markings(), sketchings()...) {
+	for _, what := range slices.Concat(markings(), sketchings(), recordings()) {
 		y[what] += 0
 	}
 	for _, what := range slices.Sorted(maps.Keys(y)) {
@@ -136,6 +136,11 @@ func TestEnginesAgree(t *testing.T) {
 		switch {
 		case strings.HasPrefix(what, "marking: "), strings.HasPrefix(what, "sketch: "):
 			least = 30
+		case strings.HasPrefix(what, "record: "):
+			least = 0
+			if slices.Contains(recordings(), what) {
+				least = 10
+			}
 		case !named:
 			least = 100
 		}

@@ -19,12 +19,16 @@ func keyOf(r saisim.FDBRow) fdbKey { return fdbKey{r.VLAN, mac(r.MAC[:])} }
 // learn notes where the packet's source address is. It says no only where unknown
 // addresses are to be dropped.
 func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
+	if pk.faults.skips("chip.learning") {
+		return 0, true
+	}
 	mode := pk.conf.bridgePorts[pk.source].Learning
 	if mode == sai.BridgePortFDBLearningModeDisable || pk.conf.vlanByID[pk.vid].LearnDisable {
 		return 0, true
 	}
 	key := fdbKey{pk.vid, pk.h.smac}
 	e, known := c.fdb[key]
+	pk.ran("chip.learning", known)
 	switch {
 	case known && e.Static && e.BridgePort == pk.source:
 		e.Seen = pk.entered

@@ -95,6 +95,7 @@ func (c *Chip) measure(o *outgoing) {
 	if len(c.sketches) == 0 {
 		return
 	}
+	o.ranToo("chip.flymon", false)
 	t := c.timeOfDay(c.now)
 	m := measured{
 		number: c.entered, ip: o.h.ip, l4: o.h.l4,

@@ -24,6 +24,8 @@ type gen struct {
 	slow bool
 	// routes says that there is a router, so that much is sent to it.
 	routes bool
+	// recording says that there are plans of table recording.
+	recording bool
 	marker
 }
 
@@ -142,7 +144,7 @@ func (g *gen) furnish() {
 				g.any(sai.ObjectTypeBridgePort), sai.VLANMemberAttrVLANTaggingMode, sai.VLANTaggingModeTagged)
 		}
 	}
-	if g.routes = g.chance(50); g.routes {
+	if g.routes = g.chance(50) || g.recording && g.chance(60); g.routes {
 		g.furnishRouter()
 	}
 	if g.chance(50) {

@@ -274,6 +274,9 @@ func (p *pair) window(name, attr string, question any, into map[string]any) erro
 	}
 	key := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
 	got, err := p.chip.Get(ctx, key, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<14)})
+	if s, _ := sai.StatusOf(err); s == sai.StatusBufferOverflow {
+		got, err = p.chip.Get(ctx, key, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 1<<20)})
+	}
 	if err != nil {
 		return err
 	}

@@ -30,12 +30,23 @@ func (g *gen) mirrorOp() {
 // session returns the attributes of a mirror session.
 func (g *gen) session() []any {
 	typ := pick(g, sai.MirrorSessionTypeLocal, sai.MirrorSessionTypeRemote, sai.MirrorSessionTypeEnhancedRemote, sai.MirrorSessionTypeEnhancedRemote)
+	records := g.recording && g.chance(75)
+	if records || g.chance(10) {
+		typ = pick(g, sai.MirrorSessionTypeEnhancedRemote, sai.MirrorSessionTypeSflow, sai.MirrorSessionTypeSflow)
+	}
 	with := []any{sai.MirrorSessionAttrType, typ, sai.MirrorSessionAttrMonitorPort, g.any(pick(g, sai.ObjectTypePort, sai.ObjectTypePort, sai.ObjectTypeLAG)),
 		sai.MirrorSessionAttrTruncateSize, sai.Uint(pick(g, 0, 0, 64, 100, 200)), sai.MirrorSessionAttrTC, sai.Uint(g.IntN(4))}
 	tag := []any{sai.MirrorSessionAttrVLANTpid, sai.Uint(pick(g, 0x8100, 0x88a8)), sai.MirrorSessionAttrVLANID, sai.Uint(1 + g.IntN(100)),
 		sai.MirrorSessionAttrVLANPri, sai.Uint(g.IntN(8)), sai.MirrorSessionAttrVLANCfi, sai.Uint(g.IntN(2))}
 	if typ == sai.MirrorSessionTypeRemote {
 		return append(with, tag...)
+	}
+	if records {
+		with = append(with, sai.MirrorSessionAttrLabel, sai.Text(g.recordLabel()))
+	}
+	if typ == sai.MirrorSessionTypeSflow {
+		with = append(with, sai.MirrorSessionAttrUDPSrcPort, sai.Uint(g.IntN(1<<16)), sai.MirrorSessionAttrUDPDstPort, sai.Uint(g.IntN(1<<16)),
+			sai.MirrorSessionAttrTTL, sai.Uint(g.IntN(256)))
 	}
 	if typ != sai.MirrorSessionTypeEnhancedRemote {
 		return with

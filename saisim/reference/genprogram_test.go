@@ -1,6 +1,7 @@
 package reference_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -27,13 +28,16 @@ func (p *pair) control(within uint64) error {
 	return p.batch(at, pipetest.Batch(p.Rand, p.opt, p.program))
 }
 
+var errRefused = errors.New("a random batch is refused")
+
 // batch gives both engines a batch.
 func (p *pair) batch(at saisim.Cycle, b pipe.Batch) error {
 	i := len(p.fast)
 	p.fast = append(p.fast, nil)
 	fast := saisim.Batch{Batch: b, Done: func(r saisim.BatchResult) { p.fast[i] = &r.Result }}
 	if err := p.chip.Control(at, fast); err != nil {
-		return fmt.Errorf("a random batch is refused: %w", err)
+		p.fast = p.fast[:i]
+		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	ref, err := p.ref.Control(at, b)
 	if err != nil {
@@ -52,6 +56,7 @@ func (p *pair) batch(at saisim.Cycle, b pipe.Batch) error {
 	if len(b.Entries) > 0 {
 		p.program, err = p.program.Apply(b.Entries)
 	}
+	p.graphOf(p.program)
 	return err
 }
 

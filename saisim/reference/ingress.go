@@ -40,7 +40,7 @@ func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)
 	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // as it was at its entry
-	pk.mirrors = pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors)
+	pk.mirrors = pk.conf.noRecording(pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors))
 	pk.lag = pk.conf.lagOf[pk.in]
 	pk.on = pk.inPort
 	if pk.lag != sai.NullOID {
@@ -48,11 +48,16 @@ func (c *Chip) admit(s *slot) {
 	}
 	pk.source = pk.conf.bridgePort[pk.on]
 	if pk.h.smac>>40&1 == 1 {
+		pk.ran("chip.port", false)
 		c.end(s, saisim.DropSourceAddress)
 		return
 	}
 	pk.why, pk.admitted = pk.conf.classify(pk)
-	pk.conf.trapFrame(pk)
+	pk.ran("chip.port", pk.admitted)
+	if !pk.faults.skips("chip.trap") {
+		pk.conf.trapFrame(pk)
+		pk.ran("chip.trap", pk.effects != nothing)
+	}
 	if !pk.admitted && !pk.effects.drop {
 		c.end(s, pk.why)
 		return
@@ -115,9 +120,15 @@ func (c *Chip) ingressACL(s *slot) {
 	conf := pk.conf
 	points := []sai.OID{conf.ports[pk.inPort].IngressACL, conf.Switch.IngressACL,
 		conf.lags[pk.lag].IngressACL, conf.vlanByID[pk.vid].IngressACL}
+	if pk.faults.skips("chip.acl") {
+		points = nil
+	}
 	hits := c.lookup(conf, points, subject{
 		packet: pk, in: pk.inPort, inLAG: pk.lag, bytes: pk.length + fcs, meta: c.timeLookup(pk),
 	})
+	if conf.anyTable(points) {
+		pk.ran("chip.acl", len(hits) > 0)
+	}
 	said := effectsOf(hits)
 	pk.aclDrop = said.drop
 	pk.effects = pk.effects.or(said)
@@ -138,7 +149,7 @@ func (c *Chip) ingressACL(s *slot) {
 		dscp := uint8(v.(sai.Uint))
 		pk.dscp = &dscp
 	}
-	pk.mirrors = append(pk.mirrors, conf.mirroring(hits, sai.ACLEntryAttrActionMirrorIngress)...)
+	pk.mirrors = append(pk.mirrors, c.choose(pk, conf.mirroring(hits, sai.ACLEntryAttrActionMirrorIngress))...)
 	if v, _ := action(hits, sai.ACLEntryAttrActionSetTC); v != nil {
 		pk.tc = uint8(v.(sai.Uint))
 	}
@@ -175,10 +186,13 @@ func (c *Chip) forward(s *slot) {
 	case pk.redirect != sai.NullOID && conf.redirectable(pk):
 		why = c.redirected(pk)
 	case toRouter:
+		pk.ran("chip.router_mac", true)
 		why = c.route(pk)
 	case pk.source == sai.NullOID:
+		pk.ran("chip.router_mac", false)
 		why = saisim.DropNotRouter
 	default:
+		pk.ran("chip.router_mac", false)
 		why = c.bridge(pk)
 	}
 	pk.why = why
@@ -251,6 +265,11 @@ func flood(pk *packet, vlan saisim.VLANRow, control, miss sai.Enum) saisim.DropR
 func (c *Chip) unicast(pk *packet, vlan saisim.VLANRow, address uint64) saisim.DropReason {
 	conf := pk.conf
 	e, known := c.fdb[fdbKey{vlan.ID, address}]
+	if pk.faults.skips("chip.fdb") {
+		e, known = saisim.FDBRow{}, false
+	} else {
+		pk.ran("chip.fdb", known)
+	}
 	pk.effects = pk.effects.or(effects{drop: e.Drop, copy: e.Copy})
 	switch {
 	case !known:

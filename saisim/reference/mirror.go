@@ -2,8 +2,11 @@ package reference
 
 import (
 	"encoding/binary"
+	"net"
+	"net/netip"
 	"slices"
 
+	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 )
@@ -37,44 +40,65 @@ func (conf *config) mirroring(hits []hit, id sai.AttrID) []int {
 // mirror queues a copy of a copy for each of some sessions, in the order of their
 // indexes, by the configuration of this cycle.
 func (c *Chip) mirror(set []int, o outgoing) {
-	sessions := slices.Clone(c.conf.Mirrors)
-	slices.SortFunc(sessions, func(a, b saisim.MirrorRow) int { return a.Index - b.Index })
-	for _, m := range sessions {
-		if !slices.Contains(set, m.Index) {
+	for _, m := range c.conf.mirrorsByIndex() {
+		noTunnel := m.Type == sai.MirrorSessionTypeSflow
+		if !slices.Contains(set, m.Index) || noTunnel || records(m) {
 			continue
 		}
-		c.books.Copies++
-		copied := o
-		copied.mirror = &m
-		to, ok := m.Monitor, true
-		if _, lag := c.conf.lags[to]; lag {
-			to, ok = c.conf.chooseMember(to, o.h)
-		}
-		if !ok {
-			c.drop(c.portAt(o.in), saisim.DropNoLAGMember)
-			continue
-		}
-		c.enqueue(c.portWith(to), &copied)
+		c.mirrorTo(&m, o)
 	}
 }
 
-// mirroredLength is the length of a session's copy of a frame of n bytes.
-func mirroredLength(m *saisim.MirrorRow, n int) int {
+func (conf *config) mirrorsByIndex() []saisim.MirrorRow {
+	return slices.SortedFunc(slices.Values(conf.Mirrors), func(a, b saisim.MirrorRow) int { return a.Index - b.Index })
+}
+
+// mirrorTo queues a copy of a copy for a session.
+func (c *Chip) mirrorTo(m *saisim.MirrorRow, o outgoing) {
+	c.books.Copies++
+	o.mirror = m
+	to, ok := m.Monitor, true
+	if _, lag := c.conf.lags[to]; lag {
+		to, ok = c.conf.chooseMember(to, o.h)
+	}
+	if !ok {
+		c.lose(c.portAt(o.in), &o, saisim.DropNoLAGMember)
+		return
+	}
+	c.enqueue(c.portWith(to), &o)
+}
+
+// noRecording returns those sessions of a set that make copies.
+func (conf *config) noRecording(set []int) []int {
+	return slices.DeleteFunc(set, func(i int) bool {
+		return slices.ContainsFunc(conf.Mirrors, func(m saisim.MirrorRow) bool { return m.Index == i && records(m) })
+	})
+}
+
+// mirroredLength is the length of a session's copy of a frame of n bytes, with what
+// comes behind the frame.
+func mirroredLength(o *outgoing, n int) int {
+	m, trailer := o.mirror, o.trailer
 	if m.Truncate != 0 {
 		n = min(n, m.Truncate)
 	}
+	n += len(trailer)
 	switch m.Type {
 	case sai.MirrorSessionTypeRemote:
 		return n + 4
 	case sai.MirrorSessionTypeEnhancedRemote:
 		return n + len(erspan(m, n, false, nil, 0))
+	case sai.MirrorSessionTypeSflow:
+		return n + len(overUDP(m, o.recorder.Tunnel, n))
 	}
 	return n
 }
 
 // mirrored makes a session's copy of a frame that had length bytes before a
-// capture cut it; sequence counts the copies of the session as they leave.
-func mirrored(m *saisim.MirrorRow, frame []byte, length int, sequence uint32) []byte {
+// capture cut it, with the trailer behind the frame; sequence counts the copies of the
+// session as they leave.
+func mirrored(o *outgoing, frame []byte, length int, sequence uint32) []byte {
+	m, trailer := o.mirror, o.trailer
 	cut := m.Truncate != 0 && length > m.Truncate
 	if cut {
 		frame, length = frame[:min(len(frame), m.Truncate)], m.Truncate
@@ -84,11 +108,13 @@ func mirrored(m *saisim.MirrorRow, frame []byte, length int, sequence uint32) []
 		tagged := append([]byte{}, frame[:12]...)
 		tagged = binary.BigEndian.AppendUint16(tagged, m.TPID)
 		tagged = binary.BigEndian.AppendUint16(tagged, m.TCI)
-		return append(tagged, frame[12:]...)
+		return slices.Concat(tagged, frame[12:], trailer)
 	case sai.MirrorSessionTypeEnhancedRemote:
-		return append(erspan(m, length, cut, frame, sequence), frame...)
+		return slices.Concat(erspan(m, length+len(trailer), cut, frame, sequence), frame, trailer)
+	case sai.MirrorSessionTypeSflow:
+		return slices.Concat(overUDP(m, o.recorder.Tunnel, length+len(trailer)), frame, trailer)
 	}
-	return frame
+	return slices.Concat(frame, trailer)
 }
 
 // erspan makes what comes before a mirrored frame of n bytes: Ethernet, IP, GRE
@@ -114,20 +140,44 @@ func erspan(m *saisim.MirrorRow, n int, cut bool, frame []byte, sequence uint32)
 		}
 		gre = u32(u32(u32(gre, sequence), word), 0)
 	}
-	b := append(append([]byte{}, m.DMAC[:]...), m.SMAC[:]...)
+	return append(outer(m, ends{m.Src, m.Dst, m.SMAC, m.DMAC, m.TOS}, 47, len(gre)+n), gre...)
+}
+
+// overUDP makes what comes before n bytes of a session that sends by UDP.
+func overUDP(m *saisim.MirrorRow, t *record.ChipTunnel, n int) []byte {
+	from, _ := net.ParseMAC(t.SrcMAC) // as the chip has taken them
+	to, _ := net.ParseMAC(t.DstMAC)
+	b := outer(m, ends{t.SrcIP, t.DstIP, sai.MAC(from), sai.MAC(to), t.TOS}, 17, 8+n)
+	for _, x := range []uint16{m.UDPSrc, m.UDPDst, uint16(8 + n), 0} {
+		b = binary.BigEndian.AppendUint16(b, x)
+	}
+	return b
+}
+
+// ends are those of a tunnel.
+type ends struct {
+	src, dst   netip.Addr
+	smac, dmac sai.MAC
+	tos        uint8
+}
+
+// outer makes Ethernet and IP before n bytes of a protocol.
+func outer(m *saisim.MirrorRow, e ends, protocol byte, n int) []byte {
+	u16 := binary.BigEndian.AppendUint16
+	b := append(append([]byte{}, e.dmac[:]...), e.smac[:]...)
 	if m.Tagged {
 		b = u16(u16(b, m.TPID), m.TCI)
 	}
-	if m.Src.Is4() {
-		ip := []byte{0x45, m.TOS}
-		ip = u16(ip, uint16(20+len(gre)+n))
-		ip = append(ip, 0, 0, 0x40, 0, m.TTL, 47, 0, 0)
-		ip = append(append(ip, m.Src.AsSlice()...), m.Dst.AsSlice()...)
+	if e.src.Is4() {
+		ip := []byte{0x45, e.tos}
+		ip = u16(ip, uint16(20+n))
+		ip = append(ip, 0, 0, 0x40, 0, m.TTL, protocol, 0, 0)
+		ip = append(append(ip, e.src.AsSlice()...), e.dst.AsSlice()...)
 		binary.BigEndian.PutUint16(ip[10:], checksum(ip))
-		return append(append(u16(b, 0x0800), ip...), gre...)
+		return append(u16(b, 0x0800), ip...)
 	}
-	ip := []byte{0x60 | m.TOS>>4, m.TOS << 4, 0, 0}
-	ip = append(u16(ip, uint16(len(gre)+n)), 47, m.TTL)
-	ip = append(append(ip, m.Src.AsSlice()...), m.Dst.AsSlice()...)
-	return append(append(u16(b, 0x86dd), ip...), gre...)
+	ip := []byte{0x60 | e.tos>>4, e.tos << 4, 0, 0}
+	ip = append(u16(ip, uint16(n)), protocol, m.TTL)
+	ip = append(append(ip, e.src.AsSlice()...), e.dst.AsSlice()...)
+	return append(u16(b, 0x86dd), ip...)
 }

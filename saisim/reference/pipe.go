@@ -106,7 +106,7 @@ func (c *Chip) aclStage() int { return len(c.ingress.stages) / 2 }
 // of the pipe and is dropped there.
 func (c *Chip) end(s *slot, why saisim.DropReason) {
 	s.pk.ended, s.pk.why = true, why
-	if len(s.pk.mirrors) == 0 {
+	if len(s.pk.mirrors) == 0 && len(s.pk.recordings) == 0 {
 		c.dropInPipe(s, why)
 	}
 }
@@ -116,7 +116,8 @@ func (c *Chip) end(s *slot, why saisim.DropReason) {
 func (c *Chip) dropInPipe(s *slot, why saisim.DropReason) {
 	pk := s.pk
 	s.pk = nil
-	c.drop(pk.port, why)
+	c.dropPacket(pk.port, pk, why)
+	c.countDropped(pk)
 	for _, b := range c.open {
 		if pk.entered <= b.at {
 			b.Dropped[why]++

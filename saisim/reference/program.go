@@ -92,10 +92,14 @@ type outcome struct {
 // A run is the way of one packet through the program in one pipe.
 type run struct {
 	*program
+	name     string // of the pipe
 	pipe     *pipe.Pipe
 	memory   *memory
 	phv      phv
 	outcomes map[string]outcome
+	faults   *faults
+	// ran is told what tables run.
+	ran func(table string, hit bool)
 }
 
 // stage runs the program's tables of one stage.
@@ -103,18 +107,46 @@ func (r *run) stage(stage int) {
 	before := slices.Clone(r.phv)
 	for i := range r.pipe.Tables {
 		t := &r.pipe.Tables[i]
-		if int(t.Stage) == stage && r.gate(t, before) {
+		name := r.name + "." + t.Name
+		if int(t.Stage) == stage && !r.faults.skips(name) && r.gate(r.gateOf(t), before) {
 			r.table(t, before)
+			r.ran(name, r.outcomes[t.Name].hit)
 		}
 	}
 }
 
+// gateOf is the gate of a table: its own, unless it is in another's place, and
+// everything is known there that the other's gate asks for.
+func (r *run) gateOf(t *pipe.Table) [][]pipe.Term {
+	into, ok := r.faults.misplace[r.name+"."+t.Name]
+	at := slices.IndexFunc(r.pipe.Tables, func(x pipe.Table) bool { return ok && r.name+"."+x.Name == into })
+	if at < 0 {
+		return t.Gate
+	}
+	known := map[string]bool{"": true}
+	for i, x := range r.pipe.Tables {
+		known[x.Name] = x.Stage < t.Stage || x.Stage == t.Stage && i < r.index(t.Name)
+	}
+	for _, row := range r.pipe.Tables[at].Gate {
+		for _, x := range row {
+			if !known[x.Table] {
+				return t.Gate
+			}
+		}
+	}
+	return r.pipe.Tables[at].Gate
+}
+
+func (r *run) index(table string) int {
+	return slices.IndexFunc(r.pipe.Tables, func(x pipe.Table) bool { return x.Name == table })
+}
+
 // gate reports whether a table runs.
-func (r *run) gate(t *pipe.Table, before phv) bool {
-	if len(t.Gate) == 0 {
+func (r *run) gate(rows [][]pipe.Term, before phv) bool {
+	if len(rows) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(t.Gate, func(row []pipe.Term) bool {
+	return slices.ContainsFunc(rows, func(row []pipe.Term) bool {
 		for _, x := range row {
 			if !r.term(x, before) {
 				return false

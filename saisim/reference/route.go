@@ -57,6 +57,12 @@ func (c *Chip) findRoute(pk *packet) saisim.DropReason {
 		dst = netip.AddrFrom4([4]byte(pk.h.ip.dst[12:]))
 	}
 	r, found := conf.longestPrefix(dst)
+	table := map[bool]string{true: "chip.ipv4_route", false: "chip.ipv6_route"}[v4]
+	if pk.faults.skips(table) {
+		r, found = saisim.RouteRow{}, false
+	} else {
+		pk.ran(table, found)
+	}
 	does := packetAction(r.Action)
 	switch {
 	case found && r.NextHop == conf.Switch.CPU && !does.drop: // the switch's own
@@ -124,6 +130,7 @@ func (c *Chip) follow(pk *packet, r saisim.RouteRow) saisim.DropReason {
 	if group, ok := conf.hopGroups[r.NextHop]; ok {
 		hop, ok := conf.chooseHop(group, &pk.h)
 		if !ok {
+			pk.ran("chip.next_hop", false)
 			return saisim.DropNoNextHop
 		}
 		return c.toNeighbor(pk, hop.Interface, hop.IP)
@@ -138,6 +145,7 @@ func (c *Chip) follow(pk *packet, r saisim.RouteRow) saisim.DropReason {
 				return c.toNeighbor(pk, rif.OID, dst)
 			}
 		}
+		pk.ran("chip.next_hop", false)
 		return conf.unknownNeighbor(pk, rif)
 	}
 	return saisim.DropRoute
@@ -182,6 +190,7 @@ func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropRea
 			n = x
 		}
 	}
+	pk.ran("chip.next_hop", n != nil)
 	if n == nil {
 		return conf.unknownNeighbor(pk, rif)
 	}

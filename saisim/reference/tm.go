@@ -3,6 +3,7 @@ package reference
 import (
 	"slices"
 
+	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 )
@@ -53,7 +54,9 @@ func (c *Chip) replicate(pk *packet) {
 	}
 	c.mirror(pk.mirrors, outgoing{packet: pk, raw: true})
 	if copies == 0 {
-		c.drop(c.portAt(pk.in), why)
+		c.makeRecords(pk, pk.tables, record.NoPort, why)
+		c.countPath(pk, pk.tables)
+		c.dropPacket(c.portAt(pk.in), pk, why)
 		return
 	}
 	c.books.Copies += uint64(copies - 1)
@@ -62,14 +65,14 @@ func (c *Chip) replicate(pk *packet) {
 // enqueue asks for room for a copy at a port; nil: the port has been removed.
 func (c *Chip) enqueue(p *port, o *outgoing) {
 	if p == nil || !up(p.PortRow) {
-		c.drop(p, saisim.DropEgressDown)
+		c.dropCopy(p, o, saisim.DropEgressDown)
 		return
 	}
 	q := p.queues[queueOf(p.QoS, o.class(), len(p.queues))]
 	mark, why, ok := c.ask(q, o, o.mirror == nil && o.h.ip != nil && o.h.ip.tos&3 != 0)
 	if !ok {
 		q.DroppedBytes += uint64(o.takes())
-		c.drop(p, why)
+		c.dropCopy(p, o, why)
 		return
 	}
 	o.ce = o.ce || mark
@@ -124,26 +127,22 @@ func (c *Chip) dequeue(p *port) {
 	}
 	sfd, _ := p.tx.put(cycle(c.now+saisim.Cycle(len(c.egress))), length)
 	t.at = ceil(sfd)
+	c.later(func() { c.mirror(t.mirrors, t.outgoing) })
+	c.recordCopy(&t.outgoing, p, 0)
+	if t.mirror == nil {
+		c.countPath(t.packet, t.path())
+	}
 	c.egress[0] = append(c.egress[0], t)
 }
 
 // moveEgress moves the egress pipe on by one cycle. What leaves it is at the MAC.
 func (c *Chip) moveEgress() {
 	last := len(c.egress) - 1
-	c.through = c.egress[last]
-	for _, t := range c.through {
+	for _, t := range c.egress[last] {
 		if !t.purged {
 			t.port.leaving = append(t.port.leaving, t)
 		}
 	}
 	copy(c.egress[1:], c.egress[:last])
 	c.egress[0] = nil
-}
-
-// mirrorEgress makes the egress mirror copies of what has just left the pipe.
-func (c *Chip) mirrorEgress() {
-	for _, t := range c.through {
-		c.mirror(t.mirrors, t.outgoing)
-	}
-	c.through = nil
 }

@@ -12,6 +12,7 @@ import (
 type Histories struct {
 	books saisim.Books
 	live  map[uint64]*history
+	ended map[uint64]int // copies of frames that have ended, the frames included
 	err   error
 }
 
@@ -27,7 +28,9 @@ type copyHistory struct {
 }
 
 // NewHistories returns a check; its See is the function for SetObserver.
-func NewHistories() *Histories { return &Histories{live: map[uint64]*history{}} }
+func NewHistories() *Histories {
+	return &Histories{live: map[uint64]*history{}, ended: map[uint64]int{}}
+}
 
 // See takes a moment.
 func (h *Histories) See(m saisim.Moment) {
@@ -36,7 +39,10 @@ func (h *Histories) See(m saisim.Moment) {
 	}
 	f := h.live[m.Number]
 	if f == nil {
-		f = &history{}
+		f = &history{copies: make([]copyHistory, h.ended[m.Number])}
+		for i := range f.copies { // of which there may be a record yet
+			f.copies[i].ended = true
+		}
 		h.live[m.Number] = f
 	}
 	if err := f.see(&m); err != nil {
@@ -45,6 +51,7 @@ func (h *Histories) See(m saisim.Moment) {
 	}
 	if f.open == 0 {
 		delete(h.live, m.Number)
+		h.ended[m.Number] = len(f.copies)
 	}
 	h.count(&m)
 }
@@ -68,7 +75,7 @@ func (h *Histories) count(m *saisim.Moment) {
 func (f *history) see(m *saisim.Moment) error {
 	n := int(m.Copy)
 	if n == len(f.copies) {
-		ok := n > 0 && f.open > 0
+		ok := n > 0 && (f.open > 0 || m.What == saisim.MomentMirrored)
 		switch m.What {
 		case saisim.MomentReceived, saisim.MomentInjected:
 			ok = n == 0

@@ -1,0 +1,539 @@
+package reference_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"tamtam/record"
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/pipe"
+	"tamtam/saisim/reference"
+)
+
+// A tableRecorder makes plans of table recording, sessions for them, and faults, and
+// holds where packets went against the graph.
+type tableRecorder struct {
+	plans  []sai.OID
+	faulty bool // from some cycle on
+	// trailOfMirror: a copy of a mirror session had a trail.
+	trailOfMirror bool
+	// graphs are those of the programs that there have been, by version.
+	graphs map[uint64]*walks
+	trails map[saisim.Trail]bool
+	// ended counts where the fast engine says that copies ended, less where the
+	// reference does.
+	ended   map[ending]int
+	mirrors map[[2]uint64]bool // copies that mirror sessions have: frame and copy
+}
+
+// An ending is a [reference.Ending] that can be compared.
+type ending struct {
+	id       uint64
+	in, port saisim.PortID
+	sent     bool
+	why      saisim.DropReason
+	path     string
+}
+
+// recordLabels are those of sessions; the last two are no plan's.
+var recordLabels = []string{"tr:a", "tr:b", "tr:c", "tr:d", "tr:", "tr:none"}
+
+// furnishRecords makes plans and sessions, and has ACL entries select packets.
+func (p *pair) furnishRecords() {
+	if !p.recording {
+		return
+	}
+	p.saw["record: chips that record"]++
+	with := []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress}
+	fields := []sai.AttrID{sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldACLIPType, sai.ACLEntryAttrFieldTC}
+	for _, f := range fields {
+		with = append(with, tableField(f), sai.Bool(true))
+	}
+	table := p.create(sai.ObjectTypeACLTable, with...)
+	for range 2 + p.IntN(4) {
+		p.create(sai.ObjectTypeMirrorSession, p.session()...)
+	}
+	stamp := p.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID, sai.Uint(1),
+		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(false))
+	for range 1 + p.IntN(4) {
+		entry := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + p.IntN(5)),
+			sai.ACLEntryAttrActionMirrorIngress, sai.Do(p.someSessions())}
+		if p.chance(60) {
+			f := pick(&p.gen, fields...)
+			entry = append(entry, f, p.matchOf(f))
+		}
+		if p.chance(25) {
+			entry = append(entry, sai.ACLEntryAttrActionPacketAction, sai.Do(p.packetAction()))
+		}
+		if p.chance(25) {
+			entry = append(entry, sai.ACLEntryAttrActionTAMIntObject, sai.Do(stamp), sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))
+		}
+		p.create(sai.ObjectTypeACLEntry, entry...)
+	}
+	if p.chance(50) {
+		p.setOf(sai.ObjectTypeSwitch, p.sw, sai.SwitchAttrIngressACL, table)
+	}
+	for range 2 + p.IntN(6) {
+		p.set(sai.ObjectTypePort, sai.PortAttrIngressACL, table)
+	}
+	for range 1 + p.IntN(4) {
+		p.planOp()
+	}
+}
+
+// recordLabel is mostly one that plans have.
+func (g *gen) recordLabel() string {
+	return pick(g, append(recordLabels, recordLabels[:4]...)...)
+}
+
+func (g *gen) someSessions() (l sai.OIDs) {
+	for range pick(g, 1, 1, 2, 3) {
+		if s := g.any(sai.ObjectTypeMirrorSession); !slices.Contains(l, s) {
+			l = append(l, s)
+		}
+	}
+	return l
+}
+
+// recordInTraffic changes what is recorded, or how, while packets are on their way.
+func (p *pair) recordInTraffic(within uint64) error {
+	switch n := p.IntN(100); {
+	case n < 25:
+		p.planOp()
+	case n < 30:
+		p.set(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrLabel, sai.Text(p.recordLabel()))
+	case n < 35:
+		p.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionMirrorIngress, sai.Do(p.someSessions()))
+	case n < 38:
+		return p.faultOp(within)
+	default:
+		return nil
+	}
+	p.configure()
+	return nil
+}
+
+// planOp makes, changes or removes a plan.
+func (p *pair) planOp() {
+	ctx := context.Background()
+	const t = sai.ObjectTypeGenericProgrammable
+	if n := len(p.plans); n > 0 && p.chance(8) {
+		i := p.IntN(n)
+		if p.chip.Remove(ctx, sai.Obj(t, p.plans[i])) == nil {
+			p.plans = slices.Delete(p.plans, i, i+1)
+			p.saw["record: plans removed"]++
+		}
+		return
+	}
+	of := sai.NullOID
+	if len(p.plans) > 0 && p.chance(50) {
+		of = pick(&p.gen, p.plans...)
+	}
+	text, err := entryWith("plan", p.plan(of))
+	if err != nil {
+		panic(err) // numbers and words
+	}
+	if of != sai.NullOID {
+		err = p.chip.Set(ctx, sai.Obj(t, of), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: text})
+		p.saw["record: plans changed"] += succeeded(err)
+		return
+	}
+	oid, err := p.chip.Create(ctx, t, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan), sai.GenericProgrammableAttrEntry, text))
+	if err == nil {
+		p.plans = append(p.plans, oid)
+	}
+	p.saw["record: plans"] += succeeded(err)
+	p.saw["record: plans refused"] += 1 - succeeded(err)
+}
+
+func succeeded(err error) int {
+	if err != nil {
+		return 0
+	}
+	return 1
+}
+
+// plan returns a plan for the program to be, to replace another or beside those that
+// there are; most chips take most of them.
+func (p *pair) plan(replaces sai.OID) record.ChipPlan {
+	g := p.graphOf(p.program).graph
+	c := record.ChipPlan{ID: 1 + p.Uint32N(1000), Switch: p.Uint32(), PHV: pick(&p.gen, "8", "8+8", "16", "16+16", "8+16", "32"), Graph: g.Version}
+	phv, err := record.ParseContainers(c.PHV)
+	if err != nil {
+		panic(err) // widths as they are
+	}
+	labels := slices.Clone(recordLabels[:4])
+	free := func() bool { // nothing else is at the offset
+		return !slices.ContainsFunc(p.chip.Tables().RecordPlans, func(r saisim.RecordPlanRow) bool {
+			return r.OID != replaces && c.Offset < r.Offset+r.PHV.Bits() && r.Offset < c.Offset+phv.Bits()
+		})
+	}
+	if p.chance(90) {
+		for c.Offset = 0; !free() && c.Offset < 64; c.Offset += 8 {
+		}
+		for _, r := range p.chip.Tables().RecordPlans {
+			for _, s := range r.Sessions {
+				labels = slices.DeleteFunc(labels, func(l string) bool { return l == s.Label && r.OID != replaces })
+			}
+		}
+	}
+	writer := map[[2]int]string{} // of a container in a stage
+	var bits []int
+	for i := range phv.Bits() {
+		bits = append(bits, i)
+	}
+	p.Shuffle(len(bits), func(i, j int) { bits[i], bits[j] = bits[j], bits[i] })
+	for _, i := range p.Perm(len(g.Nodes)) {
+		n := g.Nodes[i]
+		if n.Kind != record.Table || len(bits) == 0 {
+			continue
+		}
+		unit := n.Unit
+		if unit == "" {
+			unit = n.ID
+		}
+		at := [2]int{container(phv, bits[0]), n.Stage}
+		if w, taken := writer[at]; taken && w != unit && p.chance(98) {
+			continue
+		}
+		writer[at] = unit
+		m := record.ChipMark{Table: n.ID, When: record.MarkRan, Bit: bits[0]}
+		if !n.Keyless && p.chance(50) {
+			m.When = record.MarkHit
+		}
+		c.Marks, bits = append(c.Marks, m), bits[1:]
+		if p.chance(4) {
+			break
+		}
+	}
+	for _, label := range labels {
+		if p.chance(60) {
+			c.Sessions = append(c.Sessions, record.ChipSession{Label: label, Sample: pick[uint32](&p.gen, 0, 1, 1, 1, 1, 2, 3, 20), Tunnel: p.tunnel()})
+		}
+	}
+	return c
+}
+
+// tunnel returns where a session by UDP sends.
+func (g *gen) tunnel() *record.ChipTunnel {
+	if g.chance(10) {
+		return nil
+	}
+	mac := func() string { h := g.host(); return net.HardwareAddr(h[:]).String() }
+	t := &record.ChipTunnel{SrcIP: netip.AddrFrom4(g.ip4()), DstIP: netip.AddrFrom4(g.ip4()), SrcMAC: mac(), DstMAC: mac(), TOS: uint8(g.IntN(256))}
+	if g.chance(40) {
+		t.SrcIP, t.DstIP = netip.AddrFrom16(g.ip6()), netip.AddrFrom16(g.ip6())
+	}
+	return t
+}
+
+// container returns the one that has a bit.
+func container(phv record.Containers, bit int) int {
+	i := 0
+	for ; bit >= int(phv[i]); i++ {
+		bit -= int(phv[i])
+	}
+	return i
+}
+
+// faultOp breaks the chip as a compiler's bug would, or heals it; the chip may refuse.
+func (p *pair) faultOp(within uint64) error {
+	fixed := []string{"chip.acl", "chip.trap", "chip.learning", "chip.ipv4_route", "chip.ipv6_route", "chip.fdb"}
+	tables := map[string][]string{}
+	for _, n := range p.graphOf(p.program).graph.Nodes {
+		if name, _, _ := strings.Cut(n.ID, "."); n.Kind == record.Table && name != "chip" {
+			tables[name] = append(tables[name], n.ID)
+		}
+	}
+	own := append(tables["ingress"], tables["egress"]...)
+	f := pipe.Fault{Do: "heal"}
+	if p.chance(70) {
+		f = pipe.Fault{Do: "skip", Table: pick(&p.gen, fixed...)}
+		if len(own) > 0 && p.chance(60) {
+			f.Table = pick(&p.gen, own...)
+		}
+		if l := tables[pick(&p.gen, "ingress", "egress")]; len(l) > 1 && p.chance(60) {
+			f = pipe.Fault{Do: "misplace", Table: pick(&p.gen, l...), Into: pick(&p.gen, l...)}
+		}
+	}
+	at := max(p.last, p.chip.Now()+saisim.Cycle(p.Uint64N(within+1)))
+	err := p.batch(at, pipe.Batch{Faults: []pipe.Fault{f}})
+	if errors.Is(err, errRefused) {
+		p.saw["record: faults refused"]++
+		return nil
+	}
+	p.saw["record: fault: "+f.Do]++
+	p.faulty = true
+	return err
+}
+
+// recordsDiffer says where sessions have counted differently; the chip is drained.
+func (p *pair) recordsDiffer() error {
+	for _, plan := range p.chip.Tables().RecordPlans {
+		for _, s := range plan.Sessions {
+			var counts []uint64
+			if err := p.window(record.ObjectCounters, "labels", []string{s.Label}, map[string]any{"counters": &counts}); err != nil {
+				return err
+			}
+			r, ok := p.ref.RecordCounts(s.Label)
+			if want := []uint64{r.Matched, r.NotSampled, r.Made, r.Lost}; !ok || !slices.Equal(counts, want) {
+				return fmt.Errorf("session %s has counted %v, reference %v", s.Label, counts, want)
+			}
+			p.saw["record: matched"] += int(r.Matched)
+			p.saw["record: made"] += int(r.Made)
+		}
+	}
+	return nil
+}
+
+// pathsDiffer says which path was counted differently; the chip is drained.
+func (p *pair) pathsDiffer() error {
+	if len(p.chip.Tables().RecordPlans) == 0 {
+		return nil
+	}
+	var counted [3]uint64
+	var paths []record.PathCount
+	if err := p.window(record.ObjectGraph, "describe", map[string]bool{"paths": true}, map[string]any{"counted": &counted, "paths": &paths}); err != nil {
+		return err
+	}
+	n, other, want := p.ref.Paths()
+	p.saw["record: paths counted"] += len(want)
+	if graph := p.graphOf(p.program).graph.Version; counted != [3]uint64{graph, n, other} {
+		return fmt.Errorf("graph, copies counted and copies without room are %d, reference %d, %d and %d", counted, graph, n, other)
+	}
+	sum := map[string]uint64{}
+	for _, c := range want {
+		sum[steps(c.Path)] -= c.Packets
+	}
+	for _, c := range paths {
+		sum[steps(c.Path)] += c.Packets
+	}
+	for path, n := range sum {
+		if n != 0 {
+			return fmt.Errorf("path%s was counted %+d times beyond the reference", path, int64(n))
+		}
+	}
+	return nil
+}
+
+// see takes what the fast engine tells of the end of a copy.
+func (p *pair) see(m saisim.Moment) {
+	copied := [2]uint64{m.Number, uint64(m.Copy)}
+	switch m.What {
+	case saisim.MomentMirrored:
+		p.saw["mirrored"]++
+		p.mirrors[copied] = true
+	case saisim.MomentSent, saisim.MomentPunted, saisim.MomentDropped:
+		if m.Trail.Graph == 0 { // it has not entered, or a mirror session has it
+			return
+		}
+		if p.mirrors[copied] {
+			p.trailOfMirror = true
+		}
+		if m.In != saisim.CPUPort && !p.faulty {
+			p.trails[m.Trail] = true
+		}
+		if p.recording {
+			p.ended[ending{m.ID, m.In, m.Port, m.What != saisim.MomentDropped, m.Why, p.stepsOf(m.Trail)}]++
+		}
+	}
+}
+
+// seeReference takes what the reference tells of it.
+func (p *pair) seeReference(e reference.Ending) {
+	if p.recording {
+		p.ended[ending{e.ID, e.In, e.Port, e.Sent, e.Why, steps(e.Path)}]--
+	}
+}
+
+// steps prints a path.
+func steps(path []record.Step) string {
+	var b strings.Builder
+	for _, s := range path {
+		b.WriteString(" " + s.Table)
+		if s.Hit {
+			b.WriteString("+")
+		}
+	}
+	return b.String()
+}
+
+// endsDiffer says where a copy ended elsewhere, or by another way.
+func (p *pair) endsDiffer() error {
+	for e, n := range p.ended {
+		if n != 0 {
+			var others []string
+			for f, m := range p.ended {
+				if f.id == e.id && m != 0 && f != e {
+					others = append(others, fmt.Sprintf("\n%+d %+v", m, f))
+				}
+			}
+			return fmt.Errorf("a copy ended in the fast engine oftener than in the reference, by %+d: %+v%s", n, e, strings.Join(others, ""))
+		}
+	}
+	return nil
+}
+
+// walks are the ways through a graph.
+type walks struct {
+	graph  *record.Graph
+	tables []string // that trails have, in their order
+	first  map[string]bool
+	next   map[record.Step]map[string]bool
+}
+
+// graphOf returns the graph of a program, which trails may be in from now on.
+func (p *pair) graphOf(program *pipe.Program) *walks {
+	g := saisim.DescribeProgram(&p.prof, program)
+	if p.graphs[g.Version] == nil {
+		p.graphs[g.Version] = newWalks(g)
+	}
+	return p.graphs[g.Version]
+}
+
+// newWalks finds which tables may follow which. Conditions let anything through.
+func newWalks(g *record.Graph) *walks {
+	w := &walks{graph: g, next: map[record.Step]map[string]bool{}}
+	condition, edges := map[string]bool{}, map[string][]record.Edge{}
+	for _, e := range g.Edges {
+		edges[e.From] = append(edges[e.From], e)
+	}
+	for _, n := range g.Nodes {
+		condition[n.ID] = n.Kind == record.Condition
+	}
+	var reach func(to string, set map[string]bool)
+	reach = func(to string, set map[string]bool) {
+		if set[to] {
+			return
+		}
+		set[to] = true
+		if condition[to] {
+			for _, e := range edges[to] {
+				reach(e.To, set)
+			}
+		}
+	}
+	w.first = map[string]bool{}
+	reach(g.Init, w.first)
+	for _, n := range g.Nodes {
+		if condition[n.ID] {
+			continue
+		}
+		w.tables = append(w.tables, n.ID)
+		branches := !slices.ContainsFunc(edges[n.ID], func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss })
+		for hit, label := range map[bool]string{true: record.Hit, false: record.Miss} {
+			set := map[string]bool{}
+			for _, e := range edges[n.ID] {
+				if !branches || e.Label == label {
+					reach(e.To, set)
+				}
+			}
+			w.next[record.Step{Table: n.ID, Hit: hit}] = set
+		}
+	}
+	return w
+}
+
+// path is the tables of a trail.
+func (w *walks) path(t saisim.Trail) (path []record.Step) {
+	for i, table := range w.tables {
+		if t.Ran[i/64]>>(i%64)&1 != 0 {
+			path = append(path, record.Step{Table: table, Hit: t.Hit[i/64]>>(i%64)&1 != 0})
+		}
+	}
+	return path
+}
+
+// has says what is wrong with a path, nil: it is one of the graph.
+func (w *walks) has(path []record.Step) error {
+	set, keyless := w.first, map[string]bool{}
+	for _, n := range w.graph.Nodes {
+		keyless[n.ID] = n.Keyless
+	}
+	for _, s := range path {
+		switch {
+		case !set[s.Table]:
+			return fmt.Errorf("%s cannot come there", s.Table)
+		case s.Hit && keyless[s.Table]:
+			return fmt.Errorf("%s is keyless, and hit", s.Table)
+		}
+		set = w.next[s]
+	}
+	if !set[record.Exit] {
+		return errors.New("it cannot end there")
+	}
+	return nil
+}
+
+func (p *pair) stepsOf(t saisim.Trail) string {
+	if w := p.graphs[t.Graph]; w != nil {
+		return steps(w.path(t))
+	}
+	return fmt.Sprintf("of graph %d, which never was", t.Graph)
+}
+
+// offTheGraph says what trail was no path of its graph.
+func (p *pair) offTheGraph() error {
+	if p.trailOfMirror {
+		return errors.New("a mirror copy has a trail")
+	}
+	for t := range p.trails {
+		w := p.graphs[t.Graph]
+		if w == nil {
+			return fmt.Errorf("a trail of graph %d, which never was", t.Graph)
+		}
+		if err := w.has(w.path(t)); err != nil {
+			return fmt.Errorf("trail%s: %w", steps(w.path(t)), err)
+		}
+		for _, s := range w.path(t) {
+			p.saw["record: trail: "+trailOf(s)]++
+		}
+	}
+	return nil
+}
+
+// trailOf names a step; programs' tables go by their pipe.
+func trailOf(s record.Step) string {
+	name := s.Table
+	if pipe, _, _ := strings.Cut(name, "."); pipe != "chip" {
+		name = "a table of the program, " + pipe
+	}
+	if s.Hit {
+		return name + ", hit"
+	}
+	return name
+}
+
+// recordings is what must have happened, some 10 times at least.
+func recordings() (all []string) {
+	what := []string{"paths counted", "plans", "plans changed", "plans removed", "matched", "made", "not sampled", "a session without plan", "a plan of another program",
+		"the mirror session is gone", "there is no tunnel", "sent", "to the CPU, or a port without number", "by UDP over IPv4", "by UDP over IPv6", "by ERSPAN type II", "by GRE",
+		"truncated", "of a flood", "by two sessions", "of a plan that is no more", "unsynchronised", "fault: skip", "fault: misplace", "fault: heal",
+		"lost: buffer", "lost: queue-limit", "lost: egress-port-down", "lost: egress-mtu",
+		"bit of a program's table: ran ingress", "bit of a program's table: hit ingress", "bit of a program's table: ran egress", "bit of a program's table: hit egress"}
+	for _, why := range []string{"acl", "trap", "learning", "unknown-destination", "same-port", "no-destination", "not-router", "ip-header", "route", "program",
+		"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-program"} {
+		what = append(what, "dropped: "+why)
+	}
+	for _, table := range []string{"port", "trap", "acl", "learning", "router_mac", "ipv4_route", "ipv6_route", "next_hop", "fdb", "mtu", "egress_acl", "tail_stamp"} {
+		what = append(what, "bit: ran chip."+table, "trail: chip."+table, "trail: chip."+table+", hit")
+		if table != "egress_acl" { // few are both matched there and recorded
+			what = append(what, "bit: hit chip."+table)
+		}
+	}
+	what = append(what, "bit: ran chip.flymon", "trail: chip.flymon")
+	for _, w := range what {
+		all = append(all, "record: "+w)
+	}
+	return all
+}
+
+func newTableRecorder() tableRecorder {
+	return tableRecorder{graphs: map[uint64]*walks{}, trails: map[saisim.Trail]bool{}, ended: map[ending]int{}, mirrors: map[[2]uint64]bool{}}
+}

@@ -1,0 +1,289 @@
+package reference
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/record"
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/pipe"
+)
+
+// Table recording. A packet carries the list of the tables that it ran, each copy its
+// own behind that; the bits of a record are looked up in the list when a record is
+// made, by the marks of the plan that the packet met when it entered.
+
+// A recorder is a session of a plan.
+type recorder struct {
+	saisim.RecordSessionRow
+	plan *saisim.RecordPlanRow
+	*RecordCounts
+}
+
+// RecordCounts are what a session has counted, in the order of a
+// [saisim.RecordCounters] window.
+type RecordCounts struct{ Matched, NotSampled, Made, Lost uint64 }
+
+// A recorderName is by what counts live on when a plan is set anew.
+type recorderName struct {
+	plan  sai.OID
+	label string
+}
+
+// A recording is a session that records a packet, by the mirror session with that
+// index.
+type recording struct {
+	index int
+	*recorder
+}
+
+// setPlans gives a configuration the sessions of its plans. A plan that is not in
+// effect any more may come back, with what it has counted.
+func (c *Chip) setPlans(conf *config) {
+	for i := range conf.RecordPlans {
+		plan := &conf.RecordPlans[i]
+		had := maps.Clone(c.recordCounts)
+		maps.DeleteFunc(c.recordCounts, func(n recorderName, _ *RecordCounts) bool { return n.plan == plan.OID })
+		for _, s := range plan.Sessions {
+			counts := had[recorderName{plan.OID, s.Label}]
+			if counts == nil {
+				counts = &RecordCounts{}
+			}
+			c.recordCounts[recorderName{plan.OID, s.Label}] = counts
+			conf.recorders[s.Label] = &recorder{s, plan, counts}
+		}
+	}
+}
+
+// RecordCounts returns what the session of a label has counted, false if no plan has
+// it.
+func (c *Chip) RecordCounts(label string) (RecordCounts, bool) {
+	if r := c.conf.recorders[label]; r != nil {
+		return *r.RecordCounts, true
+	}
+	return RecordCounts{}, false
+}
+
+// records says whether a mirror session makes records, and no copies of its own.
+func records(m saisim.MirrorRow) bool { return strings.HasPrefix(m.Label, record.LabelPrefix) }
+
+// graphOf is the version of the graph of what the chip does with a program.
+func (c *Chip) graphOf(v *version) uint64 {
+	if v == nil {
+		return c.bareGraph
+	}
+	return v.graph
+}
+
+// ran notes that the packet ran a table in the ingress pipe.
+func (pk *packet) ran(table string, hit bool) {
+	pk.tables = append(pk.tables, record.Step{Table: table, Hit: hit})
+}
+
+// ranToo notes that a copy ran a table in the egress pipe.
+func (o *outgoing) ranToo(table string, hit bool) {
+	o.egressTables = append(o.egressTables, record.Step{Table: table, Hit: hit})
+}
+
+// path is every table that the copy ran.
+func (o *outgoing) path() []record.Step { return slices.Concat(o.tables, o.egressTables) }
+
+// choose has sessions that ACL entries mirror to record the packet, and returns the
+// others.
+func (c *Chip) choose(pk *packet, set []int) (mirrors []int) {
+	for _, m := range pk.conf.mirrorsByIndex() {
+		if !slices.Contains(set, m.Index) {
+			continue
+		}
+		if !records(m) {
+			mirrors = append(mirrors, m.Index)
+			continue
+		}
+		r := pk.conf.recorders[m.Label]
+		if r == nil {
+			c.Recording("a session without plan")
+			continue
+		}
+		r.Matched++
+		switch {
+		case pk.graph != r.plan.Graph:
+			r.NotSampled++
+			c.Recording("a plan of another program")
+			continue
+		case (r.Matched-1)%uint64(r.Sample) != 0:
+			r.NotSampled++
+			c.Recording("not sampled")
+			continue
+		}
+		pk.recordings = append(pk.recordings, recording{m.Index, r})
+	}
+	return mirrors
+}
+
+// recordBits are the containers of a plan as they are on the wire, for a path.
+func recordBits(p *saisim.RecordPlanRow, path []record.Step) (b []byte) {
+	set := map[int]bool{}
+	for _, m := range p.Marks {
+		for _, s := range path {
+			if s.Table == m.Table && (s.Hit || !m.Hit) {
+				set[m.Bit] = true
+			}
+		}
+	}
+	first := 0
+	for _, width := range p.PHV {
+		for at := first + int(width) - 1; at > first; at -= 8 { // most significant byte first
+			x := byte(0)
+			for i := range 8 {
+				if x <<= 1; set[at-i] {
+					x++
+				}
+			}
+			b = append(b, x)
+		}
+		first += int(width)
+	}
+	return b
+}
+
+// recordCopy makes the records of a copy that is through the egress pipe then, or was
+// dropped now at p or was punted (nil).
+func (c *Chip) recordCopy(o *outgoing, p *port, why saisim.DropReason) {
+	if o.mirror != nil || len(o.recordings) == 0 {
+		return
+	}
+	out, path := uint16(record.NoPort), o.path()
+	if p != nil {
+		out = p.Number
+	}
+	c.later(func() { c.makeRecords(o.packet, path, out, why) })
+}
+
+// makeRecords queues the record copies of a packet that took a path.
+func (c *Chip) makeRecords(pk *packet, path []record.Step, out uint16, why saisim.DropReason) {
+	for _, r := range pk.recordings {
+		i := slices.IndexFunc(c.conf.Mirrors, func(m saisim.MirrorRow) bool { return m.Index == r.index && m.Label == r.Label })
+		if i >= 0 && c.conf.Mirrors[i].Type == sai.MirrorSessionTypeSflow && r.Tunnel == nil {
+			c.Recording("there is no tunnel")
+			continue
+		}
+		if i < 0 {
+			c.Recording("the mirror session is gone")
+			continue
+		}
+		m := c.conf.Mirrors[i]
+		rec := record.Record{
+			Bits: recordBits(r.plan, path), Switch: r.plan.Switch, Plan: r.plan.ID,
+			In: record.Time(c.timeOfDay(pk.rx)), At: record.Time(c.timeOfDay(c.now)),
+			InPort: pk.number, OutPort: out, Length: uint32(pk.length), Why: uint8(why),
+			Unsynchronised: !c.clockAt(pk.rx).synchronised || !c.clockAt(c.now).synchronised,
+		}
+		r.Made++
+		c.noteRecord(pk, &m, &rec, r, path)
+		c.mirrorTo(&m, outgoing{packet: pk, raw: true, trailer: rec.Append(nil), recorder: r.recorder})
+	}
+}
+
+// noteRecord tells what there was to a record.
+func (c *Chip) noteRecord(pk *packet, m *saisim.MirrorRow, rec *record.Record, r recording, path []record.Step) {
+	var say []string
+	add := func(is bool, what string) {
+		if is {
+			say = append(say, what)
+		}
+	}
+	switch {
+	case rec.Why != 0:
+		say = append(say, "dropped: "+saisim.DropReason(rec.Why).String())
+	case rec.OutPort == record.NoPort:
+		say = append(say, "to the CPU, or a port without number")
+	default:
+		say = append(say, "sent")
+	}
+	udp := m.Type == sai.MirrorSessionTypeSflow
+	add(udp && r.Tunnel.SrcIP.Is4(), "by UDP over IPv4")
+	add(udp && r.Tunnel.SrcIP.Is6(), "by UDP over IPv6")
+	add(!udp && m.Encap == sai.ErspanEncapsulationTypeIi, "by ERSPAN type II")
+	add(!udp && m.Encap != sai.ErspanEncapsulationTypeIi, "by GRE")
+	add(m.Truncate > 0 && pk.length > m.Truncate, "truncated")
+	add(pk.kind == toVLAN, "of a flood")
+	add(len(pk.recordings) > 1, "by two sessions")
+	add(c.conf.recorders[r.Label] == nil || c.conf.recorders[r.Label].plan.ID != r.plan.ID, "of a plan that is no more")
+	add(rec.Unsynchronised, "unsynchronised")
+	for _, mark := range r.plan.Marks {
+		for _, s := range path {
+			program := strings.HasPrefix(s.Table, "ingress.") || strings.HasPrefix(s.Table, "egress.")
+			if s.Table == mark.Table && (s.Hit || !mark.Hit) {
+				what := map[bool]string{false: "ran", true: "hit"}[mark.Hit]
+				if program {
+					add(true, "bit of a program's table: "+what+" "+strings.Split(s.Table, ".")[0])
+				} else {
+					add(true, "bit: "+what+" "+s.Table)
+				}
+			}
+		}
+	}
+	for _, s := range say {
+		c.Recording(s)
+	}
+}
+
+// A doing is work at a later cycle: what is done for copies when they are, or would
+// be, through the egress pipe, in the order in which they got there.
+type doing struct {
+	at saisim.Cycle
+	do func()
+}
+
+// later has something done egressCycles from now.
+func (c *Chip) later(do func()) {
+	c.doings = append(c.doings, doing{c.now + saisim.Cycle(len(c.egress)), do})
+}
+
+// doLater does what is to be done in this cycle.
+func (c *Chip) doLater() {
+	for len(c.doings) > 0 && c.doings[0].at == c.now {
+		do := c.doings[0].do
+		c.doings = c.doings[1:]
+		do()
+	}
+}
+
+// An Ending is where a copy, or a packet without any, ended, and the tables that it
+// ran. Copies for mirror sessions have none.
+type Ending struct {
+	ID    uint64
+	In    saisim.PortID
+	Port  saisim.PortID // where it was sent or dropped; CPUPort: the CPU
+	Sent  bool          // or punted
+	Why   saisim.DropReason
+	Graph uint64 // version of the graph that the packet met
+	Path  []record.Step
+}
+
+// faults are what is wrong with the chip, as a compiler's bug would make it.
+type faults struct {
+	skip     []string          // tables that never run
+	misplace map[string]string // a program's table, and under whose gate it runs
+}
+
+// with returns what is wrong after one more thing.
+func (f *faults) with(more pipe.Fault) *faults {
+	g := &faults{slices.Clone(f.skip), maps.Clone(f.misplace)}
+	switch more.Do {
+	case "heal":
+		return &faults{}
+	case "skip":
+		g.skip = append(g.skip, more.Table)
+	case "misplace":
+		if g.misplace == nil {
+			g.misplace = map[string]string{}
+		}
+		g.misplace[more.Table] = more.Into
+	}
+	return g
+}
+
+func (f *faults) skips(table string) bool { return slices.Contains(f.skip, table) }
