@@ -212,6 +212,28 @@ func TestSkippedTableIsFound(t *testing.T) {
 		"suspicions:\n  fdb is skipped: explains 20 impossible records\n")
 }
 
+// That no packet runs a table is suspicious only where packets were counted there.
+func TestMissingTableIsSuspectedByMeasuredProbabilities(t *testing.T) {
+	for from, want := range map[string]string{"": "", "uniform": "", "seed 1": "", "counted": "acl is skipped: no packet ran it, about 13 were expected to"} {
+		p := recordPlan()
+		p.ProbabilitiesFrom = from
+		c, err := NewRecords(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 40 {
+			c.AddPayload(recorded(p, fdbHit, 4, 0, 1), netip.Addr{})
+		}
+		got := ""
+		if s := c.Report().Plans[0].Suspicions; len(s) > 0 {
+			got = s[0].String()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", from, got, want)
+		}
+	}
+}
+
 // What is new, gone and changed between two captures.
 func TestCompareRecords(t *testing.T) {
 	p := recordPlan()
@@ -223,6 +245,11 @@ func TestCompareRecords(t *testing.T) {
 	opts := RecordOptions{Plans: []*record.Plan{p}, Compare: writeFrames(t, before)}
 	wantParts(t, decoded(t, after, opts), "compared with ", "new path: 33.33 % of packets, was 0.00 %\n    port hit > acl hit > fdb hit\n",
 		"gone: 0.00 % of packets, was 20.00 %\n    port hit > acl miss > fdb hit\n")
+	var bridged [][]byte
+	for range 40 {
+		bridged = append(bridged, before[0])
+	}
+	wantParts(t, decoded(t, bridged, opts), "table acl: ran for 0.00 % of packets, was 50.00 %", "suspicions:\n  acl is skipped: no packet ran it, about 20 were expected to\n")
 	opts.JSON = true
 	wantParts(t, decoded(t, after, opts), `"plans": [`, `"difference": {`, `"new": [`, `"path": "port hit > acl hit > fdb hit"`)
 	wantParts(t, decoded(t, before, RecordOptions{Plans: []*record.Plan{p}, Compare: writeFrames(t, before)}), "no difference to ")

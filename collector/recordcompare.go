@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"tamtam/recordplan"
 )
 
 // RecordDifference is what the records of one capture say otherwise than those of
@@ -16,6 +18,8 @@ type RecordDifference struct {
 	Gone    []PathDifference  `json:"gone"`
 	Changed []PathDifference  `json:"changed"`
 	Tables  []TableDifference `json:"tables"` // that ran, or hit, in one of both only
+	// Suspicions are tables that are not run any more though many packets did before.
+	Suspicions []recordplan.Suspicion `json:"suspicions,omitempty"`
 }
 
 // PathDifference is a path, or a set of possible paths, of two captures.
@@ -73,8 +77,17 @@ func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 		})
 	}
 	d.Tables = compareTables(r, with)
+	for _, t := range d.Tables {
+		if n := t.OtherRan * float64(all); t.Ran == 0 && n >= leastMissing {
+			d.Suspicions = append(d.Suspicions, recordplan.Suspicion{Do: recordplan.FaultSkip, Table: t.Table, Expected: n})
+		}
+	}
 	return d
 }
+
+// leastMissing is how many packets must be expected at a table before it is suspicious
+// that none ran it.
+const leastMissing = 10
 
 func share(n, all int64) float64 {
 	if all == 0 {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"tamtam/recordplan"
 )
 
 // shownRows is how many rows of a table the text of a report has.
@@ -80,13 +82,17 @@ func (r *RecordPlanReport) writeText(out io.Writer) error {
 			fmt.Fprintf(out, "\n%s: %s\n", list.what, strings.Join(list.tables, ", "))
 		}
 	}
-	if len(r.Suspicions) > 0 {
+	writeSuspicions(out, r.Suspicions)
+	return nil
+}
+
+func writeSuspicions(out io.Writer, list []recordplan.Suspicion) {
+	if len(list) > 0 {
 		fmt.Fprintln(out, "\nsuspicions:")
 	}
-	for _, s := range r.Suspicions {
+	for _, s := range list {
 		fmt.Fprintf(out, "  %s\n", s)
 	}
-	return nil
 }
 
 func writePaths(out io.Writer, paths []PathTotal) error {
@@ -210,5 +216,6 @@ func (d *RecordDifference) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, "  table %s: ran for %.2f %% of packets, was %.2f %%; hit %.2f %%, was %.2f %%\n",
 			t.Table, 100*t.Ran, 100*t.OtherRan, 100*t.Hit, 100*t.OtherHit)
 	}
+	writeSuspicions(out, d.Suspicions)
 	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"tamtam/record"
 	"tamtam/recordplan"
 )
 
@@ -142,8 +144,15 @@ func (c *planRecords) report() RecordPlanReport {
 	r.Tables = c.tables(groups)
 	r.Coverage = c.coverage(groups, r.Tables)
 	r.Drops = c.drops()
-	r.Suspicions = c.decoder.Suspect(counted)
+	r.Suspicions = c.decoder.Suspect(counted, measured(p))
 	return r
+}
+
+// measured says whether the probabilities of a plan are more than a guess: only then is
+// it suspicious that packets are not where they are expected.
+func measured(p *record.Plan) bool {
+	from := p.ProbabilitiesFrom
+	return from != "" && from != "uniform" && !strings.HasPrefix(from, "seed")
 }
 
 // pathTotals joins the groups of one path: records may differ in hits that a path is
@@ -274,7 +283,7 @@ func (c *planRecords) drops() []FlowDrops {
 		answer, _ := c.decoder.Decode([]byte(k.bits)) // it was decoded before
 		t := pathOf(&answer)
 		w := whole{k.flow, k.isFlow, k.reason, "", t.key}
-		if k.port != 65535 {
+		if k.port != record.NoPort {
 			w.port = portName(k.port, "")
 		}
 		d := joined[w]
@@ -301,8 +310,8 @@ func (c *planRecords) drops() []FlowDrops {
 	return list
 }
 
-// lastSteps are the last two tables of a path.
+// lastSteps are the last three tables of a path.
 func lastSteps(l recordplan.Likely) string {
-	from := max(0, len(l.Path)-2)
+	from := max(0, len(l.Path)-3)
 	return recordplan.Likely{Path: l.Path[from:], HitKnown: l.HitKnown[from:]}.String()
 }

@@ -18,18 +18,47 @@ type TableSays struct {
 }
 
 // Tell says of each table, in the order of [Decoder.Tables], whether the paths that
-// have a record run it. Of an impossible record it says nothing: nil.
+// have a record run it. Of an impossible record there are none: what it says counts for
+// the tables that set its bits, and nothing is known of the others. Of bytes that are
+// no record of the plan it is nil.
 func (d *Decoder) Tell(b []byte) []TableSays {
-	if d.check(b) != nil || d.stray(b) >= 0 || !d.observe(b) {
+	if d.check(b) != nil || d.stray(b) >= 0 {
 		return nil
 	}
+	var all []TableSays
+	if d.observe(b) {
+		all = d.tell()
+	}
+	if all == nil {
+		all = d.literally()
+	}
 	var tables []TableSays
-	for i, s := range d.tell() {
+	for i, s := range all {
 		if d.chain.tables[i].id != "" {
 			tables = append(tables, s)
 		}
 	}
 	return tables
+}
+
+// literally takes a record at its word, by places in the chain.
+func (d *Decoder) literally() []TableSays {
+	list := make([]TableSays, len(d.chain.tables))
+	certain := func(s seen) (Certainty, float64) {
+		switch s {
+		case yes:
+			return Always, 1
+		case no:
+			return Never, 0
+		}
+		return Maybe, 0
+	}
+	for i, s := range d.w.says {
+		t := &list[i]
+		t.Ran, t.RanP = certain(s.ran)
+		t.Hit, t.HitP = certain(s.hit)
+	}
+	return list
 }
 
 // tell says it of what was observed, by places in the chain.

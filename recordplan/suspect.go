@@ -22,8 +22,9 @@ type Suspicion struct {
 	Explains uint64 `json:"explains"`
 	// Contradicts: how many records, impossible or not, cannot be with the fault.
 	Contradicts uint64 `json:"contradicts"`
-	// Expected: that many packets should have run the table by the plan's probabilities
-	// and the rest of their records, and none did. Of a skipped table only.
+	// Expected: that many packets should have run the table, and none did: by the plan's
+	// probabilities and the rest of their records if the probabilities were measured,
+	// or by an earlier capture. Of a skipped table only.
 	Expected float64 `json:"expected,omitempty"`
 }
 
@@ -37,7 +38,7 @@ func (s Suspicion) String() string {
 	case s.Explains > 0:
 		what += fmt.Sprintf(": explains %d impossible records", s.Explains)
 	default:
-		what += fmt.Sprintf(": no packet ran it, and about %.0f should have by the plan's probabilities", s.Expected)
+		what += fmt.Sprintf(": no packet ran it, about %.0f were expected to", s.Expected)
 	}
 	if s.Contradicts > 0 {
 		what += fmt.Sprintf("; %d records are against it", s.Contradicts)
@@ -60,9 +61,10 @@ const (
 	enoughExpected = 10
 )
 
-// Suspect finds the faults that explain records which no path has, and tables that no
-// record shows though many should. The first explains most and contradicts least.
-func (d *Decoder) Suspect(records []CountedRecord) []Suspicion {
+// Suspect finds the faults that explain records which no path has. The first explains
+// most and contradicts least. measured says that the plan's probabilities are more than a
+// guess: then tables are suspected too that no record shows though many should.
+func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 	records = d.heaviest(records)
 	if len(records) == 0 {
 		return nil
@@ -83,7 +85,7 @@ func (d *Decoder) Suspect(records []CountedRecord) []Suspicion {
 	}
 	var list []Suspicion
 	for _, t := range marked {
-		if s := d.skipped(t, records, possible); s.Explains > 0 || s.Expected >= enoughExpected {
+		if s := d.skipped(t, records, possible); s.Explains > 0 || measured && s.Expected >= enoughExpected {
 			list = append(list, s)
 		}
 		for _, into := range others {
@@ -152,7 +154,7 @@ func (d *Decoder) skipped(t int, records []CountedRecord, possible []bool) Suspi
 			s.Contradicts += r.Packets
 		}
 		if ok {
-			d.w.says[t] = said{}
+			d.w.says[t] = said{} // it might have run
 			if tell := d.retell(); tell != nil {
 				expected += tell[t].RanP * float64(r.Packets)
 			}

@@ -15,7 +15,7 @@ import (
 	"tamtam/record"
 )
 
-const planFlag = "file of a plan whose records are read (may be repeated): of `tamtam plan --format json`, DIR/record-SESSION.plan.json or `show tam table-record plan NAME | json`"
+const planFlag = "`FILE` of a plan that records follow (may be repeated), as tamtam plan --format json, tamtam sim and the shell's show tam table-record plan NAME | json give it"
 
 func newDecodeRecord() *cobra.Command {
 	var opts collector.RecordOptions
