@@ -5,8 +5,7 @@ import (
 )
 
 // greedy adds, bit by bit, what adds most and fits, beginning with a set that fits. A bit
-// that does not fit never will, as the set only grows. Of bits that add alike, the one
-// goes first whose table has most stages to be in.
+// that does not fit never will, as the set only grows.
 func (x *search) greedy(start []bit) found {
 	f := found{set: slices.Clone(start), loads: x.loads(start)}
 	slots, v := x.fit(f.loads)
@@ -14,65 +13,75 @@ func (x *search) greedy(start []bit) found {
 		return found{}
 	}
 	f.slots = slots
-	sc := x.newScorer(f.set)
-	gains := make([]float64, len(x.candidates)) // those not known are 0
-	dead := make([]bool, len(x.candidates))
-	stale := make([]bool, len(x.m.segments))
-	for i := range stale {
-		stale[i] = true
+	h := hopefuls{search: x, sc: x.newScorer(f.set), list: make([]hopeful, len(x.candidates))}
+	for i, b := range x.candidates {
+		h.list[i] = hopeful{bit: b, gain: x.m.alone(b)}
 	}
-	for len(f.set) < x.limit && !x.exhausted() {
-		for i, b := range x.candidates {
-			if seg := x.m.tables[b.table].seg; stale[seg] && !dead[i] && !x.exhausted() {
-				gains[i] = sc.gain(b)
-				x.sets++
-			}
-		}
-		clear(stale)
-		i := x.pick(&f, gains, dead)
-		if i < 0 {
+	for len(f.set) < x.limit && x.ctx.Err() == nil {
+		c := h.best(f.set)
+		if c == nil {
 			break
 		}
-		b := x.candidates[i]
-		dead[i] = true
-		sc.set(b, true)
-		stale[x.m.tables[b.table].seg] = true
-	}
-	f.entropy = sc.entropy()
-	return f
-}
-
-// pick adds the best candidate that fits to f, and returns it; -1 if none adds anything.
-func (x *search) pick(f *found, gains []float64, dead []bool) int {
-	var order []int
-	for i, b := range x.candidates {
-		if !dead[i] && gains[i] > alike && x.allowed(f.set, b) {
-			order = append(order, i)
-		}
-	}
-	slack := func(i int) int {
-		t := x.candidates[i].table
-		return x.space.last[t] - x.space.first[t]
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case gains[a] > gains[b]+alike:
-			return -1
-		case gains[b] > gains[a]+alike:
-			return 1
-		}
-		return slack(b) - slack(a)
-	})
-	for _, i := range order {
-		set := append(slices.Clone(f.set), x.candidates[i])
+		c.dead = true
+		set := append(slices.Clone(f.set), c.bit)
 		loads := x.loads(set)
 		if slots, v := x.fit(loads); v == fits {
 			f.set, f.loads, f.slots = set, loads, slots
-			return i
+			h.take(c.bit)
 		}
-		dead[i] = true
 	}
-	return -1
+	f.entropy = h.sc.entropy()
+	return f
+}
+
+// hopefuls are the bits that may be added to a set. As entropy is submodular, what a bit
+// would add only shrinks: it is weighed anew when it would be the next.
+type hopefuls struct {
+	*search
+	sc   *scorer
+	list []hopeful
+}
+
+type hopeful struct {
+	bit
+	gain  float64 // or more
+	fresh bool    // no more
+	dead  bool
+}
+
+// best is the bit that adds most; nil if none adds anything. Of bits that add alike, it is
+// the one whose table has most stages to be in.
+func (h *hopefuls) best(set []bit) *hopeful {
+	for {
+		var top *hopeful
+		for i := range h.list {
+			c := &h.list[i]
+			if c.dead || c.gain <= alike || !h.allowed(set, c.bit) {
+				continue
+			}
+			if top == nil || c.gain > top.gain+alike ||
+				c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top)) {
+				top = c
+			}
+		}
+		if top == nil || top.fresh || h.exhausted() {
+			return top
+		}
+		top.gain, top.fresh = h.sc.gain(top.bit), true
+		h.sets++
+	}
+}
+
+func (h *hopefuls) slack(c *hopeful) int { return h.space.last[c.table] - h.space.first[c.table] }
+
+// take records a bit.
+func (h *hopefuls) take(b bit) {
+	h.sc.set(b, true)
+	for i := range h.list {
+		if h.m.tables[h.list[i].table].seg == h.m.tables[b.table].seg {
+			h.list[i].fresh = false
+		}
+	}
 }
 
 // restarts runs greedy with each of the first tables in the order of their entropy as
