@@ -289,6 +289,9 @@ func TestCommands(t *testing.T) {
 		{"profile show small", 0, `"clock_hz": 1250000000`, ""},
 		{"profile check " + write("slow.json", `{"base": "rmt12", "name": "slow", "clock_hz": 1}`), 0, `profile "slow" is good`, ""},
 		{"profile check " + write("bad.json", `{"base": "rmt12", "clock": 1}`), 1, "", "bad.json: clock: there is no such field"},
+		{"profile graph small", 0, `"init": "chip.port"`, ""},
+		{"profile graph small --program " + write("none.json", `{"name": "p", "table": 1}`), 1, "", `none.json: program: JSON near byte`},
+		{"profile graph small --program " + write("late.json", `{"name": "p", "ingress": {"tables": [{"name": "t", "stage": 9, "match": "always"}]}}`), 1, "", `table "t": stage is 9, the pipe has 4`},
 		{"bench flight", 2, "", "want config"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {

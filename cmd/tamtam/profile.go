@@ -1,18 +1,21 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/saisim"
+	"tamtam/saisim/pipe"
 )
 
 func newProfile() *cobra.Command {
-	c := &cobra.Command{Use: "profile list|show|check", Short: "Chip profiles: what a simulated ASIC has",
+	c := &cobra.Command{Use: "profile list|show|check|graph", Short: "Chip profiles: what a simulated ASIC has",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("profile what? list, show NAME or check FILE")
+			return usagef("profile what? list, show NAME, check FILE or graph NAME")
 		}}
 	c.AddCommand(
 		&cobra.Command{Use: "list", Short: "The profiles that come with tamtam",
@@ -44,6 +47,53 @@ func newProfile() *cobra.Command {
 				}
 				return err
 			}},
+		newProfileGraph(),
 	)
 	return c
+}
+
+func newProfileGraph() *cobra.Command {
+	var program string
+	c := &cobra.Command{
+		Use: "graph NAME|FILE", Args: cobra.ExactArgs(1),
+		Short: "Print what a packet can go through on such a chip: tables, conditions and ways between them",
+		Long: `Print, as JSON, the graph of a chip's pipes, with the fixed functions and the tables of a
+program: what "tamtam plan --program" reads, and what a chip with table recording says of
+itself.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := saisim.LoadProfile(args[0])
+			if err != nil {
+				return err
+			}
+			loaded, err := programFile(program)
+			if err == nil && loaded != nil {
+				err = loaded.Validate(p.Limits())
+			}
+			if err != nil {
+				return err
+			}
+			e := json.NewEncoder(cmd.OutOrStdout())
+			e.SetIndent("", " ")
+			return e.Encode(saisim.DescribeProgram(&p, loaded))
+		},
+	}
+	c.Flags().StringVar(&program, "program", "", "match-action program in the pipes (JSON)")
+	return c
+}
+
+// programFile reads a program from a file; no name is none.
+func programFile(path string) (*pipe.Program, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := pipe.Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return p, nil
 }
