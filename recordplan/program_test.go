@@ -12,6 +12,7 @@ type shape struct {
 	tables, conditions int
 	parts              int // joined one behind the other, with cuts between
 	deps               float64
+	placed             bool // as on a chip, some tables in units
 }
 
 // randomProgram is a random graph with its probabilities and dependencies.
@@ -36,7 +37,11 @@ func randomProgram(r *rand.Rand, s shape) (*record.Graph, record.Probabilities) 
 	}
 	b.g.Init = start[0]
 	b.prune()
-	b.depend(s.deps)
+	if s.placed {
+		b.place()
+	} else {
+		b.depend(s.deps)
+	}
 	return b.g, b.p
 }
 
@@ -139,6 +144,18 @@ func (b *programBuilder) prune() {
 		}
 	}
 	b.g, b.p.Edges = &g, edges
+}
+
+// place puts tables into three stages, and some of them into units, which are in one.
+func (b *programBuilder) place() {
+	b.g.Placed, b.g.Stages = true, 3
+	for i := range b.g.Nodes {
+		n := &b.g.Nodes[i]
+		n.Stage = b.r.IntN(b.g.Stages)
+		if n.Kind == record.Table && b.r.IntN(2) == 0 {
+			n.Unit = fmt.Sprintf("unit %d", n.Stage)
+		}
+	}
 }
 
 // depend adds dependencies among tables that one packet can run.

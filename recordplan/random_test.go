@@ -79,6 +79,7 @@ func near(t *testing.T, what string, got, want float64) {
 func TestBranchAndBoundIsBruteForce(t *testing.T) {
 	programs(t, 100, shape{tables: 4, conditions: 3, parts: 3, deps: 0.4}, branchAndBoundIsBruteForce)
 	programs(t, 100, shape{tables: 8, conditions: 5, parts: 1, deps: 0.2}, branchAndBoundIsBruteForce)
+	programs(t, 60, shape{tables: 4, conditions: 3, parts: 3, placed: true}, branchAndBoundIsBruteForce)
 }
 
 func branchAndBoundIsBruteForce(t *testing.T, r *rand.Rand, m *Model) {
@@ -89,7 +90,7 @@ func branchAndBoundIsBruteForce(t *testing.T, r *rand.Rand, m *Model) {
 	}
 	if sp, err := m.newSpace(s.Containers, 0); err != nil {
 		t.Fatal(err)
-	} else {
+	} else if !m.graph.Placed {
 		s.Stages = sp.stages + r.IntN(2)
 	}
 	if r.IntN(3) == 0 {
