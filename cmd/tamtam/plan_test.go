@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	figure4 = "testdata/figure4.json"
+	figure4 = "../../docs/programs/figure4.json"
 	bmv2    = "../../recordplan/testdata/bmv2/"
 )
 

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The commands of docs/tablerecord-plan.md print what the page shows.
+func TestPlanPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/tablerecord-plan.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("../..")
+	// The time, and how the search came to its plan, are not what the page is about.
+	other := regexp.MustCompile(`plan [0-9a-f]{8}|\d+ sets weighed|\d+ held|\d+\.\d\d s`)
+	shown := regexp.MustCompile("(?s)```\n\\$ tamtam (plan [^\n]*)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	if len(shown) < 2 {
+		t.Fatalf("%d commands on the page", len(shown))
+	}
+	for _, c := range shown {
+		var out, errOut bytes.Buffer
+		run(t.Context(), strings.Fields(c[1]), nil, &out, &errOut)
+		if got, want := other.ReplaceAllString(out.String(), "..."), other.ReplaceAllString(c[2], "..."); got != want {
+			t.Errorf("%s prints\n%s%s\nthe page says\n%s", c[1], got, &errOut, want)
+		}
+	}
+}
