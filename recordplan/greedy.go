@@ -17,17 +17,19 @@ func (x *search) greedy(start []bit) found {
 	for i, b := range x.candidates {
 		h.list[i] = hopeful{bit: b, gain: x.m.alone(b)}
 	}
+	h.pairs = map[int]bool{}
 	for len(f.set) < x.limit && x.ctx.Err() == nil {
-		c := h.best(f.set)
-		if c == nil {
+		bits := h.next(f.set)
+		if bits == nil {
 			break
 		}
-		c.dead = true
-		set := append(slices.Clone(f.set), c.bit)
+		set := append(slices.Clone(f.set), bits...)
 		loads := x.loads(set)
 		if slots, v := x.fit(loads); v == fits {
 			f.set, f.loads, f.slots = set, loads, slots
-			h.take(c.bit)
+			for _, b := range bits {
+				h.take(b)
+			}
 		}
 	}
 	f.entropy = h.sc.entropy()
@@ -38,8 +40,9 @@ func (x *search) greedy(start []bit) found {
 // would add only shrinks: it is weighed anew when it would be the next.
 type hopefuls struct {
 	*search
-	sc   *scorer
-	list []hopeful
+	sc    *scorer
+	list  []hopeful
+	pairs map[int]bool // tables both of whose bits were tried at once
 }
 
 type hopeful struct {
@@ -47,6 +50,37 @@ type hopeful struct {
 	gain  float64 // or more
 	fresh bool    // no more
 	dead  bool
+}
+
+// next is what is to be tried next: the best bit or, if none adds anything, both bits of
+// the table whose hit adds most. That a table ran may be known from others already, and
+// without it its hit cannot be recorded. Nothing is tried twice.
+func (h *hopefuls) next(set []bit) []bit {
+	if c := h.best(set); c != nil {
+		c.dead = true
+		return []bit{c.bit}
+	}
+	best, most := -1, alike
+	if !h.settings.Hits || h.limit-len(set) < 2 {
+		return nil
+	}
+	for i, c := range h.list {
+		hit := bit{c.table, true}
+		if c.dead || c.hit || !h.needed(c.bit) || h.pairs[c.table] || !h.allowed(set, c.bit) || h.exhausted() {
+			continue
+		}
+		// Having run adds nothing by itself, so that the hit adds what both do.
+		h.sets++
+		if g := h.sc.gain(hit); g > most {
+			best, most = i, g
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	t := h.list[best].table
+	h.pairs[t] = true
+	return []bit{{t, false}, {t, true}}
 }
 
 // best is the bit that adds most; nil if none adds anything. Of bits that add alike, it is

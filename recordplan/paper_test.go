@@ -214,3 +214,20 @@ func TestHitsOfFigure4(t *testing.T) {
 	near(t, "entropy", p.Entropy, m.Entropy(ran(m, "BCD"))+1+0.2+0.5+0.9+1)
 	near(t, "equation 2", p.Equation2, p.Entropy)
 }
+
+// Where which tables ran is known from fewer of them, greedy goes on with hits: both bits
+// of a table at once, as the first adds nothing.
+func TestGreedyTakesBothBits(t *testing.T) {
+	m := figure2(t, 0.5)
+	p := planned(t, m, Settings{Containers: record.Containers{8}, Hits: true, Stages: 3}, record.Greedy)
+	bits := map[string]int{}
+	for _, r := range p.Recorded {
+		bits[r.Table] = r.Bits
+	}
+	for id, want := range map[string]int{"A": 1, "B": 2, "C": 2, "D": 1} {
+		if bits[id] != want {
+			t.Errorf("table %s has %d bits, want %d", id, bits[id], want)
+		}
+	}
+	near(t, "entropy", p.Entropy, p.Full)
+}
