@@ -167,7 +167,8 @@ const metricHelp = "flow.NAME.(sent received lost lost_by.PLACE.REASON stray pun
 	"reordered), host.NAME.(sent received stray answered), switch.NAME.(balanced problems to_cpu clock_error port.PORT.sent port.PORT.received port.PORT.dropped.REASON " +
 	"session.NAME.matched session.NAME.stamped), altmark.PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost delay).at.TIME loss.max loss_error.max " +
 	"delay.samples delay.min delay.mean delay.max delay.untrue true_delay.min true_delay.max delay_error.max jitter.max correlation truth.sent truth.received truth.lost), " +
-	"flymon.CURVE.AT.METRIC.(min median max theory lower upper), flymon.CURVE.METRIC.(outside bounded), series.NAME.(first last min max mean at.TIME)"
+	"flymon.CURVE.AT.METRIC.(min median max theory lower upper), flymon.CURVE.METRIC.(outside bounded), " +
+	"tablerecord.(plans CURVE.AT.METRIC.(min q1 median q3 max) PROGRAM.PIPELINE.(tables non_cut_tables least_stages)), series.NAME.(first last min max mean at.TIME)"
 
 // metric finds a number by its name.
 func (r *Result) metric(name string) (metric, bool) {
@@ -210,6 +211,11 @@ func (r *Result) metric(name string) (metric, bool) {
 			return metric{}, false
 		}
 		return r.FlyMon.metric(rest)
+	case "tablerecord":
+		if r.TableRecord == nil {
+			return metric{}, false
+		}
+		return r.TableRecord.metric(rest)
 	case "series":
 		// A series made from switch and port has points in its name.
 		for i := range rest {

@@ -78,6 +78,9 @@ func Run(ctx context.Context, t *Topology, opts Options) (*Result, error) {
 	if t.FlyMon.Study != "" {
 		return runFlyMon(ctx, t, opts)
 	}
+	if t.TableRecord.Study != "" {
+		return runTableRecord(ctx, t, opts)
+	}
 	l, err := New(ctx, t, opts)
 	if err != nil {
 		return nil, err

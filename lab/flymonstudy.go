@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -80,20 +79,7 @@ func (s *study) progress(packets int) {
 // eachSeed runs f for all seeds, on as many cores as there are workers.
 func (s *study) eachSeed(ctx context.Context, f func(i int, seed uint64) error) error {
 	seeds := s.seedNumbers()
-	errs := make([]error, len(seeds))
-	turn := make(chan struct{}, s.opts.Workers)
-	var wg sync.WaitGroup
-	for i, seed := range seeds {
-		turn <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-turn }()
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				errs[i] = f(i, seed)
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return inParallel(ctx, s.opts.Workers, len(seeds), func(i int) error { return f(i, seeds[i]) })
 }
 
 // accuracy measures all curves at all sizes with each seed.

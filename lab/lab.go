@@ -75,8 +75,8 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	if t.FlyMon.Study != "" {
-		return nil, fmt.Errorf("%sflymon: a study has no switches to build: Run runs it", t.source.where("flymon"))
+	if t.FlyMon.Study != "" || t.TableRecord.Study != "" {
+		return nil, fmt.Errorf("%sflymon or tablerecord: a study has no switches to build: Run runs it", t.source.where(""))
 	}
 	l := &Lab{t: t, opts: opts, seed: opts.Seed, byName: map[string]*node{}, hosts: map[string]*station{}, lookahead: maxWindow}
 	if l.seed == 0 {

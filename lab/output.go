@@ -17,7 +17,7 @@ import (
 
 // Write puts report.json into a directory, and for each series NAME.csv,
 // NAME.png and NAME.svg, of alternate marking
-// and of FlyMon too. The same results give the same bytes.
+// and of studies too. The same results give the same bytes.
 func (r *Result) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -30,6 +30,9 @@ func (r *Result) Write(dir string) error {
 	}
 	if r.FlyMon != nil {
 		errs = append(errs, r.FlyMon.files(dir, r.Experiment))
+	}
+	if r.TableRecord != nil {
+		errs = append(errs, r.TableRecord.files(dir, r.Experiment))
 	}
 	return errors.Join(append(errs, r.writeAltMark(dir))...)
 }

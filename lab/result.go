@@ -14,18 +14,19 @@ import (
 
 // A Result is what a run has shown: report.json. Times are in picoseconds.
 type Result struct {
-	Experiment string                    `json:"experiment"`
-	Seed       uint64                    `json:"seed"`
-	Duration   Time                      `json:"duration_ps"`
-	Checks     []CheckResult             `json:"checks"`
-	Flows      map[string]Flow           `json:"flows"`
-	Links      map[string]Wires          `json:"links"`
-	Hosts      map[string]Counts         `json:"hosts"`
-	Switches   map[string]*Node          `json:"switches"`
-	Truth      map[string]truth.Report   `json:"truth,omitempty"`
-	AltMark    map[string]*AltMarkReport `json:"altmark,omitempty"` // by path
-	FlyMon     *FlyMonReport             `json:"flymon,omitempty"`
-	Series     map[string]*Series        `json:"series"`
+	Experiment  string                    `json:"experiment"`
+	Seed        uint64                    `json:"seed"`
+	Duration    Time                      `json:"duration_ps"`
+	Checks      []CheckResult             `json:"checks"`
+	Flows       map[string]Flow           `json:"flows"`
+	Links       map[string]Wires          `json:"links"`
+	Hosts       map[string]Counts         `json:"hosts"`
+	Switches    map[string]*Node          `json:"switches"`
+	Truth       map[string]truth.Report   `json:"truth,omitempty"`
+	AltMark     map[string]*AltMarkReport `json:"altmark,omitempty"` // by path
+	FlyMon      *FlyMonReport             `json:"flymon,omitempty"`
+	TableRecord *TableRecordReport        `json:"tablerecord,omitempty"`
+	Series      map[string]*Series        `json:"series"`
 
 	problems []string
 }

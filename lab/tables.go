@@ -27,10 +27,13 @@ func (r *Result) WriteChecks(out io.Writer) error {
 	return w.Flush()
 }
 
-// WriteFlows prints what became of each flow group; of a study of FlyMon its curves.
+// WriteFlows prints what became of each flow group; of a study its curves.
 func (r *Result) WriteFlows(out io.Writer) error {
 	if r.FlyMon != nil {
 		return r.FlyMon.write(out)
+	}
+	if r.TableRecord != nil {
+		return r.TableRecord.write(out)
 	}
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "Flow group\tSent\tReceived\tLost\tDelay min\tmean\tp99\tmax\tLost where")

@@ -22,7 +22,11 @@ type Topology struct {
 	Truth       []TruthGroup  `yaml:"truth"`
 	AltMark     AltMark       `yaml:"altmark"`
 	FlyMon      FlyMon        `yaml:"flymon"`
-	Checks      []Check       `yaml:"checks"`
+	TableRecord TableRecord   `yaml:"tablerecord"`
+	// Program takes, in a study of table record plans, the place of all programs: a BMv2
+	// JSON or a graph.
+	Program string  `yaml:"program"`
+	Checks  []Check `yaml:"checks"`
 	// Short makes of the experiment one for tests: what --set has, in a few seconds.
 	Short []string `yaml:"short"`
 

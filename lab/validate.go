@@ -20,6 +20,7 @@ func (t *Topology) Validate() error {
 	v.truth()
 	v.altMark()
 	v.flyMon()
+	v.tableRecord()
 	v.checks()
 	return errors.Join(v.errs...)
 }
@@ -58,7 +59,7 @@ const maxSwitches, maxHosts, maxTraffic = 256, 4096, 4096
 
 func (v *validator) switches() {
 	t := v.t
-	v.want((len(t.Switches) >= 1 || t.FlyMon.Study != "") && len(t.Switches) <= maxSwitches, "switches", len(t.Switches), "1 to %d switches", maxSwitches)
+	v.want((len(t.Switches) >= 1 || t.FlyMon.Study != "" || t.TableRecord.Study != "") && len(t.Switches) <= maxSwitches, "switches", len(t.Switches), "1 to %d switches", maxSwitches)
 	seen := map[string]bool{}
 	for i := range t.Switches {
 		s := &t.Switches[i]

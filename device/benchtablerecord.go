@@ -1,0 +1,143 @@
+package device
+
+import (
+	"context"
+	"time"
+
+	"tamtam/record"
+	"tamtam/recordplan"
+)
+
+// A TimedPlan is a plan, and how long it took to find: the planner itself knows no clock.
+type TimedPlan struct {
+	*record.Plan
+	Took time.Duration
+}
+
+// TimePlan makes a plan and takes the time.
+func TimePlan(ctx context.Context, m *recordplan.Model, s recordplan.Settings) (TimedPlan, error) {
+	start := time.Now()
+	p, err := m.Plan(ctx, s)
+	t := TimedPlan{p, time.Since(start)}
+	if err == nil {
+		p.Seconds = t.Took.Seconds()
+	}
+	return t, err
+}
+
+// BenchTableRecord measures table recording: how long plans of real programs take, how
+// many records a second are decoded, and what recording costs the simulated chip. pipeline gives the
+// graph of a program's pipeline.
+func BenchTableRecord(ctx context.Context, d time.Duration, pipeline func(program, pipeline string) (*record.Graph, error)) ([]Result, error) {
+	b := recordBench{asicBench: asicBench{ctx: ctx, d: d}, pipeline: pipeline}
+	b.planning()
+	b.decoding()
+	return b.results, b.err
+}
+
+type recordBench struct {
+	asicBench
+	pipeline func(program, pipeline string) (*record.Graph, error)
+}
+
+// A planLoad is a plan to make.
+type planLoad struct {
+	program, pipeline, phv, algorithm string
+	hits                              bool
+}
+
+// plan makes a plan, with the probabilities of a seed.
+func (b *recordBench) plan(l planLoad) TimedPlan {
+	if b.err != nil {
+		return TimedPlan{}
+	}
+	g, err := b.pipeline(l.program, l.pipeline)
+	if err != nil {
+		b.err = err
+		return TimedPlan{}
+	}
+	const seed = 1
+	m, err := recordplan.NewModel(g, recordplan.Random(g, seed))
+	if err != nil {
+		b.err = err
+		return TimedPlan{}
+	}
+	phv, err := record.ParseContainers(l.phv)
+	if err != nil {
+		b.err = err
+		return TimedPlan{}
+	}
+	p, err := TimePlan(b.ctx, m, recordplan.Settings{Containers: phv, Algorithm: l.algorithm, Hits: l.hits})
+	b.err = err
+	return p
+}
+
+// planning makes plans with one algorithm after the other: times of one run can be compared.
+func (b *recordBench) planning() {
+	for _, l := range []planLoad{
+		{"switch", "ingress", "32", record.Greedy, false},
+		{"switch", "ingress", "16+16", record.Greedy, true},
+		{"netcache", "ingress", "16", record.BranchAndBound, false},
+		{"fabric", "ingress", "16", record.BranchAndBound, false},
+		{"switch", "egress", "8+8", record.BranchAndBound, false},
+	} {
+		name := l.algorithm + " " + l.phv + " bits, " + l.program + " " + l.pipeline
+		if l.hits {
+			name += ", with hits"
+		}
+		p := b.plan(l)
+		if b.err != nil {
+			return
+		}
+		b.add(name, p.Took.Seconds(), "s")
+		b.add(name+", sets", float64(p.Sets), "")
+		if l.algorithm != record.BranchAndBound {
+			continue
+		}
+		b.add(name+", gap proven", p.Bound-p.Entropy, "bits")
+		l.algorithm = record.Greedy
+		greedy := b.plan(l)
+		if b.err == nil {
+			b.add(name+", of greedy", p.Took.Seconds()/greedy.Took.Seconds(), "times")
+			b.add(name+", entropy over greedy's", p.Entropy-greedy.Entropy, "bits")
+		}
+	}
+}
+
+// decoding reads records of a plan, of which most have been seen before.
+func (b *recordBench) decoding() {
+	p := b.plan(planLoad{"switch", "ingress", "16+16", record.Greedy, false})
+	if b.err != nil {
+		return
+	}
+	const records = 4096
+	list, err := recordplan.Sample(p.Plan, records, 1)
+	if err != nil {
+		b.err = err
+		return
+	}
+	dec, err := recordplan.NewDecoder(p.Plan)
+	if err != nil {
+		b.err = err
+		return
+	}
+	start := time.Now()
+	distinct := map[string]bool{}
+	for _, bits := range list {
+		distinct[string(bits)] = true
+		if _, b.err = dec.Decode(bits); b.err != nil {
+			return
+		}
+	}
+	b.add("decode, a record not seen before", float64(len(distinct))/time.Since(start).Seconds(), "per second")
+	start, n := time.Now(), 0
+	for took := time.Duration(0); took < max(1, b.d); took = time.Since(start) {
+		for _, bits := range list {
+			if _, b.err = dec.Decode(bits); b.err != nil {
+				return
+			}
+		}
+		n += len(list)
+	}
+	b.add("decode, a record seen before", float64(n)/time.Since(start).Seconds(), "per second")
+}
