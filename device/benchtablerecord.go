@@ -67,9 +67,20 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 		b.err = err
 		return TimedPlan{}
 	}
-	p, err := TimePlan(b.ctx, m, recordplan.Settings{Containers: phv, Algorithm: l.algorithm, Hits: l.hits})
-	b.err = err
-	return p
+	var best TimedPlan // the fastest of five: other programs only ever make one slower
+	for i := range 5 {
+		p, err := TimePlan(b.ctx, m, recordplan.Settings{Containers: phv, Algorithm: l.algorithm, Hits: l.hits})
+		if b.err = err; err != nil {
+			return TimedPlan{}
+		}
+		if i == 0 || p.Took < best.Took {
+			best = p
+		}
+		if p.Took > b.d {
+			break
+		}
+	}
+	return best
 }
 
 // planning makes plans with one algorithm after the other: times of one run can be compared.
@@ -89,7 +100,7 @@ func (b *recordBench) planning() {
 		if b.err != nil {
 			return
 		}
-		b.add(name, p.Took.Seconds(), "s")
+		b.add(name, float64(p.Took.Microseconds())/1e3, "ms")
 		b.add(name+", sets", float64(p.Sets), "")
 		if l.algorithm != record.BranchAndBound {
 			continue

@@ -38,7 +38,7 @@ func TestBitsForPaths(t *testing.T) {
 func TestJoinedPipelines(t *testing.T) {
 	a := recoveryCurve{{0, 0}, {0.5, 1}, {1, 1.5}}
 	b := recoveryCurve{{0.25, 0}, {1, 0.75}}
-	all := join(a, b)
+	all := a.beside(b)
 	want := recoveryCurve{{0, 0}, {0.125, 1}, {0.5, 1.75}, {1, 2.25}}
 	if !slices.Equal(all, want) || all.full() != 3 || all.at(9) != want[3] {
 		t.Errorf("%v, want %v", all, want)

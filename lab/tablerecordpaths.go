@@ -46,9 +46,9 @@ func (s *recordStudy) pathsOf(ctx context.Context, g *record.Graph, seed uint64)
 	return curve, nil
 }
 
-// join gives the bits of two pipelines, which have containers of their own, to each where
+// beside gives the bits of two pipelines, which have containers of their own, to each where
 // they say most. Paths of the one are taken as independent of those of the other.
-func join(a, b recoveryCurve) recoveryCurve {
+func (a recoveryCurve) beside(b recoveryCurve) recoveryCurve {
 	both := make(recoveryCurve, len(a)+len(b)-1)
 	for n := range both {
 		best := recovery{entropy: -1}
@@ -100,7 +100,7 @@ func (s *recordStudy) paths(ctx context.Context) error {
 				if err != nil {
 					return fmt.Errorf("program %s, %s, seed %d: %w", p.name, g.Pipeline, seed, err)
 				}
-				curves[k][i], all = c, join(all, c)
+				curves[k][i], all = c, all.beside(c)
 				s.step()
 			}
 			curves[len(p.pipelines)][i] = all

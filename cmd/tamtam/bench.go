@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/lab"
 )
 
 // A benchReport is what bench --format json prints.
@@ -34,12 +35,13 @@ func newBench() *cobra.Command {
 	var groups, changes int
 	var duration time.Duration
 	c := &cobra.Command{
-		Use:   "bench [config|asic|altmark|flymon]",
+		Use:   "bench [config|asic|altmark|flymon|tablerecord]",
 		Short: "Measure this build on this machine",
 		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
 			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.\n" +
 			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.\n" +
-			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.",
+			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.\n" +
+			"tablerecord: how long plans of real programs take, records decoded, and what recording costs the chip.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
@@ -66,8 +68,10 @@ func newBench() *cobra.Command {
 				results, err = device.BenchAltMark(cmd.Context(), groups, changes, duration)
 			case "flymon":
 				results, err = device.BenchFlyMon(cmd.Context(), duration)
+			case "tablerecord":
+				results, err = device.BenchTableRecord(cmd.Context(), duration, lab.EmbeddedProgram)
 			default:
-				return usagef("bench %q: want config, asic, altmark or flymon", name)
+				return usagef("bench %q: want config, asic, altmark, flymon or tablerecord", name)
 			}
 			if err != nil {
 				return err
@@ -89,7 +93,7 @@ func newBench() *cobra.Command {
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	c.Flags().IntVar(&groups, "groups", 10000, "config, altmark: flow groups with a session each, written at once")
 	c.Flags().IntVar(&changes, "changes", 1000, "config, altmark: changes made one by one")
-	c.Flags().DurationVar(&duration, "duration", time.Second, "asic, altmark, flymon: least time of each measurement")
+	c.Flags().DurationVar(&duration, "duration", time.Second, "asic, altmark, flymon, tablerecord: least time of each measurement")
 	return c
 }
 
