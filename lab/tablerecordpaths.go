@@ -111,7 +111,7 @@ func (s *recordStudy) paths(ctx context.Context) error {
 		}
 		var whole coding
 		for k, g := range p.pipelines {
-			one, err := codingOf(g)
+			one, err := s.codingOf(ctx, g, curves[k])
 			if err != nil {
 				return err
 			}
@@ -125,18 +125,42 @@ func (s *recordStudy) paths(ctx context.Context) error {
 	return nil
 }
 
-// A coding is what the other methods need.
+// A coding is what the other methods need, and what ours can do at best.
 type coding struct {
 	sequences, walks *big.Int
 	tables           int
+	// least is the fewest bits that branch-and-bound needs, and proven that no set of tables does with
+	// less, however it is placed.
+	least  int
+	proven bool
 }
 
-func codingOf(g *record.Graph) (coding, error) {
-	m, err := recordplan.NewModel(g, recordplan.Uniform(g))
+func (s *recordStudy) codingOf(ctx context.Context, g *record.Graph, curves []recoveryCurve) (coding, error) {
+	m, err := s.model(g, s.seeds[0])
 	if err != nil {
 		return coding{}, err
 	}
-	return coding{m.Paths(), m.Walks(), m.OneBitPerTable()}, nil
+	c := coding{sequences: m.Paths(), walks: m.Walks(), tables: m.OneBitPerTable()}
+	if c.least = curves[0].full(); c.least < 1 {
+		c.least, c.proven = max(0, c.least), c.least == 0
+		return c, nil
+	}
+	phv := make(record.Containers, min(c.tables, record.MaxBits/8)) // one for each table
+	for i := range phv {
+		phv[i] = 8
+	}
+	for ; c.least > 1; c.least-- {
+		p, err := s.plan(ctx, m, recordplan.Settings{Containers: phv, Bits: c.least - 1, Stages: s.stagesFor(g), Algorithm: record.BranchAndBound})
+		if err != nil {
+			return c, err
+		}
+		if p.Recovery < complete {
+			c.proven = p.Bound < p.Full-rounding
+			return c, nil
+		}
+	}
+	c.proven = c.least == 1
+	return c, nil
 }
 
 func (c *coding) join(o coding) {
@@ -146,6 +170,8 @@ func (c *coding) join(o coding) {
 	}
 	c.sequences, c.walks = new(big.Int).Mul(c.sequences, o.sequences), new(big.Int).Mul(c.walks, o.walks)
 	c.tables += o.tables
+	c.least += o.least
+	c.proven = c.proven && o.proven
 }
 
 // bitsFor is the least width of numbers for n things.
@@ -199,6 +225,12 @@ func (s *recordStudy) figure8(name string, curves []recoveryCurve, c coding) {
 	put("ball-larus-sequences", float64(floor))
 	put("ball-larus-walks", float64(walks))
 	put("one-bit-per-table", float64(c.tables))
+	put("least", float64(c.least))
+	proven := 0.0
+	if c.proven {
+		proven = 1
+	}
+	put("least-proven", proven)
 	put("over-ball-larus-walks", more...)
 	put("over-the-floor", least...)
 	put("fewer-percent", fewer...)
