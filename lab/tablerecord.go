@@ -44,8 +44,9 @@ type RecordCurve struct {
 	Pipeline  string `yaml:"pipeline"` // ingress or egress
 	PHV       string `yaml:"phv"`      // containers, as 16+16
 	Algorithm string `yaml:"algorithm"`
-	Hits      bool   `yaml:"hits"`  // records hits too
-	Paper     bool   `yaml:"paper"` // branch-and-bound with the paper's bound alone
+	Hits      bool   `yaml:"hits"`   // records hits too
+	Paper     bool   `yaml:"paper"`  // branch-and-bound with the paper's bound alone
+	Budget    uint64 `yaml:"budget"` // sets that a search may weigh; 0: that of the study
 	// Bits for which there is a plan; none: 1 to all that the containers have.
 	Bits []int `yaml:"bits"`
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"tamtam/device"
 	"tamtam/record"
 	"tamtam/recordplan"
 )
@@ -22,7 +23,7 @@ func (s *recordStudy) curveOf(ctx context.Context, c *RecordCurve, g *record.Gra
 	if err != nil {
 		return nil, err
 	}
-	set := recordplan.Settings{Containers: phv, Stages: s.stagesFor(g), Algorithm: c.Algorithm, Hits: c.Hits, Paper: c.Paper}
+	set := recordplan.Settings{Containers: phv, Stages: s.stagesFor(g), Algorithm: c.Algorithm, Hits: c.Hits, Paper: c.Paper, Budget: c.Budget}
 	list := make([]measured, len(c.bits()))
 	for i, n := range c.bits() {
 		set.Bits = n
@@ -30,19 +31,27 @@ func (s *recordStudy) curveOf(ctx context.Context, c *RecordCurve, g *record.Gra
 		if err != nil {
 			return nil, fmt.Errorf("%s with %d bits, seed %d: %w", c.Name, n, seed, err)
 		}
-		list[i] = measured{"entropy": p.Plan.Entropy, "sets": float64(p.Plan.Sets), "solves": float64(p.Plan.Solves), "gap": max(0, p.Plan.Bound-p.Plan.Entropy)}
-		if s.Study == RecordEffort {
-			list[i]["seconds"] = p.Took.Seconds()
-		}
-		if p.Plan.Optimal {
-			list[i]["gap"] = 0
-		}
-		if c.Hits {
-			list[i]["equation2"] = p.Plan.Equation2
-		}
+		list[i] = s.worth(c, p)
 		s.step()
 	}
 	return list, nil
+}
+
+func (s *recordStudy) worth(c *RecordCurve, p device.TimedPlan) measured {
+	v := measured{"entropy": p.Entropy, "sets": float64(p.Sets), "solves": float64(p.Solves)}
+	if s.Study == RecordEffort {
+		v["seconds"] = p.Took.Seconds()
+	}
+	if c.Hits {
+		v["equation2"] = p.Equation2
+	}
+	if c.Algorithm == record.BranchAndBound {
+		v["gap"], v["proven"] = max(0, p.Bound-p.Entropy), 0
+		if p.Optimal {
+			v["gap"], v["proven"] = 0, 1
+		}
+	}
+	return v
 }
 
 // curves measures all curves with all seeds.

@@ -113,7 +113,9 @@ func (s *recordStudy) stagesFor(g *record.Graph) int {
 
 // plan makes a plan and has it checked by what knows only the constraints.
 func (s *recordStudy) plan(ctx context.Context, m *recordplan.Model, set recordplan.Settings) (device.TimedPlan, error) {
-	set.Budget = s.Budget
+	if set.Budget == 0 {
+		set.Budget = s.Budget
+	}
 	p, err := device.TimePlan(ctx, m, set)
 	if err != nil {
 		return p, err
