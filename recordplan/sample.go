@@ -15,7 +15,10 @@ func Sample(p *record.Plan, n int, seed uint64) ([][]byte, error) {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
-	walk := newWalk(d)
+	walk, err := newWalk(d)
+	if err != nil {
+		return nil, err
+	}
 	records := make([][]byte, n)
 	for i := range records {
 		walk.packet(r)
