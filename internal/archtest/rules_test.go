@@ -38,7 +38,7 @@ var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
 		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "flymon", "recordplan", "recordplan/check", "record"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark", "flymon", "sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "recordplan", "record"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark", "flymon", "sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "recordplan", "recordplan/check", "record"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch", "amorch", "recordorch", "recordplan", "record",
 			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "altmark", "flymon", "flymonorch", "flymonorch/plan"}},
