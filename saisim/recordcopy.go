@@ -125,10 +125,12 @@ type taken struct {
 // take has record copies made of a copy, when it is, or would be, through the egress pipe.
 func (c *Chip) take(cp *copyOf, t taken) {
 	r := &c.recording
-	x := new(taken)
+	var x *taken
 	if n := len(r.spareTaken); n > 0 {
 		x = r.spareTaken[n-1]
 		r.spareTaken = r.spareTaken[:n-1]
+	} else {
+		x = new(taken)
 	}
 	*x = t
 	c.leave(mirroring{copy: copyOf{pk: cp.pk}, taken: x})
