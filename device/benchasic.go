@@ -45,12 +45,15 @@ type asicLoad struct {
 	sketch   bool
 	flows    int // hosts; 0: one a port
 	portDown bool
-	badVLAN  bool // tagged with a VLAN that does not exist
-	marked   bool // each flow has a session of muxed marking
-	samePort bool // to a host at the port where the packet comes from
-	groups   int  // CMU groups with a task of three rows for all packets
-	coupons  bool // of which each counts distinct values, and not packets
-	tasks    int  // in one CMU group, of one row, three for each of 32 hosts
+	badVLAN  bool   // tagged with a VLAN that does not exist
+	marked   bool   // each flow has a session of muxed marking
+	samePort bool   // to a host at the port where the packet comes from
+	groups   int    // CMU groups with a task of three rows for all packets
+	coupons  bool   // of which each counts distinct values, and not packets
+	table    bool   // an ACL table looks at all packets
+	plan     bool   // of table recording
+	sample   uint32 // of so many packets one is recorded, in another queue of the first port; 0: none
+	tasks    int    // in one CMU group, of one row, three for each of 32 hosts
 }
 
 // features are (a) VLAN forwarding, and what is added to it, one after the other.
@@ -178,7 +181,11 @@ func newTraffic(ctx context.Context, l asicLoad) (*traffic, error) {
 		return nil, err
 	}
 	t := &traffic{load: l, chip: chip}
-	chip.SetOutput(func(saisim.Out) { t.sent++ })
+	chip.SetOutput(func(o saisim.Out) {
+		if l.sample == 0 || len(o.Data) == 60 { // the packets, and not their records
+			t.sent++
+		}
+	})
 	s := saiCalls{ctx: ctx, chip: chip}
 	sw := s.create(sai.ObjectTypeSwitch, sai.Attr{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)})
 	t.ports = chip.Ports()
@@ -203,6 +210,9 @@ func newTraffic(ctx context.Context, l asicLoad) (*traffic, error) {
 	}
 	if l.marked {
 		s.markAll(sai.Obj(sai.ObjectTypeSwitch, sw), len(t.frames))
+	}
+	if l.table {
+		s.record(sw, list[0], l)
 	}
 	s.addTasks(l)
 	if l.sketch && s.err == nil {

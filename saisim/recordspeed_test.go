@@ -1,0 +1,106 @@
+package saisim_test
+
+import (
+	"testing"
+
+	"tamtam/record"
+	"tamtam/sai"
+	"tamtam/saisim"
+)
+
+// newRecordedLoad is a load with a plan of seven tables; of each sample packets, all
+// of which an ACL entry selects, one is recorded. 0: no session records any. Whole
+// frames go to one port by ERSPAN, by another queue than packets.
+func newRecordedLoad(t testing.TB, plan bool, sample uint32) *load {
+	t.Helper()
+	l := newLoad(t, 0, false)
+	l.pause = 24 // as fast as one port can send records
+	session := l.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeEnhancedRemote,
+		sai.MirrorSessionAttrMonitorPort, l.oid(l.Ports()[0]), sai.MirrorSessionAttrErspanEncapsulationType, sai.ErspanEncapsulationTypeIi,
+		sai.MirrorSessionAttrIphdrVersion, sai.Uint(4), sai.MirrorSessionAttrTOS, sai.Uint(0), sai.MirrorSessionAttrGREProtocolType, sai.Uint(0x88be),
+		sai.MirrorSessionAttrSrcIPAddress, v4(10, 0, 0, 250), sai.MirrorSessionAttrDstIPAddress, v4(10, 0, 0, 251),
+		sai.MirrorSessionAttrSrcMACAddress, sai.MAC(host(250)), sai.MirrorSessionAttrDstMACAddress, sai.MAC(host(251)),
+		sai.MirrorSessionAttrTC, sai.Uint(1), sai.MirrorSessionAttrLabel, sai.Text("tr:all"))
+	var act []any
+	if sample > 0 {
+		act = []any{sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{session})}
+	}
+	table := l.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
+	l.entry(table, 1, act...)
+	for _, id := range l.Ports() {
+		l.set(sai.ObjectTypePort, l.oid(id), sai.PortAttrIngressACL, table)
+	}
+	if !plan {
+		return l
+	}
+	profile := saisim.DefaultProfile()
+	p := record.ChipPlan{ID: 1, Switch: 7, PHV: "16+16", Graph: saisim.DescribeProgram(&profile, nil).Version}
+	for i, table := range []string{"port", "trap", "acl", "learning", "router_mac", "fdb", "mtu"} {
+		m := record.ChipMark{Table: "chip." + table, When: record.MarkRan, Bit: i}
+		if i%2 == 1 {
+			m.When, m.Bit = record.MarkHit, 16+i
+		}
+		p.Marks = append(p.Marks, m)
+	}
+	p.Sessions = []record.ChipSession{{Label: "tr:all", Sample: max(sample, 1)}}
+	l.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan),
+		sai.GenericProgrammableAttrEntry, entryOf(t, "plan", p))
+	return l
+}
+
+func recordedLoads() []struct {
+	name   string
+	plan   bool
+	sample uint32
+} {
+	return []struct {
+		name   string
+		plan   bool
+		sample uint32
+	}{{"no plan", false, 0}, {"a plan, nothing recorded", true, 0}, {"1 packet of 100", true, 100}, {"every packet", true, 1}}
+}
+
+// Nor does the packet path allocate when it records.
+func TestRecordingDoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
+	for _, tt := range recordedLoads() {
+		t.Run(tt.name, func(t *testing.T) {
+			l := newRecordedLoad(t, tt.plan, tt.sample)
+			before := l.Books().Copies
+			l.step(10_000)
+			if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
+				t.Errorf("%v allocations in 1000 packets", n)
+			}
+			l.drain()
+			want := 0
+			if tt.sample > 0 {
+				want = 21_000 / int(tt.sample)
+			}
+			if records := l.Books().Copies - before; records != uint64(want) {
+				t.Errorf("%d records, want %d", records, want)
+			}
+		})
+	}
+}
+
+// BenchmarkChip's packets with an ACL table, recorded.
+func BenchmarkRecording(b *testing.B) {
+	for _, bm := range recordedLoads() {
+		b.Run(bm.name, func(b *testing.B) {
+			l := newRecordedLoad(b, bm.plan, bm.sample)
+			l.step(10_000)
+			l.sent = 0
+			b.ReportAllocs()
+			b.ResetTimer()
+			l.step(b.N)
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mpps")
+			l.drain()
+			if l.sent < b.N {
+				b.Fatalf("%d of %d packets left", l.sent, b.N)
+			}
+		})
+	}
+}
