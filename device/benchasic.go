@@ -53,6 +53,7 @@ type asicLoad struct {
 	table    bool   // an ACL table looks at all packets
 	plan     bool   // of table recording
 	sample   uint32 // of so many packets one is recorded, in another queue of the first port; 0: none
+	pause    int    // cycles between two packets, beside one
 	tasks    int    // in one CMU group, of one row, three for each of 32 hosts
 }
 
@@ -277,14 +278,14 @@ func (t *traffic) send(n int) error {
 		for i := range batch {
 			host := t.next % len(t.frames)
 			batch[i] = saisim.Arrival{
-				Port: t.ports[host%len(t.ports)], At: now + saisim.Cycle(i), Frame: saisim.Frame{Data: t.frames[host]},
+				Port: t.ports[host%len(t.ports)], At: now + saisim.Cycle(i*(1+t.load.pause)), Frame: saisim.Frame{Data: t.frames[host]},
 			}
 			t.next++
 		}
 		if _, err := t.chip.ReceiveAll(batch); err != nil {
 			return err
 		}
-		t.chip.Advance(now + saisim.Cycle(len(batch)))
+		t.chip.Advance(now + saisim.Cycle(len(batch)*(1+t.load.pause)))
 		n -= len(batch)
 	}
 	return nil

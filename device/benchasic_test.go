@@ -42,3 +42,22 @@ func TestBenchAltMark(t *testing.T) {
 		t.Errorf("no results of %v", want)
 	}
 }
+
+// What is recorded is forwarded too, and allocates nothing.
+func TestBenchRecordChip(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	results, err := BenchRecordChip(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 10 {
+		t.Errorf("%d results", len(results))
+	}
+	for _, r := range results {
+		if r.Unit == "per packet" && r.Value != 0 || r.Unit != "per packet" && r.Value <= 0 {
+			t.Errorf("%s: %v", r.Name, r.Value)
+		}
+	}
+}
