@@ -67,8 +67,8 @@ type programs struct{ batches []BatchReport }
 
 // start loads the program and plans the control steps.
 func (o *programs) start(r *Replay, chip *saisim.Chip) error {
-	if r.Program != nil {
-		if err := chip.Control(chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: r.Program}}); err != nil {
+	if r.Program != nil || len(r.Faults) > 0 {
+		if err := chip.Control(chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: r.Program, Faults: r.Faults}}); err != nil {
 			return err
 		}
 	}

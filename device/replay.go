@@ -36,6 +36,8 @@ type Replay struct {
 	// order of time.
 	Program *pipe.Program
 	Control []ControlStep
+	// Faults break the chip's tables from the first packet on.
+	Faults []pipe.Fault
 }
 
 // Run does the whole run. The files of Out appear when the run has succeeded,

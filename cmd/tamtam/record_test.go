@@ -53,6 +53,9 @@ func TestRecordRefuses(t *testing.T) {
 		{"collect record --plan " + plan + " --count -1", exitUsage, "--count -1"},
 		{"collect record --plan " + plan + " --listen nowhere", exitFailed, "--listen nowhere: "},
 		{"collect nothing", exitUsage, "unknown command"},
+		{"sim --config c --in Ethernet0=a --out o --fault skip", exitUsage, `--fault "skip": want skip=TABLE or misplace=TABLE:INTO`},
+		{"sim --config c --in Ethernet0=a --out o --fault misplace=a:", exitUsage, `--fault "misplace=a:": want`},
+		{"sim --config c --in Ethernet0=a --out o --fault heal=a", exitUsage, `--fault "heal=a": want`},
 	} {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &out, &errOut)

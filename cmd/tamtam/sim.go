@@ -19,7 +19,7 @@ import (
 
 func newSim() *cobra.Command {
 	var config, out, profile, start, format, trace, traceFormat, program, control string
-	var in []string
+	var in, faults []string
 	var truth bool
 	c := &cobra.Command{
 		Use:   "sim --config config_db.json --in Ethernet0=a.pcap [...] --out DIR",
@@ -50,6 +50,9 @@ packet of all inputs unless --start says otherwise.`,
 			if err := readProgram(&r, program, control); err != nil {
 				return err
 			}
+			if r.Faults, err = parseFaults(faults); err != nil {
+				return err
+			}
 			closeTrace, err := openTrace(cmd, &r, trace, traceFormat)
 			if err != nil {
 				return err
@@ -75,6 +78,7 @@ packet of all inputs unless --start says otherwise.`,
 	f.BoolVar(&truth, "truth", false, "report what really became of every flow group, and how far off the switch's counts are")
 	f.StringVar(&program, "program", "", "JSON file: a program for the chip's stages (docs/programs.md)")
 	f.StringVar(&control, "control", "", "JSON file: control batches for the program, each with its cycle")
+	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, as a bug in a compiler makes it: skip=TABLE, which is never run, or misplace=TABLE:INTO, which runs when INTO should (may be repeated)")
 	f.StringVar(&trace, "trace", "", "file for the cycle of every packet at every place; - is standard output")
 	f.StringVar(&traceFormat, "trace-format", "text", "text, or json: a line for each packet")
 	return c
@@ -103,6 +107,25 @@ func readProgram(r *device.Replay, program, control string) error {
 		}
 	}
 	return nil
+}
+
+// parseFaults reads --fault.
+func parseFaults(list []string) ([]pipe.Fault, error) {
+	var faults []pipe.Fault
+	for _, s := range list {
+		do, table, ok := strings.Cut(s, "=")
+		f := pipe.Fault{Do: do, Table: table}
+		split := true
+		if do == "misplace" {
+			f.Table, f.Into, split = strings.Cut(table, ":")
+			split = split && f.Into != ""
+		}
+		if !ok || !split || f.Table == "" || do != "skip" && do != "misplace" {
+			return nil, usagef("--fault %q: want skip=TABLE or misplace=TABLE:INTO, as in skip=ingress.acl", s)
+		}
+		faults = append(faults, f)
+	}
+	return faults, nil
 }
 
 // openTrace opens the file of --trace, if any.
