@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"tamtam/record"
 )
 
 // Kinds of faults.
@@ -89,7 +91,7 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 			list = append(list, s)
 		}
 		for _, into := range others {
-			if into == t || len(odd) == 0 {
+			if into == t || len(odd) == 0 || d.fixed(t) || d.fixed(into) {
 				continue
 			}
 			if d.misplaced(t, into, odd, nil).Explains > 0 {
@@ -100,9 +102,26 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 	return rank(list)
 }
 
-// rank puts the best first, and leaves out those that contradict more than they explain.
+// fixed says that a table is a fixed function of the chip, which no compiler places.
+func (d *Decoder) fixed(t int) bool {
+	id := d.chain.tables[t].id
+	return slices.ContainsFunc(d.plan.Graph.Nodes, func(n record.Node) bool { return n.ID == id && n.Unit != "" })
+}
+
+// rank puts the best first. It leaves out what contradicts more than it explains, what
+// contradicts anything where something explains without, and what says of a table that
+// it runs where nothing does when it may be said that it is skipped.
 func rank(list []Suspicion) []Suspicion {
-	list = slices.DeleteFunc(list, func(s Suspicion) bool { return s.Explains > 0 && s.Contradicts >= s.Explains })
+	clean := slices.ContainsFunc(list, func(s Suspicion) bool { return s.Explains > 0 && s.Contradicts == 0 })
+	skipped := map[string]uint64{}
+	for _, s := range list {
+		if s.Do == FaultSkip {
+			skipped[s.Table] = s.Explains
+		}
+	}
+	list = slices.DeleteFunc(list, func(s Suspicion) bool {
+		return s.Explains > 0 && s.Contradicts >= s.Explains || clean && s.Contradicts > 0 || s.Do == FaultMisplace && skipped[s.Table] >= s.Explains
+	})
 	slices.SortStableFunc(list, func(a, b Suspicion) int {
 		net := func(s Suspicion) int64 { return int64(s.Explains) - int64(s.Contradicts) }
 		return cmp.Or(cmp.Compare(net(b), net(a)), cmp.Compare(a.Contradicts, b.Contradicts),
