@@ -97,6 +97,8 @@ func (d *Decoder) likely() []Likely {
 	for i, edges := range paths {
 		list[i] = d.path(edges)
 		switch {
+		case len(paths) == 1:
+			list[i].P = 1
 		case all > 0:
 			list[i].P = min(1, math.Exp(-costs[i])/all)
 		case d.w.over: // one of very many that are not expected
