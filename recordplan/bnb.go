@@ -277,7 +277,7 @@ func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 // boundOf bounds all sets that have the bits taken so far, and of the piece none that is
 // off.
 func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) float64 {
-	long := int(w.dearest(w.tablesOf(own), func(int) float64 { return 1 }))
+	long := w.slotsFor(w.tablesOf(own))
 	o := outlook{own: own, on: on, gains: gains, has: w.sc.parts[w.p.seg], most: w.sc.all(w.p.seg, w.p.bits, on)}
 	best := math.Inf(-1)
 	for j, worth := range w.r.worth(w.p, o, f.bits) {
@@ -291,10 +291,10 @@ func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) floa
 // done goes on with the next piece.
 func (w *bitwise) done(f partial, own []bit) {
 	tables := w.tablesOf(own)
-	f.slots -= w.r.slotsOf(int(w.dearest(tables, func(int) float64 { return 1 })))
+	f.slots -= w.r.slotsOf(w.slotsFor(tables))
 	if f.slots < 0 {
 		return
 	}
-	f.value += w.sc.parts[w.p.seg] - w.dearest(tables, w.r.cheapest)
+	f.value += w.sc.parts[w.p.seg] - w.r.costOf(tables)
 	w.branching.piece(w.i+1, f)
 }

@@ -8,13 +8,12 @@ import (
 // A relaxation is what the bounds of [record.BranchAndBound] rest on. Recorded tables of
 // different segments never exclude each other, so that each container takes, in one stage,
 // tables of one segment only. What is left of the constraints is counted: bits, and slots,
-// which are pairs of a container and a stage. A segment takes as many slots as its longest
-// chain of recorded tables that one packet can all run.
+// which are pairs of a container and a stage.
 //
 // That leaves, segment by segment, a best entropy for so many bits and slots, and over the
 // segments a knapsack, which is solved exactly. Prices of the stages (Lagrange multipliers)
-// bring the windows of the tables back in: a chain pays the cheapest stage that each of its
-// tables can be in, and the bound earns the price of every slot that there is.
+// bring the windows of the tables back in: tables pay the cheapest stages that they can be in,
+// and the bound earns the price of every slot that there is.
 type relaxation struct {
 	x      *search
 	pieces []piece
@@ -43,7 +42,7 @@ type option struct {
 	set    []bit
 	tables []int // in the order of the program
 	h      float64
-	long   int // its longest chain
+	long   int // the slots that it takes
 	cost   float64
 }
 
@@ -161,7 +160,7 @@ func (r *relaxation) listFrom(p *piece, sc *scorer, i int, set []bit) {
 			}
 		}
 		o := option{set: slices.Clone(set), h: sc.parts[p.seg], tables: r.x.tablesOf(set)}
-		o.long = int(r.x.dearest(o.tables, func(int) float64 { return 1 }))
+		o.long = r.x.slotsFor(o.tables)
 		p.options = append(p.options, o)
 		return
 	}
@@ -191,26 +190,44 @@ func (x *search) tablesOf(set []bit) []int {
 	return tables
 }
 
-// dearest is the greatest sum over a chain of tables that one packet can all run, which
-// take a slot each. Where units are exempt, it is that of a single table.
-func (x *search) dearest(tables []int, price func(table int) float64) float64 {
-	most := 0.0
-	upto := make([]float64, len(tables))
+// dearest is the chain of tables that one packet can all run, which take a slot each, with
+// the greatest sum of prices, and of several the longest. Where units are exempt, it is a
+// single table.
+func (x *search) dearest(tables []int, price func(table int) float64) []int {
+	const little = 1e-9 // for each table
+	upto, from := make([]float64, len(tables)), make([]int, len(tables))
+	last := -1
 	for i, t := range tables {
+		from[i] = -1
 		for j := range i {
 			if !x.space.exempt && upto[j] > upto[i] && x.space.competes(tables[j], t) {
-				upto[i] = upto[j]
+				upto[i], from[i] = upto[j], j
 			}
 		}
-		upto[i] += price(t)
-		most = max(most, upto[i])
+		upto[i] += price(t) + little
+		if last < 0 || upto[i] > upto[last] {
+			last = i
+		}
 	}
-	return most
+	var chain []int
+	for ; last >= 0; last = from[last] {
+		chain = append(chain, tables[last])
+	}
+	return chain
 }
 
-// cheapest is the lowest price of a stage that a table can be in.
-func (r *relaxation) cheapest(t int) float64 {
-	return slices.Min(r.price[r.x.space.first[t] : r.x.space.last[t]+1])
+// cheapest is the lowest price of some stages.
+func (r *relaxation) cheapest(lo, hi int) float64 { return slices.Min(r.price[lo : hi+1]) }
+
+// priceOf is the lowest price of a stage that a table can be in.
+func (r *relaxation) priceOf(t int) float64 {
+	return r.cheapest(r.x.space.first[t], r.x.space.last[t])
+}
+
+// costOf is what tables pay at least.
+func (r *relaxation) costOf(tables []int) float64 {
+	_, cost := r.x.pack(tables, r.cheapest)
+	return cost
 }
 
 // heaviest marks the bits of a large piece whose tables are on the chain that says most.
@@ -220,24 +237,9 @@ func (r *relaxation) heaviest(p *piece) []bool {
 	for _, b := range p.bits {
 		value[b.table] = max(value[b.table], x.m.alone(b))
 	}
-	tables := x.tablesOf(p.bits)
-	upto, from := make([]float64, len(tables)), make([]int, len(tables))
-	last := -1
-	for i, t := range tables {
-		from[i] = -1
-		for j := range i {
-			if !x.space.exempt && x.space.competes(tables[j], t) && upto[j] > upto[i] {
-				upto[i], from[i] = upto[j], j
-			}
-		}
-		upto[i] += value[t]
-		if last < 0 || upto[i] > upto[last] {
-			last = i
-		}
-	}
 	on := map[int]bool{}
-	for ; last >= 0; last = from[last] {
-		on[tables[last]] = true
+	for _, t := range x.dearest(x.tablesOf(p.bits), func(t int) float64 { return value[t] }) {
+		on[t] = true
 	}
 	heavy := make([]bool, len(p.bits))
 	for i, b := range p.bits {
@@ -260,7 +262,7 @@ func (r *relaxation) values(p *piece) [][]float64 {
 	}
 	for i := range p.options {
 		o := &p.options[i]
-		o.cost = r.x.dearest(o.tables, r.cheapest)
+		o.cost = r.costOf(o.tables)
 		q := r.slotsOf(o.long)
 		if len(o.set) <= p.most && q <= r.slots {
 			v[len(o.set)][q] = max(v[len(o.set)][q], o.h-o.cost)
@@ -288,7 +290,7 @@ func (r *relaxation) slotsOf(long int) int {
 
 // largeValues bounds a large piece: what its best bits add beside its must-record tables.
 func (r *relaxation) largeValues(p *piece, v [][]float64) {
-	long := int(r.x.dearest(r.x.tablesOf(p.must), func(int) float64 { return 1 }))
+	long := r.x.slotsFor(r.x.tablesOf(p.must))
 	for j, w := range r.worth(p, p.start, p.most-len(p.must)) {
 		if q := r.slotsOf(max(long, min(j, 1))); q <= r.slots {
 			v[len(p.must)+j][q] = w

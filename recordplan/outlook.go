@@ -37,10 +37,10 @@ type outlook struct {
 // no less than its tables on the heavy chain, and no less than what it has already, or the
 // cheapest of what it may get.
 func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
-	heavy, any := 0.0, r.x.dearest(r.x.tablesOf(o.own), r.cheapest)
+	heavy, any := 0.0, r.costOf(r.x.tablesOf(o.own))
 	for i, b := range p.bits {
 		if p.heavy[i] && r.pays(b) && slices.Contains(o.own, b) {
-			heavy += r.cheapest(b.table)
+			heavy += r.priceOf(b.table)
 		}
 	}
 	first := any
@@ -63,7 +63,7 @@ func (r *relaxation) cheapestOf(p *piece, o outlook) float64 {
 	least := math.Inf(1)
 	for i, b := range p.bits {
 		if o.on[i] {
-			least = min(least, r.cheapest(b.table))
+			least = min(least, r.priceOf(b.table))
 		}
 	}
 	if math.IsInf(least, 1) {
@@ -83,7 +83,7 @@ func (r *relaxation) sums(p *piece, o outlook, n int, paying bool) []float64 {
 		}
 		g := o.gains[i]
 		if paying && p.heavy[i] && r.pays(b) {
-			g -= r.cheapest(b.table)
+			g -= r.priceOf(b.table)
 		}
 		if g > best[p.class[i]] {
 			best[p.class[i]] = g

@@ -58,8 +58,8 @@ func (r *relaxation) overuse() ([]float64, float64) {
 		p := &r.pieces[i]
 		s := r.best(i, bits, slots)
 		bits, slots = bits-s.bits, slots-s.slots
-		for _, t := range r.payers(p, s.bits, s.slots, s.value-r.rest[i+1][bits][slots]) {
-			over[r.cheapestStage(t, over)]++
+		for _, f := range r.payers(p, s.bits, s.slots, s.value-r.rest[i+1][bits][slots]) {
+			over[r.cheapestStage(f.lo, f.hi, over)]++
 		}
 	}
 	norm := 0.0
@@ -73,18 +73,24 @@ func (r *relaxation) overuse() ([]float64, float64) {
 	return over, norm
 }
 
-// payers are the tables that pay for the value of a piece.
-func (r *relaxation) payers(p *piece, b, q int, v float64) []int {
+// payers are the slots that are paid for the value of a piece.
+func (r *relaxation) payers(p *piece, b, q int, v float64) []slotful {
 	for i := range p.options {
 		o := &p.options[i]
 		if len(o.set) <= b && r.slotsOf(o.long) <= q && math.Abs(o.h-o.cost-v) < alike {
-			return r.dearestChain(o.tables)
+			// Where stages are free, slots count a little.
+			slots, _ := r.x.pack(o.tables, func(lo, hi int) float64 { return r.cheapest(lo, hi) + 1e-9 })
+			return slots
 		}
 	}
 	if p.options != nil {
 		return nil
 	}
-	return r.largePayers(p, b)
+	var slots []slotful
+	for _, t := range r.largePayers(p, b) {
+		slots = append(slots, slotful{r.x.space.first[t], r.x.space.last[t], []int{t}})
+	}
+	return slots
 }
 
 // largePayers are those of a large piece with b bits: the best on its heavy chain, or one
@@ -97,8 +103,8 @@ func (r *relaxation) largePayers(p *piece, b int) []int {
 	var list []paying
 	cheapest := -1
 	for i, b := range p.bits {
-		c := r.cheapest(b.table)
-		if cheapest < 0 || c < r.cheapest(cheapest) {
+		c := r.priceOf(b.table)
+		if cheapest < 0 || c < r.priceOf(cheapest) {
 			cheapest = b.table
 		}
 		if g := p.start.gains[i] - c; p.heavy[i] && r.pays(b) && p.class[i] == i && g > 0 {
@@ -115,40 +121,16 @@ func (r *relaxation) largePayers(p *piece, b int) []int {
 		tables = append(tables, e.table)
 		price += e.price
 	}
-	if price <= r.cheapest(cheapest) {
+	if price <= r.priceOf(cheapest) {
 		return []int{cheapest}
 	}
 	return tables
 }
 
-// dearestChain is a chain that pays most, of several the longest.
-func (r *relaxation) dearestChain(tables []int) []int {
-	const little = 1e-7 // for each table
-	upto, from := make([]float64, len(tables)), make([]int, len(tables))
-	last := -1
-	for i, t := range tables {
-		from[i] = -1
-		for j := range i {
-			if upto[j] > upto[i] && r.x.space.competes(tables[j], t) {
-				upto[i], from[i] = upto[j], j
-			}
-		}
-		upto[i] += r.cheapest(t) + little
-		if last < 0 || upto[i] > upto[last] {
-			last = i
-		}
-	}
-	var chain []int
-	for ; last >= 0; last = from[last] {
-		chain = append(chain, tables[last])
-	}
-	return chain
-}
-
-// cheapestStage is one of the cheapest stages of a table, the least used of them.
-func (r *relaxation) cheapestStage(t int, used []float64) int {
-	best := r.x.space.first[t]
-	for s := best; s <= r.x.space.last[t]; s++ {
+// cheapestStage is one of the cheapest of some stages, the least used of them.
+func (r *relaxation) cheapestStage(lo, hi int, used []float64) int {
+	best := lo
+	for s := lo; s <= hi; s++ {
 		if d := r.price[s] - r.price[best]; d < 0 || d == 0 && used[s] < used[best] {
 			best = s
 		}
