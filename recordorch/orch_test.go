@@ -2,6 +2,7 @@ package recordorch
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -297,6 +298,28 @@ func TestCountedProbabilities(t *testing.T) {
 	b.pass(3 * time.Second)
 	if n := b.chip.reads - before; n != 6 { // counted and counters
 		t.Errorf("%d looks at the chip in three seconds, want 6", n)
+	}
+}
+
+// Where packets go all the same way, counted probabilities leave little to record.
+func TestPlanByCountedPaths(t *testing.T) {
+	g := graphOf(1, "e")
+	uniform, err := makePlan(t.Context(), g, nil, settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err := makePlan(t.Context(), g, []record.PathCount{
+		{Path: []record.Step{{Table: "a", Hit: true}, {Table: "b", Hit: true}, {Table: "d"}}, Packets: 9000},
+		{Path: []record.Step{{Table: "a", Hit: true}, {Table: "b"}}, Packets: 1000},
+	}, settings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(uniform.Entropy-2.5) > 1e-9 || math.Abs(counted.Entropy-0.53) > 0.05 { // of 9 to 1: 0.469
+		t.Errorf("entropies %v and %v, want 2.5 and little more than that of 9 to 1", uniform.Entropy, counted.Entropy)
+	}
+	if !slices.ContainsFunc(counted.Recorded, func(r record.Recorded) bool { return r.Table == "e" }) {
+		t.Errorf("what no packet has run is not recorded: %+v", counted.Recorded)
 	}
 }
 

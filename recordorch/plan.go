@@ -2,7 +2,6 @@ package recordorch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"tamtam/record"
@@ -20,14 +19,49 @@ const budget = 50_000
 
 // makePlan is the planner of recordplan.
 func makePlan(ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings) (*record.Plan, error) {
+	p := recordplan.Uniform(g)
 	if len(paths) > 0 {
-		return nil, errors.New("probabilities are not yet taken from counted paths")
+		counted, err := recordplan.FromPaths(g, paths)
+		if err != nil {
+			return nil, fmt.Errorf("the switch's counted paths: %w", err)
+		}
+		p = mix(counted, p)
 	}
-	m, err := recordplan.NewModel(g, record.Probabilities{})
+	m, err := recordplan.NewModel(g, p)
 	if err != nil {
 		return nil, fmt.Errorf("the switch's pipeline: %w", err)
 	}
 	return m.Plan(ctx, recordplan.Settings{
 		Containers: s.PHV, Hits: s.Mode == record.ModeHit, Algorithm: s.Algorithm, Must: s.MustRecord, Budget: budget,
 	})
+}
+
+// unseen is the share of uniform probabilities beside counted ones. What no packet has
+// done yet is what one records for: without, a plan would leave such tables out even
+// where it has bits for them.
+const unseen = 0.01
+
+// mix adds that share of b to a.
+func mix(a, b record.Probabilities) record.Probabilities {
+	type edge struct{ from, to, label string }
+	key := func(e record.EdgeProbability) edge {
+		k := edge{from: e.From, label: e.Label}
+		if e.To != nil {
+			k.to = *e.To
+		}
+		return k
+	}
+	uniform := map[edge]float64{}
+	for _, e := range b.Edges {
+		uniform[key(e)] = e.P
+	}
+	m := record.Probabilities{Hits: map[string]float64{}}
+	for _, e := range a.Edges {
+		e.P = (1-unseen)*e.P + unseen*uniform[key(e)]
+		m.Edges = append(m.Edges, e)
+	}
+	for table, p := range a.Hits {
+		m.Hits[table] = (1-unseen)*p + unseen*b.Hits[table]
+	}
+	return m
 }
