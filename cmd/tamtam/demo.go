@@ -95,6 +95,9 @@ func demo(cmd *cobra.Command, out string) error {
 		return err
 	}
 	fmt.Fprintf(w, "\nThe stamped frames are in %s; look at them with\n  go run ./cmd/tamtam decode tailstamp --packets %s\n", last, last)
+	if err := demoRecords(cmd, filepath.Join(out, "leaf1")); err != nil {
+		return err
+	}
 	return demoAltMark(cmd)
 }
 
@@ -140,7 +143,7 @@ func known[T any](v *T) string {
 func writeConfig(w io.Writer, c device.ConfigDB) {
 	fmt.Fprintln(w, "== What is configured (the same on both, in CONFIG_DB)")
 	fmt.Fprintln(w)
-	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMFlyMonTask} {
+	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMFlyMonTask, schema.CfgTAMCollector, schema.CfgTAMTableRecord} {
 		for _, key := range device.SortedKeys(c[table]) {
 			fmt.Fprintf(w, "%s|%s", table, key)
 			for _, f := range device.SortedKeys(c[table][key]) {

@@ -240,6 +240,7 @@ func writeReport(out io.Writer, r *device.Report) error {
 		}
 	}
 	writeTasks(w, r)
+	writeRecordings(w, r)
 	writeTruth(w, r)
 	return w.Flush()
 }
