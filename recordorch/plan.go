@@ -19,21 +19,26 @@ const budget = 50_000
 
 // makePlan is the planner of recordplan.
 func makePlan(ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings) (*record.Plan, error) {
-	p := recordplan.Uniform(g)
+	p, from := recordplan.Uniform(g), schema.ProbabilitiesUniform
 	if len(paths) > 0 {
 		counted, err := recordplan.FromPaths(g, paths)
 		if err != nil {
 			return nil, fmt.Errorf("the switch's counted paths: %w", err)
 		}
-		p = mix(counted, p)
+		p, from = mix(counted, p), schema.ProbabilitiesCounted
 	}
 	m, err := recordplan.NewModel(g, p)
 	if err != nil {
 		return nil, fmt.Errorf("the switch's pipeline: %w", err)
 	}
-	return m.Plan(ctx, recordplan.Settings{
+	plan, err := m.Plan(ctx, recordplan.Settings{
 		Containers: s.PHV, Hits: s.Mode == record.ModeHit, Algorithm: s.Algorithm, Must: s.MustRecord, Budget: budget,
 	})
+	if err != nil {
+		return nil, err
+	}
+	plan.ProbabilitiesFrom = from
+	return plan, nil
 }
 
 // unseen is the share of uniform probabilities beside counted ones. What no packet has

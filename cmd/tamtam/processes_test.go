@@ -269,7 +269,7 @@ func TestCommands(t *testing.T) {
 		{"sim --nonsense", 2, "", "unknown flag"},
 		{"sim --config " + good + " --in Ethernet0 --out " + dir + "/o", 2, "", "want PORT=FILE"},
 		{"sim --config " + broken + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 1, "", `PORT|Ethernet0: field "lanes": want a string or a list of strings`},
-		{"sim --config " + good + " --in Ethernet8=" + pcap + " --out " + dir + "/o", 1, "", `no port "Ethernet8"; it has [Ethernet0 Ethernet4]`},
+		{"sim --config " + good + " --in Ethernet12=" + pcap + " --out " + dir + "/o", 1, "", `no port "Ethernet12"; it has [Ethernet0 Ethernet4 Ethernet8]`},
 		{"sim --config " + good + " --in Ethernet0=" + cut + " --out " + dir + "/o", 1, "", "cut.pcap: packet "},
 		{"sim --config " + good + " --in Ethernet0=" + dir + "/none.pcap --out " + dir + "/o", 1, "", "no such file"},
 		{"sim --profile huge --config " + good + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 2, "", `--profile: profile "huge": want one of access48, default, fixed, rmt12, rmt20, small, or a file`},
@@ -309,7 +309,7 @@ func TestDemo(t *testing.T) {
 	if code := run(t.Context(), []string{"demo", "--out", t.TempDir()}, strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
-	for _, want := range []string{"What leaf1 did (switch id 2020)", "What spine1 did (switch id 2021)", "148 stamped with 296 records"} {
+	for _, want := range []string{"What leaf1 did (switch id 2020)", "What spine1 did (switch id 2021)", "148 stamped with 296 records", "203 packets: 203 with an exact path"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, out.String())
 		}

@@ -24,7 +24,7 @@ func writeRecordings(w io.Writer, r *device.Report) {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, s.FlowGroup, s.Status, s.Reason)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%08x\t%d\t%.3g of %.3g bits\t%d\t%d\t%d\t%d\n", name, s.FlowGroup, s.Status, s.PlanID, len(s.Tables),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.3g of %.3g bits\t%d\t%d\t%d\t%d\n", name, s.FlowGroup, s.Status, s.PlanID, len(s.Tables),
 			s.Entropy, s.Full, s.Matched, s.NotSampled, s.Recorded, s.Lost)
 	}
 }
