@@ -32,7 +32,11 @@ func BenchTableRecord(ctx context.Context, d time.Duration, pipeline func(progra
 	b := recordBench{asicBench: asicBench{ctx: ctx, d: d}, pipeline: pipeline}
 	b.planning()
 	b.decoding()
-	return b.results, b.err
+	if b.err != nil {
+		return nil, b.err
+	}
+	chip, err := BenchRecordChip(ctx, d)
+	return append(b.results, chip...), err
 }
 
 type recordBench struct {
