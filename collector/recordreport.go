@@ -91,7 +91,10 @@ type TableTotal struct {
 	HitExpected float64 `json:"hit_expected"`
 	MayRun      int64   `json:"may_have_run"` // packets whose record allows it
 	MayHit      int64   `json:"may_have_hit"`
-	keyless     bool
+	// Passed: packets that came as far as the table's place, whether they ran it or not:
+	// they ran it or one behind it, or left by a port. Others say nothing of it.
+	Passed  int64 `json:"passed"`
+	keyless bool
 }
 
 // FlowDrops is why packets of a flow were dropped.
@@ -221,8 +224,18 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 		list[i].Table, list[i].keyless = id, keyless[id]
 	}
 	for _, g := range groups {
-		for i, s := range c.decoder.Tell(g.bits) {
+		says := c.decoder.Tell(g.bits)
+		last := -1
+		for i, s := range says {
+			if s.Ran == recordplan.Always {
+				last = i
+			}
+		}
+		for i, s := range says {
 			t := &list[i]
+			if t.Passed += g.sent; i <= last {
+				t.Passed += g.packets - g.sent
+			}
 			t.RanExpected += s.RanP * float64(g.packets)
 			t.HitExpected += s.HitP * float64(g.packets)
 			count := func(c recordplan.Certainty, sure, may *int64) {

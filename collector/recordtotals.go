@@ -51,6 +51,7 @@ type recordGroup struct {
 	bits    []byte
 	answer  recordplan.Answer
 	packets int64
+	sent    int64 // of them, to a port
 	latency distribution
 	fates   map[string]int64
 	inputs  map[uint16]int64
@@ -178,6 +179,9 @@ func (c *planRecords) add(p *DecodedPacket) {
 		c.groups[string(g.bits)] = g
 	}
 	g.packets++
+	if p.Why == 0 && p.OutPort != record.NoPort {
+		g.sent++
+	}
 	g.fates[p.Fate()]++
 	g.inputs[p.InPort]++
 	if latency, ok := p.Latency(); ok {
