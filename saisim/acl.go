@@ -134,9 +134,9 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 	}
 	if h.mirror.entry != nil {
 		set := h.mirror.entry.mirrors
-		if set&c.recording.mirrors != 0 {
-			c.choose(pk, set&c.recording.mirrors)
-			set &^= c.recording.mirrors
+		if set&c.recorders != 0 {
+			c.choose(pk, set&c.recorders)
+			set &^= c.recorders
 		}
 		pk.mirrors |= set
 	}

@@ -137,8 +137,8 @@ func (c *Chip) dropCopy(p *port, cp copyOf, why DropReason) {
 // dropSent ends a copy behind the egress pipe.
 func (c *Chip) dropSent(p *port, t *transmission, why DropReason) {
 	trail := Trail{}
-	if t.trail != nil {
-		trail = *t.trail
+	if t.watched {
+		trail = p.watched()
 	}
 	c.dropWith(p, &t.copyOf, why, trail)
 }

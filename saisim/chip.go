@@ -71,12 +71,13 @@ type Chip struct {
 	control
 	forwarding
 	programs
-	sketch    sketching
-	recording recording
-	tracking  bool       // trails of packets that enter are kept
-	skips     fixedMarks // fixed functions that are skipped: faults
+	sketch sketching
 
-	now     Cycle
+	now       Cycle
+	recorders uint64     // mirror sessions that record, by index
+	skips     fixedMarks // fixed functions that are skipped: faults
+	tracking  bool       // trails of packets that enter are kept
+
 	agenda  *agenda
 	enter   tm.Ring[timed] // in the order of (ready, port)
 	leaving tm.Ring[mirroring]
@@ -96,6 +97,7 @@ type Chip struct {
 	books      Books
 	frames     uint64 // received and injected
 	observer   func(Moment)
+	recording  recording
 }
 
 // A timed packet is due at a cycle.
@@ -366,7 +368,7 @@ func (c *Chip) release(pk *packet) {
 		if pk.run != nil {
 			c.alight(pk)
 		}
-		if pk.record != nil {
+		if pk.graph != nil && pk.record != nil {
 			c.recording.spareChoices = append(c.recording.spareChoices, pk.record)
 			pk.record = nil
 		}

@@ -132,10 +132,9 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 	if c.skips&fixedLearning.ran() != 0 {
 		return 0, true
 	}
-	pk.fixed |= fixedLearning.ran()
 	key := fdbKey(pk.vid, pk.h.smac)
 	if e := c.fdb.find(key); e != nil {
-		pk.fixed |= fixedLearning.hit()
+		pk.fixed |= fixedLearning.ran() | fixedLearning.hit()
 		switch {
 		case e.static && e.to != pk.source && !e.moves:
 			return c.staticMove(pk)
@@ -147,6 +146,7 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 		}
 		return 0, true
 	}
+	pk.fixed |= fixedLearning.ran()
 	if pk.source.learning == learnDrop {
 		return DropLearning, false
 	}

@@ -76,24 +76,25 @@ func (c *Chip) admit(p *port, pk *packet) bool {
 	pk.inN = p.number
 	pk.tc = p.class.trafficClass(h)
 	in := &p.in
-	pk.mirrors = p.mirror[stageIngress] &^ c.recording.mirrors
-	pk.fixed = fixedPort.ran()
+	pk.mirrors = p.mirror[stageIngress] &^ c.recorders
 	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority
+	fixed := fixedPort.ran()
 	if h.smac>>40&1 != 0 {
-		pk.why, pk.barred = DropSourceAddress, true
+		pk.why, pk.barred, pk.fixed = DropSourceAddress, true, fixed
 		return false
 	}
 	if why, ok := c.classify(in, pk); ok {
-		pk.fixed |= fixedPort.hit()
+		fixed |= fixedPort.hit()
 	} else {
 		pk.why, pk.barred = why, true
 	}
 	if c.skips&fixedTrap.ran() == 0 {
-		pk.fixed |= fixedTrap.ran()
+		fixed |= fixedTrap.ran()
 		if c.trapFrame(pk); pk.act != 0 {
-			pk.fixed |= fixedTrap.hit()
+			fixed |= fixedTrap.hit()
 		}
 	}
+	pk.fixed = fixed
 	return !pk.barred || pk.act&actDrop != 0
 }
 
@@ -211,17 +212,17 @@ func (c *Chip) bridge(pk *packet) DropReason {
 func (c *Chip) toMAC(pk *packet, v *vlan, mac uint64) DropReason {
 	var e *fdbEntry
 	if c.skips&fixedFDB.ran() == 0 {
-		pk.fixed |= fixedFDB.ran()
 		e = c.fdb.find(fdbKey(v.id, mac))
 	}
 	if e == nil {
+		pk.fixed |= fixedFDB.ran() &^ c.skips
 		if v.noUnknown {
 			return DropMiss
 		}
 		pk.verdict.kind, pk.verdict.vlan = toVLAN, v
 		return DropNoDestination
 	}
-	pk.fixed |= fixedFDB.hit()
+	pk.fixed |= fixedFDB.ran() | fixedFDB.hit()
 	pk.act |= e.act
 	switch {
 	case e.act&actDrop != 0:
@@ -395,7 +396,7 @@ func (c *Chip) egress(p *port, t *transmission) (length int, ok bool) {
 		c.dropInside(p, cp, fixed, runs, DropEgressProgram)
 		return 0, false
 	}
-	if mirrors &^= c.recording.mirrors; mirrors != 0 {
+	if mirrors &^= c.recorders; mirrors != 0 {
 		c.mirrorAtEnd(mirrors, *cp)
 	}
 	if t.session != nil {

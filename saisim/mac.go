@@ -45,7 +45,8 @@ type port struct {
 	rif                      *rif // that it is
 	lag                      *lag // the LAG it is a member of
 	queueObjects             []*object
-	maps                     [3]*qosMap // DSCP, 802.1p, queue
+	maps                     [3]*qosMap     // DSCP, 802.1p, queue
+	trails                   tm.Ring[Trail] // of what is in tx and watched, in its order
 }
 
 // up reports whether frames pass.
@@ -104,8 +105,8 @@ type transmission struct {
 	copyOf
 	sfd     instant      // timestamp point
 	session *stampAction // nil: none
-	trail   *Trail       // for the observer; nil: there was none
 	result  stampResult  // what the session did
+	watched bool         // the port has its trail, for an observer
 }
 
 // receive puts a frame on the wire of the ingress MAC.
@@ -196,13 +197,8 @@ func (c *Chip) transmit(p *port, t *transmission) {
 	p.totals.SentBytes += uint64(length + fcsLen)
 	p.stats.out.count(data, length+fcsLen)
 	c.books.Sent++
-	if c.observer != nil {
-		m := c.moment(MomentSent, pk, t.number, p.id)
-		m.Data, m.Len = data, length
-		if t.trail != nil {
-			m.Trail = *t.trail
-		}
-		c.sawOnWire(m, t.sfd, p.rate)
+	if c.observer != nil || t.watched {
+		c.sawSent(p, t, data, length)
 	}
 	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
 	c.freeHeading(&t.copyOf)
@@ -210,6 +206,25 @@ func (c *Chip) transmit(p *port, t *transmission) {
 		c.freeRecord(t.mirror)
 	}
 	c.release(pk)
+}
+
+// sawSent is told of what leaves while there is, or was, an observer.
+func (c *Chip) sawSent(p *port, t *transmission, data []byte, length int) {
+	m := c.moment(MomentSent, t.pk, t.number, p.id)
+	m.Data, m.Len = data, length
+	if t.watched {
+		m.Trail = p.watched()
+	}
+	if c.observer != nil {
+		c.sawOnWire(m, t.sfd, p.rate)
+	}
+}
+
+// watched returns the trail of the first watched copy in tx, and forgets it.
+func (p *port) watched() Trail {
+	trail := *p.trails.First()
+	p.trails.Pop()
+	return trail
 }
 
 // punt hands a copy to the CPU. If a session matched it, it carries the ingress

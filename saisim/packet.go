@@ -264,16 +264,16 @@ type packet struct {
 	why          DropReason // if it goes nowhere
 
 	stamp   *stampAction
-	run     *passage // of a program; nil: there is none
-	mirrors uint64   // ingress mirror sessions, by index
-	fixed   fixedMarks
-	edit    edit       // of the copies that are forwarded
+	run     *passage   // of a program; nil: there is none
 	graph   *chipGraph // that it met; nil: its trail is not kept
-	record  *choice    // sessions that record it; nil: none
-	number  uint64     // the chip's own
-	act     actions    // traps and ACLs together
-	trap    Trap       // the first that wants a copy
-	barred  bool       // its port may not send it
+	mirrors uint64     // ingress mirror sessions, by index
+	fixed   fixedMarks
+	edit    edit    // of the copies that are forwarded
+	record  *choice // sessions that record it; nil: none
+	number  uint64  // the chip's own
+	act     actions // traps and ACLs together
+	trap    Trap    // the first that wants a copy
+	barred  bool    // its port may not send it
 	aclDrop bool
 	noLearn bool
 

@@ -9,8 +9,7 @@ import (
 
 // recording is the state of table recording.
 type recording struct {
-	plans   []*recordPlan // that are in effect, in the order of their creation
-	mirrors uint64        // mirror sessions that record, by index
+	plans []*recordPlan // that are in effect, in the order of their creation
 	// sessions are those of plans by the index of the mirror session that has their
 	// label; nil: no plan has it.
 	sessions [maxMirrors]*recordSession
@@ -153,8 +152,8 @@ func (c *Chip) letThrough(p *port, t *transmission, fixed fixedMarks, runs bool)
 	was := c.through(&t.copyOf, fixed, runs)
 	c.ended(&t.copyOf, was, p.number, 0)
 	if c.observer != nil {
-		trail := was.trail(t.pk.graph)
-		t.trail = &trail
+		t.watched = true
+		p.trails.Push(was.trail(t.pk.graph))
 	}
 }
 

@@ -117,12 +117,12 @@ func (c *Chip) setPlans(plans []*recordPlan) {
 // bindRecords finds the sessions of mirror sessions by their labels.
 func (c *Chip) bindRecords() {
 	r := &c.recording
-	r.mirrors, r.sessions = 0, [maxMirrors]*recordSession{}
+	c.recorders, r.sessions = 0, [maxMirrors]*recordSession{}
 	for i, m := range c.mirrors {
 		if m == nil || !m.records() {
 			continue
 		}
-		r.mirrors |= 1 << i
+		c.recorders |= 1 << i
 		r.sessions[i] = c.recordSession(m.label)
 	}
 }

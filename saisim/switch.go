@@ -72,7 +72,7 @@ func (c *Chip) reset() {
 	c.agenda, c.buffer = &agenda{}, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
 	c.waiting, c.waitingN, c.served = portSet{}, 0, maxLanes-1
 	c.sketch = sketching{}
-	c.recording, c.skips, c.plannedFaults = recording{}, 0, nil
+	c.recording, c.recorders, c.skips, c.plannedFaults = recording{}, 0, 0, nil
 	c.retrack()
 	c.program, c.planned, c.batches, c.programGraph = nil, nil, tm.Ring[scheduled]{}, nil
 	n := c.prof.FirstLane + c.prof.Lanes
