@@ -77,14 +77,18 @@ func (x *search) spent() bool {
 const arcsForSet = 1000
 
 // exhausted reports whether nothing at all is to be weighed any more: the program is so
-// large that few sets are much work.
-func (x *search) exhausted() bool {
-	return x.ctx.Err() != nil || x.arcs > arcsForSet*max(x.settings.Budget, DefaultBudget)
-}
+// large, or so much of it is recorded, that few sets are much work.
+func (x *search) exhausted() bool { return x.ctx.Err() != nil || x.arcs > x.enough() }
+
+func (x *search) enough() uint64 { return arcsForSet * max(x.settings.Budget, DefaultBudget) }
+
+// worn reports whether even greedy, which goes on by what it knows, must end.
+func (x *search) worn() bool { return x.ctx.Err() != nil || x.arcs > 2*x.enough() }
 
 // fit holds a set against the constraints.
 func (x *search) fit(loads []load) ([]slot, verdict) {
 	x.fitted++
+	x.arcs += uint64(len(loads) * len(loads) * len(loads) / 4)
 	return x.space.fit(loads)
 }
 

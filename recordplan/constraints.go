@@ -190,7 +190,6 @@ func (p *space) fit(loads []load) ([]slot, verdict) {
 	if p.crowded(loads) {
 		return nil, fitsNot
 	}
-	p.solves++
 	return p.solve(loads)
 }
 
@@ -282,18 +281,28 @@ func (p *space) take(loads []load, slots []slot, here, left []int, k, stage int,
 	return best
 }
 
+// maxCrowd is of how many loads every window is looked at.
+const maxCrowd = 128
+
 // crowded reports whether some stages are too few for the tables that must be in them: of
 // tables that one packet can all run, each container takes one in a stage.
 func (p *space) crowded(loads []load) bool {
-	if p.exempt {
+	if p.exempt || len(loads) > maxCrowd {
 		return false // let the solver see
 	}
 	sorted := slices.Clone(loads)
 	slices.SortFunc(sorted, func(a, b load) int { return p.rank[a.table] - p.rank[b.table] })
 	chain := make([]int, len(loads))
-	for a := range p.stages {
-		for b := a; b < p.stages; b++ {
-			if p.chain(sorted, a, b, chain) > len(p.widths)*(b-a+1) {
+	// Only windows that begin and end as those of tables do can be the tightest.
+	var from, to []int
+	for _, l := range loads {
+		from, to = append(from, p.first[l.table]), append(to, p.last[l.table])
+	}
+	slices.Sort(from)
+	slices.Sort(to)
+	for _, a := range slices.Compact(from) {
+		for _, b := range slices.Compact(to) {
+			if a <= b && p.chain(sorted, a, b, chain) > len(p.widths)*(b-a+1) {
 				return true
 			}
 		}

@@ -232,6 +232,7 @@ func TestPlanRefuses(t *testing.T) {
 		{optional(t, "ab"), Settings{Containers: record.Containers{7}}, "container of 7 bits"},
 		{optional(t, "ab"), Settings{Containers: one, Bits: 9}, "9 bits of containers that have 8"},
 		{optional(t, "ab"), Settings{Containers: one, Stages: -1}, "-1 stages"},
+		{optional(t, "ab"), Settings{Containers: one, Stages: 1e9}, "1000000000 stages, want 1 to 4096"},
 		{optional(t, "ab", "a<b"), Settings{Containers: one, Stages: 1}, "1 stages, want at least 2"},
 		{optional(t, "ab"), Settings{Containers: one, Algorithm: "best"}, `algorithm "best", want bnb, greedy`},
 		{optional(t, "ab"), Settings{Containers: one, Must: []string{"x"}}, `must-record "x" is no table of the program: want one of its 2, such as "a"`},

@@ -18,7 +18,7 @@ func (x *search) greedy(start []bit) found {
 		h.list[i] = hopeful{bit: b, gain: x.m.alone(b)}
 	}
 	h.pairs = map[int]bool{}
-	for len(f.set) < x.limit && x.ctx.Err() == nil {
+	for len(f.set) < x.limit && !x.worn() {
 		bits := h.next(f.set)
 		if bits == nil {
 			break

@@ -54,7 +54,7 @@ type search struct {
 	candidates []bit
 	best       found
 	sets       uint64
-	arcs       uint64 // gone along to weigh them
+	arcs       uint64 // gone along to weigh them, and what is like it
 	fitted     uint64 // sets held against the constraints
 	listed     int    // up to how many bits a piece of the relaxation is listed
 	banned     int    // a table that greedy leaves out; -1: none
@@ -100,8 +100,8 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	if s.Bits < 0 || s.Bits > total {
 		return nil, fmt.Errorf("%d bits of containers that have %d, want 1 to %d, or 0 for all", s.Bits, total, total)
 	}
-	if s.Stages < 0 {
-		return nil, fmt.Errorf("%d stages, want 1 or more, or 0 for as few as the program takes", s.Stages)
+	if s.Stages < 0 || s.Stages > MaxTables {
+		return nil, fmt.Errorf("%d stages, want 1 to %d, or 0 for as few as the program takes", s.Stages, MaxTables)
 	}
 	space, err := m.newSpace(s.Containers, s.Stages)
 	if err != nil {

@@ -5,6 +5,9 @@ import "github.com/crillab/gophersat/solver"
 // maxConflicts is after how many the solver is stopped, so that no call is without end.
 const maxConflicts = 4000
 
+// maxClauses bounds what the solver is given; greater problems are not decided.
+const maxClauses = 500_000
+
 // solve asks the SAT solver: this is the only place that knows it. What it finds is held
 // against the constraints again before it is believed.
 //
@@ -12,6 +15,10 @@ const maxConflicts = 4000
 // a third kind says that it is in a container in a stage, of which competing loads
 // exclude each other.
 func (p *space) solve(loads []load) ([]slot, verdict) {
+	if len(loads)*len(loads)*p.stages*len(p.widths) > maxClauses {
+		return nil, unknown
+	}
+	p.solves++
 	e := encoder{space: p, loads: loads}
 	e.encode()
 	if e.never {
