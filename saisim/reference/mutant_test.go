@@ -61,6 +61,17 @@ var mutants = []mutant{
 	{"the recirculation port's buffer is a frame larger", "flymon.go", "recircBuffer   = 32768", "recircBuffer   = 33000"},
 	{"copies are numbered only while there are tasks", "ingress.go", "		c.sketch.copies++\n		if c.sketch.on {\n", "		if c.sketch.on {\n			c.sketch.copies++\n"},
 	{"packets without ports have port 0", "flymon.go", "p.Ports = h.flags&flagL4 != 0", "p.Ports = true"},
+	{"sampling takes the last of so many packets", "recordcopy.go", "(n.matched-1)%s.sample != 0", "n.matched%s.sample != 0"},
+	{"a plan of another program records", "recordcopy.go", "(n.matched-1)%s.sample != 0 || pk.graph.graph.Version != s.plan.row.Graph", "(n.matched-1)%s.sample != 0"},
+	{"a record is by a session that has another label now", "recordcopy.go", "m == nil || m.label != x.session.label || m.encap.udp", "m == nil || m.encap.udp"},
+	{"tables of the program set the bits of those beside them", "recordcopy.go", "words[m.table>>6]>>(m.table&63)&1 != 0", "words[m.table>>6]>>(m.table&62)&1 != 0"},
+	{"a lost record is not counted", "recordcopy.go", "e.record.counts.lost++", "e.record.counts.lost += 0"},
+	{"a record wants the clock not synchronised at both times", "recordcopy.go", "record.Time(at), a || b", "record.Time(at), a && b"},
+	{"what the ingress pipe drops has no reason", "recordcopy.go", "out: record.NoPort, why: why}", "out: record.NoPort}"},
+	{"a copy dropped in a queue was at no port", "recordtrail.go", "c.ended(cp, cp.pk.sofar(), p.number, why)", "c.ended(cp, cp.pk.sofar(), 65535, why)"},
+	{"hits of the ingress pipe are forgotten", "recordtrail.go", "p.ran, p.hit = pk.run.ran, pk.run.hit", "p.ran = pk.run.ran"},
+	{"a neighbour is never found, on trails", "router.go", "pk.fixed |= fixedNextHop.hit()", "pk.fixed |= 0"},
+	{"a skipped FDB is looked up all the same", "ingress.go", "if c.skips&fixedFDB.ran() == 0 {", "if true {"},
 }
 
 // mutantCases is how many cases the differential test has to catch a mutant.
