@@ -47,10 +47,11 @@ func (o *Orch) set(ctx context.Context, oid sai.OID, entry sai.Bytes) error {
 	return o.api.Set(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: entry})
 }
 
-// remove ends an object; one that is not there is no error.
+// remove ends an object; one that is not there is no error. Such is also a plan that syncd
+// could not bring back after a restart, since the chip has another graph now.
 func (o *Orch) remove(ctx context.Context, k sai.Key) error {
 	err := o.api.Remove(ctx, k)
-	if err != nil && orch.Classify(err) == orch.Benign {
+	if err != nil && (orch.Classify(err) == orch.Benign || errors.Is(err, sai.StatusInvalidObjectID)) {
 		return nil
 	}
 	return err
