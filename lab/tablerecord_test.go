@@ -108,7 +108,7 @@ func TestTableRecordRefused(t *testing.T) {
 // A curve of a program that has an answer by hand: two tables of which each packet
 // runs one, by a condition, then one that half of the packets run.
 func TestSmallProgram(t *testing.T) {
-	top, err := Open("record-fig8", []string{"program=testdata/fork.json", "tablerecord.seeds=5", "checks=[]"})
+	top, err := Open("record-fig8", []string{"program=testdata/fork.json", "tablerecord.seeds=5"})
 	if err != nil {
 		t.Fatal(err)
 	}

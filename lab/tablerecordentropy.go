@@ -64,6 +64,9 @@ func (s *recordStudy) curves(ctx context.Context) (map[string][][]measured, erro
 			return nil, err
 		}
 		g, err := p.pipeline(c.Pipeline)
+		if err != nil && s.t.Program != "" {
+			g, err = p.pipeline("") // a file may have one pipeline only
+		}
 		if err != nil {
 			return nil, err
 		}

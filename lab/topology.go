@@ -24,7 +24,7 @@ type Topology struct {
 	FlyMon      FlyMon        `yaml:"flymon"`
 	TableRecord TableRecord   `yaml:"tablerecord"`
 	// Program takes, in a study of table record plans, the place of all programs: a BMv2
-	// JSON or a graph.
+	// JSON or a graph. Checks, which are about those, are then left out.
 	Program string  `yaml:"program"`
 	Checks  []Check `yaml:"checks"`
 	// Short makes of the experiment one for tests: what --set has, in a few seconds.
