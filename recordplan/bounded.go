@@ -1,0 +1,5 @@
+//go:build !race
+
+package recordplan
+
+const bounded = true
