@@ -13,6 +13,9 @@ import (
 	"tamtam/swss"
 )
 
+// gnmiAddress is where the gNMI server listens, and where its health is asked for.
+const gnmiAddress = ":8080"
+
 // A northbound holds the flags of the gNMI server, which up and mgmtd share.
 type northbound struct {
 	gnmi, rest, data, cert, key, clientCA, users, socket string
@@ -21,7 +24,7 @@ type northbound struct {
 
 func (n *northbound) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&n.gnmi, "gnmi", ":8080", "address of the gNMI server")
+	f.StringVar(&n.gnmi, "gnmi", gnmiAddress, "address of the gNMI server")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (not served by this version)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")

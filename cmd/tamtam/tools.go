@@ -184,7 +184,7 @@ func newHealth() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	c.Flags().StringVar(&gnmi, "gnmi", "", "HOST:PORT of mgmtd's gNMI server: TLS must be spoken there too")
+	c.Flags().StringVar(&gnmi, "gnmi", gnmiAddress, "address of mgmtd's gNMI server, which must accept a connection")
 	c.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long to wait for an answer")
 	return c
 }
