@@ -2,7 +2,6 @@ package amorch
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -199,17 +198,11 @@ func (o *Orch) profile(ctx context.Context, want settings) (*profile, error) {
 			len(o.lanes), sai.StatusInsufficientResources)
 	}
 	want.Lane = free
-	entry, err := json.Marshal(map[string]any{"attributes": []any{map[string]extensionAttr{"profile": {
-		Meta:  map[string]string{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_JSON", "sai_attr_flags": "SAI_ATTR_FLAGS_CREATE_AND_SET"},
-		Value: want,
-	}}}})
+	entry, err := orch.ExtensionEntry("profile", want)
 	if err != nil {
 		return nil, err
 	}
-	oid, err := o.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(Profile)},
-		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(entry)},
-	})
+	oid, err := orch.CreateExtension(ctx, o.api, Profile, entry)
 	if err != nil {
 		return nil, fmt.Errorf("create the profile of alternate marking: %w", err)
 	}

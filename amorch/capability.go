@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
-	"tamtam/swss"
 )
 
 // Names of the extensions of SAI that alternate marking uses; docs/extensions.md.
@@ -20,11 +20,11 @@ const (
 // probe asks the ASIC how it can do alternate marking: by profiles of its own, or
 // by ACL entries that orchagent switches.
 func (o *Orch) probe(ctx context.Context, sw sai.OID) error {
-	lanes, err := o.available(ctx, Profile)
+	lanes, err := orch.ExtensionRoom(ctx, o.api, Profile)
 	if err != nil {
 		return err
 	}
-	flows, err := o.available(ctx, Window)
+	flows, err := orch.ExtensionRoom(ctx, o.api, Window)
 	if err != nil {
 		return err
 	}
@@ -48,21 +48,6 @@ func (o *Orch) probe(ctx context.Context, sw sai.OID) error {
 	return nil
 }
 
-// available is how many objects of an extension the ASIC has room for; 0: it does
-// not have the extension.
-func (o *Orch) available(ctx context.Context, name string) (uint64, error) {
-	n, err := o.api.Availability(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(name)},
-	})
-	switch {
-	case errors.Is(err, swss.ErrUnavailable):
-		return 0, err
-	case err != nil:
-		return 0, nil
-	}
-	return n, nil
-}
-
 // unanswered says whether the ASIC did not know an answer to a question.
 func unanswered(err error) bool {
 	return errors.Is(err, sai.StatusNotSupported) || errors.Is(err, sai.StatusNotImplemented) ||
@@ -82,13 +67,4 @@ func stageActions(ctx context.Context, api sai.API, sw sai.OID) ([]sai.Enum, err
 	}
 	c, _ := got[0].Value.(sai.ACLCapability)
 	return c.Actions, nil
-}
-
-// publish tells the managers what the switch can do.
-func (o *Orch) publish(ctx context.Context, r *swss.Redis) error {
-	row := swss.FieldValues{
-		schema.CapabilityField(feature):       fmt.Sprint(o.unsupported == ""),
-		schema.CapabilityReasonField(feature): o.unsupported,
-	}
-	return swss.NewTable(r.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, "switch", row)
 }

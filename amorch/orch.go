@@ -3,7 +3,6 @@ package amorch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -111,7 +110,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.probe(ctx, cfg.Switch); err != nil {
 		return nil, err
 	}
-	if err := o.publish(ctx, cfg.Redis); err != nil {
+	if err := orch.PublishCapability(ctx, cfg.Redis, feature, o.unsupported); err != nil {
 		return nil, err
 	}
 	if err := o.books.open(ctx, cfg.Redis); err != nil {
@@ -249,14 +248,9 @@ func (o *Orch) wanted(s *session) error {
 	return o.rules.Usable(s.row.Rule)
 }
 
-// retryable says whether a SAI call may succeed later as it is.
-func retryable(err error) bool {
-	return err != nil && (orch.Classify(err) == orch.Retry || errors.Is(err, swss.ErrUnavailable))
-}
-
 // settle reports what became of a session and forgets it if it is gone.
 func (o *Orch) settle(ctx context.Context, s *session) {
-	if retryable(s.err) || s.on != nil && s.err != nil {
+	if orch.Retryable(s.err) || s.on != nil && s.err != nil {
 		o.again[s.name] = s
 	} else {
 		delete(o.again, s.name)
@@ -277,21 +271,7 @@ func (o *Orch) settle(ctx context.Context, s *session) {
 
 // verdict puts an outcome into the words of STATE_DB.
 func verdict(err error) (status, reason string) {
-	var wait *orch.WaitError
-	var field *schema.FieldError
-	switch {
-	case err == nil:
-		return schema.StatusActive, ""
-	case errors.As(err, &wait):
-		return schema.StatusPending, wait.Error()
-	case errors.As(err, &field):
-		return schema.StatusFailed, schema.Reason(err)
-	}
-	reason = orch.Explain(err)
-	if retryable(err) {
-		return schema.StatusPending, reason + "; tried again when something is removed from the switch"
-	}
-	return schema.StatusFailed, reason
+	return orch.Outcome(err, orch.Retryable(err), orch.SomethingRemoved)
 }
 
 // reportFeature writes op-status of the feature, if it has changed.
@@ -299,14 +279,11 @@ func (o *Orch) reportFeature(ctx context.Context) {
 	if !o.active {
 		return
 	}
-	status, reason := schema.FeatureActive, ""
-	if o.unsupported != "" {
-		status, reason = schema.FeatureUnsupported, o.unsupported
-	} else if refused, first := o.refused(); refused > 0 {
-		status = schema.FeatureInsufficient
-		reason = fmt.Sprintf("%d of %d sessions do not fit into the switch, the first is %s: %s",
-			refused, len(o.sessions), first.name, orch.Explain(first.err))
+	refused := orch.Refused{All: len(o.sessions), What: "sessions"}
+	if n, first := o.refused(); n > 0 {
+		refused.N, refused.First, refused.Err = n, first.name, first.err
 	}
+	status, reason := orch.FeatureOutcome(o.unsupported, refused)
 	if said := status + ": " + reason; said != o.said {
 		o.daemon.Report(ctx, schema.StateTAMFeature, feature, status, reason)
 		o.said = said
@@ -317,7 +294,7 @@ func (o *Orch) reportFeature(ctx context.Context) {
 // first by name.
 func (o *Orch) refused() (n int, first *session) {
 	for _, s := range o.again {
-		if retryable(s.err) {
+		if orch.Retryable(s.err) {
 			if n++; first == nil || byName(s, first) < 0 {
 				first = s
 			}

@@ -60,29 +60,17 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (t clock, r []read
 	if err := o.dropWindows(ctx); err != nil {
 		return t, nil, err
 	}
-	oid, err := o.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(Window)},
-		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(request)},
-	})
+	oid, err := orch.CreateExtension(ctx, o.api, Window, request)
 	if err != nil {
 		return t, nil, fmt.Errorf("create the window: %w", err)
 	}
-	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
 	o.windows = append(o.windows, oid)
 	defer func() { err = errors.Join(err, o.dropWindows(ctx)) }()
 	room := len(request) + 512 + 160*len(flows) // as a first guess
-	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
-	for tries := 0; errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 && tries < 3; tries++ {
-		n, ok := sai.ListLen(got[0].Value)
-		if !ok {
-			break
-		}
-		got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, n+64)})
-	}
+	text, err := orch.ReadExtension(ctx, o.api, oid, room)
 	if err != nil {
 		return t, nil, fmt.Errorf("read the window: %w", err)
 	}
-	text, _ := got[0].Value.(sai.Bytes)
 	return parseWindow(text, len(flows))
 }
 

@@ -12,6 +12,7 @@ import (
 	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
+	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -292,6 +293,6 @@ func (o *Orch) bookGroups() {
 
 // oracle says whether the chip tells what really was. It may be switched on and off.
 func (o *Orch) oracle(ctx context.Context) bool {
-	n, err := o.available(ctx, ObjectTruth)
+	n, err := orch.ExtensionRoom(ctx, o.api, ObjectTruth)
 	return err == nil && n > 0
 }

@@ -8,8 +8,7 @@ import (
 
 	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
-	"tamtam/sai"
-	"tamtam/schema"
+	"tamtam/orch"
 	"tamtam/swss"
 )
 
@@ -22,7 +21,7 @@ func (o *Orch) probe(ctx context.Context) error {
 		{ObjectRegisters, "tasks cannot be read: the switch's SAI has no extension " + ObjectRegisters},
 		{ObjectClear, "tasks cannot be cleared: the switch's SAI has no extension " + ObjectClear},
 	} {
-		n, err := o.available(ctx, x.name)
+		n, err := orch.ExtensionRoom(ctx, o.api, x.name)
 		if err != nil {
 			return err
 		}
@@ -32,30 +31,6 @@ func (o *Orch) probe(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// available is how many objects of an extension the ASIC has room for; 0: it does
-// not have the extension.
-func (o *Orch) available(ctx context.Context, name string) (uint64, error) {
-	n, err := o.api.Availability(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(name)},
-	})
-	switch {
-	case errors.Is(err, swss.ErrUnavailable):
-		return 0, err
-	case err != nil:
-		return 0, nil
-	}
-	return n, nil
-}
-
-// publish tells the managers what the switch can do.
-func (o *Orch) publish(ctx context.Context, r *swss.Redis) error {
-	row := swss.FieldValues{
-		schema.CapabilityField(feature):       fmt.Sprint(o.unsupported == ""),
-		schema.CapabilityReasonField(feature): o.unsupported,
-	}
-	return swss.NewTable(r.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, "switch", row)
 }
 
 // tryAgain is how long after a failure the chip is asked again what it is like, and
@@ -86,7 +61,7 @@ func (o *Orch) geometry(ctx context.Context) (g flymon.Geometry, err error) {
 	if err != nil {
 		return g, err
 	}
-	if g, err = value[flymon.Geometry](values, "geometry"); err != nil {
+	if g, err = orch.ExtensionValue[flymon.Geometry](values, "geometry"); err != nil {
 		return g, err
 	}
 	if err := g.Validate(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/flymon"
+	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/saisim/cmu"
 )
@@ -83,7 +84,7 @@ func refuse(err error) error {
 
 func (c *chip) apply(x *extension, v sai.Value) error {
 	var err error
-	if x.entry, err = parseEntry(v.(sai.Bytes)); err != nil {
+	if x.entry, err = orch.ParseExtension(v.(sai.Bytes)); err != nil {
 		return refuse(err)
 	}
 	switch x.name {

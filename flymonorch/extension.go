@@ -36,33 +36,6 @@ const (
 	vectorBytes   = 8 * flymon.Words
 )
 
-// An extensionAttr is one attribute of an ENTRY.
-type extensionAttr struct {
-	Meta  map[string]string `json:"sai_metadata"`
-	Value any               `json:"value"`
-}
-
-// entryText is an ENTRY with one attribute, JSON for SAI.
-func entryText(attr string, value any) (sai.Bytes, error) {
-	return json.Marshal(map[string]any{"attributes": []any{map[string]extensionAttr{attr: {
-		Meta:  map[string]string{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_JSON", "sai_attr_flags": "SAI_ATTR_FLAGS_CREATE_AND_SET"},
-		Value: value,
-	}}}})
-}
-
-// create makes an extension object.
-func (o *Orch) create(ctx context.Context, name string, entry sai.Bytes) (sai.OID, error) {
-	return o.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(name)},
-		{ID: sai.GenericProgrammableAttrEntry, Value: entry},
-	})
-}
-
-// set gives an extension object another entry.
-func (o *Orch) set(ctx context.Context, oid sai.OID, entry sai.Bytes) error {
-	return o.api.Set(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: entry})
-}
-
 // remove ends an extension object; one that is not there is no error.
 func (o *Orch) remove(ctx context.Context, oid sai.OID) error {
 	err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid))
@@ -108,17 +81,17 @@ func (o *Orch) dropWindows(ctx context.Context) error {
 // say opens a window with what it is to read, or sets one that is open; that is all
 // there is to a window that is a command.
 func (r *round) say(name, attr string, value any) (sai.OID, error) {
-	entry, err := entryText(attr, value)
+	entry, err := orch.ExtensionEntry(attr, value)
 	if err != nil {
 		return 0, err
 	}
 	if oid, ok := r.open[name]; ok {
-		if err := r.o.set(r.ctx, oid, entry); err != nil {
+		if err := orch.SetExtension(r.ctx, r.o.api, oid, entry); err != nil {
 			return 0, fmt.Errorf("set the window %s: %w", name, err)
 		}
 		return oid, nil
 	}
-	oid, err := r.o.create(r.ctx, name, entry)
+	oid, err := orch.CreateExtension(r.ctx, r.o.api, name, entry)
 	if err != nil {
 		return 0, fmt.Errorf("create the window %s: %w", name, err)
 	}
@@ -133,55 +106,15 @@ func (r *round) ask(name, attr string, value any, room int) (map[string]json.Raw
 	if err != nil {
 		return nil, err
 	}
-	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
-	got, err := r.o.api.Get(r.ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
-	for tries := 0; errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 && tries < 3; tries++ {
-		n, ok := sai.ListLen(got[0].Value)
-		if !ok {
-			break
-		}
-		got, err = r.o.api.Get(r.ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, n+64)})
-	}
+	text, err := orch.ReadExtension(r.ctx, r.o.api, oid, room)
 	if err != nil {
 		return nil, fmt.Errorf("read the window %s: %w", name, err)
 	}
-	text, _ := got[0].Value.(sai.Bytes)
-	values, err := parseEntry(text)
+	values, err := orch.ParseExtension(text)
 	if err != nil {
 		return nil, fmt.Errorf("the window %s returned %w", name, err)
 	}
 	return values, nil
-}
-
-// parseEntry takes the values of an ENTRY apart.
-func parseEntry(text []byte) (map[string]json.RawMessage, error) {
-	var entry struct {
-		Attributes []map[string]struct {
-			Value json.RawMessage `json:"value"`
-		} `json:"attributes"`
-	}
-	if err := json.Unmarshal(text, &entry); err != nil {
-		return nil, fmt.Errorf("no entry: %w", err)
-	}
-	values := map[string]json.RawMessage{}
-	for _, a := range entry.Attributes {
-		for name, v := range a {
-			values[name] = v.Value
-		}
-	}
-	return values, nil
-}
-
-// value takes one value out of what a window said.
-func value[T any](values map[string]json.RawMessage, name string) (v T, err error) {
-	raw, ok := values[name]
-	if !ok {
-		return v, fmt.Errorf("the window has no %s", name)
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return v, fmt.Errorf("%s of the window: %w", name, err)
-	}
-	return v, nil
 }
 
 // A clock is what a window says of the chip's time.
@@ -231,7 +164,7 @@ func (r *round) status(tasks []string) (clock, []*status, error) {
 	if err != nil {
 		return clock{}, nil, err
 	}
-	words, err := value[[]uint64](values, "time")
+	words, err := orch.ExtensionValue[[]uint64](values, "time")
 	if err != nil {
 		return clock{}, nil, err
 	}
@@ -239,7 +172,7 @@ func (r *round) status(tasks []string) (clock, []*status, error) {
 	if err != nil {
 		return clock{}, nil, err
 	}
-	list, err := value[[]*status](values, "status")
+	list, err := orch.ExtensionValue[[]*status](values, "status")
 	if err != nil {
 		return clock{}, nil, err
 	}
@@ -264,7 +197,7 @@ func (r *round) words(p part) ([]uint32, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := value[[]byte](values, "words") // base64 is what JSON has for bytes
+	b, err := orch.ExtensionValue[[]byte](values, "words") // base64 is what JSON has for bytes
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +245,7 @@ func (r *round) digests(task string, bank, most int) ([]flymon.Vector, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := value[[]byte](values, "keys")
+		b, err := orch.ExtensionValue[[]byte](values, "keys")
 		if err != nil {
 			return nil, err
 		}
@@ -369,7 +302,7 @@ func (r *round) truth(task string, bank int, flows []flymon.Vector) (*truth, err
 	if err != nil {
 		return nil, err
 	}
-	t, err := value[*truth](values, "truth")
+	t, err := orch.ExtensionValue[*truth](values, "truth")
 	switch {
 	case err != nil || t == nil || t.Overflow:
 		return nil, err

@@ -3,7 +3,6 @@ package flymonorch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -86,7 +85,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.probe(ctx); err != nil {
 		return nil, err
 	}
-	if err := o.publish(ctx, cfg.Redis); err != nil {
+	if err := orch.PublishCapability(ctx, cfg.Redis, feature, o.unsupported); err != nil {
 		return nil, err
 	}
 	if err := o.books.open(ctx, cfg.Redis); err != nil {
@@ -207,7 +206,7 @@ func (o *Orch) wanted(t *task) error {
 // lacks says whether there was no room: what is removed may make some.
 func lacks(err error) bool {
 	var lack *plan.Lack
-	return errors.As(err, &lack) || err != nil && (orch.Classify(err) == orch.Retry || errors.Is(err, swss.ErrUnavailable))
+	return errors.As(err, &lack) || orch.Retryable(err)
 }
 
 // settle reports what became of a task and forgets it if it is gone.
@@ -240,21 +239,7 @@ func (o *Orch) settle(ctx context.Context, t *task) {
 
 // verdict puts an outcome into the words of STATE_DB.
 func verdict(err error) (status, reason string) {
-	var wait *orch.WaitError
-	var field *schema.FieldError
-	switch {
-	case err == nil:
-		return schema.StatusActive, ""
-	case errors.As(err, &wait):
-		return schema.StatusPending, wait.Error()
-	case errors.As(err, &field):
-		return schema.StatusFailed, schema.Reason(err)
-	}
-	reason = orch.Explain(err)
-	if lacks(err) {
-		return schema.StatusPending, reason + "; tried again when a task is removed"
-	}
-	return schema.StatusFailed, reason
+	return orch.Outcome(err, lacks(err), "a task is removed")
 }
 
 // reportFeature writes op-status of the feature, if it has changed.
@@ -262,13 +247,11 @@ func (o *Orch) reportFeature(ctx context.Context) {
 	if !o.active {
 		return
 	}
-	status, reason := schema.FeatureActive, ""
-	if o.unsupported != "" {
-		status, reason = schema.FeatureUnsupported, o.unsupported
-	} else if refused, first := o.refused(); refused > 0 {
-		status = schema.FeatureInsufficient
-		reason = fmt.Sprintf("%d of %d tasks do not fit into the switch, the first is %s: %s", refused, len(o.tasks), first.name, orch.Explain(first.err))
+	refused := orch.Refused{All: len(o.tasks), What: "tasks"}
+	if n, first := o.refused(); n > 0 {
+		refused.N, refused.First, refused.Err = n, first.name, first.err
 	}
+	status, reason := orch.FeatureOutcome(o.unsupported, refused)
 	if said := status + ": " + reason; said != o.said {
 		o.daemon.Report(ctx, schema.StateTAMFeature, feature, status, reason)
 		o.said = said

@@ -12,6 +12,7 @@ import (
 	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
+	"tamtam/orch"
 	"tamtam/sai"
 )
 
@@ -114,11 +115,11 @@ func (o *Orch) deploy(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	entry, err := entryText("task", placed.Layout)
+	entry, err := orch.ExtensionEntry("task", placed.Layout)
 	if err != nil {
 		return err
 	}
-	oid, err := o.create(ctx, ObjectTask, entry)
+	oid, err := orch.CreateExtension(ctx, o.api, ObjectTask, entry)
 	if err != nil {
 		return fmt.Errorf("create the task: %w", err)
 	}
@@ -155,7 +156,7 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 		return err
 	}
 	o.catchUp(ctx, t)
-	entry, err := entryText("task", placed.Layout)
+	entry, err := orch.ExtensionEntry("task", placed.Layout)
 	if err != nil {
 		return err
 	}
@@ -164,12 +165,12 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 		o.readLast(ctx, t, t.on, 0, false)
 	}
 	if !bytes.Equal(entry, t.on.entry) {
-		if err := o.set(ctx, t.on.oid, entry); err != nil {
+		if err := orch.SetExtension(ctx, o.api, t.on.oid, entry); err != nil {
 			return fmt.Errorf("change the task: %w", err)
 		}
 	}
 	if placed, err = o.pool.Change(t.name, t.row); err != nil {
-		return errors.Join(err, o.set(ctx, t.on.oid, t.on.entry))
+		return errors.Join(err, orch.SetExtension(ctx, o.api, t.on.oid, t.on.entry))
 	}
 	old, d := t.on, &deployment{row: t.row, placed: *placed, entry: entry, oid: t.on.oid, frozen: len(placed.Layout.Frozen) > 0}
 	d.placed.Layout.Frozen = nil
@@ -194,11 +195,11 @@ func (o *Orch) thaw(ctx context.Context, t *task) error {
 	if !t.on.frozen {
 		return nil
 	}
-	entry, err := entryText("task", t.on.placed.Layout)
+	entry, err := orch.ExtensionEntry("task", t.on.placed.Layout)
 	if err != nil {
 		return err
 	}
-	if err := o.set(ctx, t.on.oid, entry); err != nil {
+	if err := orch.SetExtension(ctx, o.api, t.on.oid, entry); err != nil {
 		return fmt.Errorf("give back where the task was before: %w", err)
 	}
 	o.pool.Thaw(t.name)

@@ -3,12 +3,11 @@ package recordorch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
+	"tamtam/orch"
 	"tamtam/record"
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -16,7 +15,7 @@ import (
 // tunnelled.
 func (o *Orch) probe(ctx context.Context) error {
 	for _, name := range []string{record.ObjectPlan, record.ObjectGraph, record.ObjectCounters} {
-		n, err := o.available(ctx, name)
+		n, err := orch.ExtensionRoom(ctx, o.api, name)
 		if err != nil {
 			return err
 		}
@@ -36,28 +35,4 @@ func (o *Orch) probe(ctx context.Context) error {
 		o.erspan = sai.ErspanEncapsulationTypeIi
 	}
 	return nil
-}
-
-// available is how many objects of an extension the ASIC has room for; 0: it does
-// not have the extension.
-func (o *Orch) available(ctx context.Context, name string) (uint64, error) {
-	n, err := o.api.Availability(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(name)},
-	})
-	switch {
-	case errors.Is(err, swss.ErrUnavailable):
-		return 0, err
-	case err != nil:
-		return 0, nil
-	}
-	return n, nil
-}
-
-// publish tells the managers what the switch can do.
-func (o *Orch) publish(ctx context.Context, r *swss.Redis) error {
-	row := swss.FieldValues{
-		schema.CapabilityField(feature):       fmt.Sprint(o.unsupported == ""),
-		schema.CapabilityReasonField(feature): o.unsupported,
-	}
-	return swss.NewTable(r.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, "switch", row)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"tamtam/orch"
 	"tamtam/record"
 	"tamtam/sai"
 )
@@ -76,7 +77,7 @@ func (c *chip) apply(x *extension, v sai.Value) error {
 	refuse := func(format string, args ...any) error {
 		return &sai.CallError{Op: "set", Type: sai.ObjectTypeGenericProgrammable, Status: sai.StatusInvalidParameter, Reason: fmt.Sprintf(format, args...)}
 	}
-	entry, err := parseEntry(v.(sai.Bytes))
+	entry, err := orch.ParseExtension(v.(sai.Bytes))
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -84,7 +85,7 @@ func (c *chip) apply(x *extension, v sai.Value) error {
 		x.entry = entry
 		return nil
 	}
-	p, err := value[record.ChipPlan](entry, "plan")
+	p, err := orch.ExtensionValue[record.ChipPlan](entry, "plan")
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -137,7 +138,7 @@ func (c *chip) answer(x *extension) ([]byte, error) {
 	switch x.name {
 	case record.ObjectGraph:
 		values["counted"] = []uint64{c.graph.Version, c.counted, 0}
-		ask, err := value[map[string]bool](x.entry, "describe")
+		ask, err := orch.ExtensionValue[map[string]bool](x.entry, "describe")
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +149,7 @@ func (c *chip) answer(x *extension) ([]byte, error) {
 			values["paths"] = c.paths
 		}
 	case record.ObjectCounters:
-		labels, err := value[[]string](x.entry, "labels")
+		labels, err := orch.ExtensionValue[[]string](x.entry, "labels")
 		if err != nil {
 			return nil, err
 		}

@@ -145,7 +145,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.probe(ctx); err != nil {
 		return nil, err
 	}
-	if err := o.publish(ctx, cfg.Redis); err != nil {
+	if err := orch.PublishCapability(ctx, cfg.Redis, feature, o.unsupported); err != nil {
 		return nil, err
 	}
 	if err := o.books.open(ctx, cfg.Redis); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
 )
@@ -35,7 +36,7 @@ func TestRandomSequences(t *testing.T) {
 			b.step()
 			b.wantWhole()
 			for name, s := range b.rr.sessions {
-				if s.err != nil && s.bad == nil && !retryable(s.err) && len(b.rr.byRule[s.row.Rule]) == 1 {
+				if s.err != nil && s.bad == nil && !orch.Retryable(s.err) && len(b.rr.byRule[s.row.Rule]) == 1 {
 					t.Errorf("session %s: %v", name, s.err)
 				}
 				b.del(schema.AppTAMTableRecord, name)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/orch"
 	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/schema"
@@ -100,18 +101,18 @@ func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.Ch
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		chip.Sessions = append(chip.Sessions, labels[label])
 	}
-	entry, err := entryText("plan", chip)
+	entry, err := orch.ExtensionEntry("plan", chip)
 	if err != nil {
 		return err
 	}
 	switch {
 	case c.oid == sai.NullOID:
-		if c.oid, err = o.create(ctx, record.ObjectPlan, entry); err != nil {
+		if c.oid, err = orch.CreateExtension(ctx, o.api, record.ObjectPlan, entry); err != nil {
 			c.oid = sai.NullOID
 			return fmt.Errorf("create the plan: %w", err)
 		}
 	case !bytes.Equal(c.entry, entry):
-		if err := o.set(ctx, c.oid, entry); err != nil {
+		if err := orch.SetExtension(ctx, o.api, c.oid, entry); err != nil {
 			return fmt.Errorf("change the plan: %w", err)
 		}
 	}

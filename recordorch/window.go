@@ -15,37 +15,9 @@ import (
 
 // Bounds of what the chip is asked.
 const (
-	windowLabels = 128     // of one window of counters
-	maxEntry     = 8 << 20 // bytes of an answer
-	maxPaths     = 1024    // that a chip counts
+	windowLabels = 128  // of one window of counters
+	maxPaths     = 1024 // that a chip counts
 )
-
-// An extensionAttr is one attribute of an ENTRY.
-type extensionAttr struct {
-	Meta  map[string]string `json:"sai_metadata"`
-	Value any               `json:"value"`
-}
-
-// entryText is an ENTRY with one attribute, JSON for SAI.
-func entryText(attr string, value any) (sai.Bytes, error) {
-	return json.Marshal(map[string]any{"attributes": []any{map[string]extensionAttr{attr: {
-		Meta:  map[string]string{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_JSON", "sai_attr_flags": "SAI_ATTR_FLAGS_CREATE_AND_SET"},
-		Value: value,
-	}}}})
-}
-
-// create makes an extension object.
-func (o *Orch) create(ctx context.Context, name string, entry sai.Bytes) (sai.OID, error) {
-	return o.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(name)},
-		{ID: sai.GenericProgrammableAttrEntry, Value: entry},
-	})
-}
-
-// set gives an extension object another entry.
-func (o *Orch) set(ctx context.Context, oid sai.OID, entry sai.Bytes) error {
-	return o.api.Set(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: entry})
-}
 
 // remove ends an object; one that is not there is no error. Such is also a plan that syncd
 // could not bring back after a restart, since the chip has another graph now.
@@ -73,11 +45,11 @@ func (o *Orch) dropWindows(ctx context.Context) error {
 // ask reads what a window says, by attribute; the window exists for that long. room is
 // how long the answer is, about.
 func (o *Orch) ask(ctx context.Context, name, attr string, value any, room int) (values map[string]json.RawMessage, err error) {
-	entry, err := entryText(attr, value)
+	entry, err := orch.ExtensionEntry(attr, value)
 	if err != nil {
 		return nil, err
 	}
-	oid, err := o.create(ctx, name, entry)
+	oid, err := orch.CreateExtension(ctx, o.api, name, entry)
 	if err != nil {
 		return nil, fmt.Errorf("create the window %s: %w", name, err)
 	}
@@ -87,57 +59,14 @@ func (o *Orch) ask(ctx context.Context, name, attr string, value any, room int) 
 			o.log.Error("table recording", "err", e)
 		}
 	}()
-	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
-	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
-	for tries := 0; errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 && tries < 3; tries++ {
-		n, ok := sai.ListLen(got[0].Value)
-		if !ok || n > maxEntry {
-			break
-		}
-		got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, n+64)})
-	}
+	text, err := orch.ReadExtension(ctx, o.api, oid, room)
 	if err != nil {
 		return nil, fmt.Errorf("read the window %s: %w", name, err)
 	}
-	text, _ := got[0].Value.(sai.Bytes)
-	if values, err = parseEntry(text); err != nil {
+	if values, err = orch.ParseExtension(text); err != nil {
 		return nil, fmt.Errorf("the window %s returned %w", name, err)
 	}
 	return values, nil
-}
-
-// parseEntry takes the values of an ENTRY apart.
-func parseEntry(text []byte) (map[string]json.RawMessage, error) {
-	if len(text) > maxEntry {
-		return nil, fmt.Errorf("%d bytes, want at most %d", len(text), maxEntry)
-	}
-	var entry struct {
-		Attributes []map[string]struct {
-			Value json.RawMessage `json:"value"`
-		} `json:"attributes"`
-	}
-	if err := json.Unmarshal(text, &entry); err != nil {
-		return nil, fmt.Errorf("no entry: %w", err)
-	}
-	values := map[string]json.RawMessage{}
-	for _, a := range entry.Attributes {
-		for name, v := range a {
-			values[name] = v.Value
-		}
-	}
-	return values, nil
-}
-
-// value takes one value out of what a window said.
-func value[T any](values map[string]json.RawMessage, name string) (v T, err error) {
-	raw, ok := values[name]
-	if !ok {
-		return v, fmt.Errorf("the window has no %s", name)
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return v, fmt.Errorf("%s of the window: %w", name, err)
-	}
-	return v, nil
 }
 
 // A pipeline is what the chip says of itself.
@@ -163,7 +92,7 @@ func (o *Orch) describe(ctx context.Context, graph, paths bool) (p pipeline, err
 }
 
 func parsePipeline(values map[string]json.RawMessage, graph, paths bool) (p pipeline, err error) {
-	words, err := value[[]uint64](values, "counted")
+	words, err := orch.ExtensionValue[[]uint64](values, "counted")
 	if err != nil {
 		return p, err
 	}
@@ -172,7 +101,7 @@ func parsePipeline(values map[string]json.RawMessage, graph, paths bool) (p pipe
 	}
 	p.version, p.counted = words[0], words[1]
 	if graph {
-		if p.graph, err = value[*record.Graph](values, "graph"); err != nil {
+		if p.graph, err = orch.ExtensionValue[*record.Graph](values, "graph"); err != nil {
 			return p, err
 		}
 		if p.graph == nil || !p.graph.Placed || p.graph.Version != p.version {
@@ -183,7 +112,7 @@ func parsePipeline(values map[string]json.RawMessage, graph, paths bool) (p pipe
 		}
 	}
 	if paths {
-		if p.paths, err = value[[]record.PathCount](values, "paths"); err != nil {
+		if p.paths, err = orch.ExtensionValue[[]record.PathCount](values, "paths"); err != nil {
 			return p, err
 		}
 		if len(p.paths) > maxPaths {
@@ -199,7 +128,7 @@ func (o *Orch) counters(ctx context.Context, labels []string) ([][record.Counter
 	if err != nil {
 		return nil, err
 	}
-	words, err := value[[]uint64](values, "counters")
+	words, err := orch.ExtensionValue[[]uint64](values, "counters")
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"tamtam/sai"
-	"tamtam/schema"
-	"tamtam/swss"
 )
 
 // needed are the attributes that the ASIC must be able to create objects with.
@@ -98,13 +96,4 @@ func stageActions(ctx context.Context, api sai.API, sw sai.OID) ([]sai.Enum, err
 	}
 	c, _ := got[0].Value.(sai.ACLCapability)
 	return c.Actions, nil
-}
-
-// publish tells the managers what the switch can do.
-func (o *Orch) publish(ctx context.Context, r *swss.Redis) error {
-	row := swss.FieldValues{
-		schema.CapabilityField(feature):       fmt.Sprint(o.unsupported == ""),
-		schema.CapabilityReasonField(feature): o.unsupported,
-	}
-	return swss.NewTable(r.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, "switch", row)
 }

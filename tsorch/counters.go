@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -57,13 +58,11 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	c.api, c.acl = cfg.SAI, cfg.Redis.DB(swss.CountersDB)
 	c.rows = swss.NewTable(c.acl, schema.CountersTailStamp)
 	c.sessions, c.cleared, c.gone = map[string]*session{}, map[string]sample{}, map[string]bool{}
-	left, err := cfg.SAI.Availability(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(Window)},
-	})
-	if errors.Is(err, swss.ErrUnavailable) {
+	left, err := orch.ExtensionRoom(ctx, cfg.SAI, Window)
+	if err != nil {
 		return err
 	}
-	c.hasWindow = err == nil && left > 0
+	c.hasWindow = left > 0
 	keys, err := c.rows.Keys(ctx)
 	if err != nil {
 		return err
@@ -209,10 +208,7 @@ func (c *counters) readWindow(ctx context.Context, labels []string) (words []uin
 	if err != nil {
 		return nil, err
 	}
-	oid, err := c.api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(Window)},
-		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(request)},
-	})
+	oid, err := orch.CreateExtension(ctx, c.api, Window, request)
 	if err != nil {
 		return nil, fmt.Errorf("create the window: %w", err)
 	}
@@ -224,16 +220,10 @@ func (c *counters) readWindow(ctx context.Context, labels []string) (words []uin
 	}()
 	const digits = 10 // of a number, as a first guess
 	room := len(request) + 256 + digits*windowWords*len(labels)
-	got, err := c.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, room)})
-	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
-		if n, ok := sai.ListLen(got[0].Value); ok {
-			got, err = c.api.Get(ctx, k, []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, n)})
-		}
-	}
+	text, err := orch.ReadExtension(ctx, c.api, oid, room)
 	if err != nil {
 		return nil, fmt.Errorf("read the window: %w", err)
 	}
-	text, _ := got[0].Value.(sai.Bytes)
 	return parseWindow(text, len(labels))
 }
 

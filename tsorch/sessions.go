@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
 )
@@ -149,7 +150,7 @@ func (o *Orch) dropTAMInt(ctx context.Context) {
 // settle reports what became of a session and forgets it if it is gone.
 func (o *Orch) settle(ctx context.Context, s *session) {
 	o.counters.track(s)
-	if retryable(s.err) || s.on != nil && (s.err != nil || s.bound != s.rule) {
+	if orch.Retryable(s.err) || s.on != nil && (s.err != nil || s.bound != s.rule) {
 		o.again[s.name] = s
 	} else {
 		delete(o.again, s.name)
