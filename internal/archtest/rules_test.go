@@ -87,4 +87,4 @@ var rules = []room{
 }
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
-var testKits = []string{"saisim/pipe/pipetest", "forward/forwardtest", "sai/saitest", "swss/swsstest"}
+var testKits = []string{"internal/randtest", "saisim/pipe/pipetest", "forward/forwardtest", "sai/saitest", "swss/swsstest"}
