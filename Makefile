@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz differential mutants bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build test test-long race fuzz differential mutants figures bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -43,6 +43,10 @@ differential:
 ### mutants         wrong engines, one by one: the differential test must catch each
 mutants:
 	MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
+
+### figures         what the pages quote, made anew and compared: make figures [ONLY=PAGE[:LINE]] [UPDATE=1|all]
+figures:
+	$(GO) run ./internal/figures -only '$(ONLY)' -update '$(UPDATE)'
 
 ### bench           Go benchmarks with allocations, then tamtam's own
 bench:

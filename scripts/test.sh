@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks everything: format, vet, import rules, all tests, the tests again under the race
-# detector, and a few seconds of fuzzing. Exits 0 only when all that could run passed.
+# detector, a few seconds of fuzzing, and what the pages quote of commands that end in seconds. Exits 0 only when all that could run passed.
 #
 # Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
 # with, iproute2 for live interfaces) it installs with apt-get where it is root or may use sudo
@@ -75,6 +75,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 	fi
 fi
 command -v redis-server >/dev/null || skip "comparison with a real Redis: redis-server is not installed (those tests say so and skip)"
+command -v redis-cli >/dev/null || skip "figures of pages that use redis-cli: it is not installed"
 if ! can_compile; then
 	[ $race = no ] || skip "race detector: no C compiler"
 	race=no
@@ -143,6 +144,7 @@ tests() {
 	return "${PIPESTATUS[0]}"
 }
 check "tests" tests
+check "figures of the pages (make figures has the long ones too)" go run ./internal/figures -quick
 
 # --- summary; the last lines are go test's own, one for each package
 

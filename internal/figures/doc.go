@@ -1,0 +1,36 @@
+// Command figures holds the pages to what their commands give: it runs the commands that
+// docs/*.md and README.md quote, with the tamtam of this tree, and compares what they print with
+// what stands in the page. `make figures` runs it on everything, the gate on what ends in seconds.
+//
+// # Annotation
+//
+// A comment in front of a fenced block or a table says that its content is made by commands:
+//
+//	<!-- figures: OPTION, OPTION
+//	COMMAND
+//	-->
+//
+// In a fenced block with lines "$ COMMAND" these are run one after the other, and each must print
+// what stands below it; commands in the comment, if any, are run before, and must succeed. Any other
+// block, a table above all, must be what the commands in the comment print together. A line that is
+// just "..." stands for any number of lines, blanks at the end of a line and empty lines at the
+// end of an output do not count, and what goes to standard error is part of the output.
+//
+//	long            not in the gate: it takes more than seconds
+//	machine         figures of a machine: numbers are not compared, nor are widths of columns
+//	tolerance N%    numbers may differ by so much
+//	mask REGEXP     what it matches is not compared (a time, a port; may be repeated; no commas)
+//	fails           the last command's exit status is not 0; without it all must be
+//	tree            the commands run in the root of the tree
+//	file NAME       the block is no output: it is written to this file, for the commands behind it
+//	setup           the comment stands alone: its commands are run at this place of the page
+//
+// # Where commands run
+//
+// Each page has a temporary folder with links to the tree's cmd, docs and lab, so that a command
+// works as a reader in the tree's root types it, and leaves its files elsewhere. A command that
+// begins with "tamtam up" runs until the page, or the next one, ends; those behind it run when the
+// switch is up. It gets ports of its own, and redis-cli and `tamtam cli` are pointed to it.
+// A live switch takes a moment for what it is told: a command that only reads is asked again for a
+// while if its answer is not the page's.
+package main

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What counts as the same output.
+func TestSame(t *testing.T) {
+	for _, tt := range []struct {
+		options   string
+		want, got string
+		same      bool
+	}{
+		{"", "a\nb", "a\nb", true},
+		{"", "a  \nb\n\n", "a\nb", true},
+		{"", "a\nb", "a", false},
+		{"", "a\nb", "a\nb\nc", false},
+		{"", "a 1", "a 2", false},
+		{"", "a", "", false},
+		{"", "...", "", true},
+		{"", "a\n...", "a\nx\ny", true},
+		{"", "a\n...", "x\na", false},
+		{"", "...\nz", "x\ny\nz", true},
+		{"", "...\nz", "z\ny", false},
+		{"", "a\n...\nc\n...\ne", "a\nb\nc\nd\ne", true},
+		{"", "a\n...\nc\nd\n...\ne", "a\nc\nx\nc\nd\ne", true},
+		{"", "a\n...\nd\n...\nc", "a\nc\nd", false},
+		{"", "a\n  ...\na", "a", false}, // no line is two
+		{": machine", "chip  5.7 Mpps", "chip   12.25 Mpps", true},
+		{": machine", "chip  5.7 Mpps", "chips  5.7 Mpps", false},
+		{": machine", "p50  1.2\n---  ----", "p99  1.2\n---  ----", false},
+		{": machine", "a  1\n-  --", "a  100\n-  ----", true},
+		{": machine", "one\ntwo 2", "one", false},
+		{": tolerance 2%", "rate 1,000 of 3", "rate 1,019 of 3", true},
+		{": tolerance 2%", "rate 1,000 of 3", "rate 1,021 of 3", false},
+		{": tolerance 2%", "rate -50", "rate -50.9", true},
+		{": tolerance 2%", "rate -50", "rate 50", false},
+		{": tolerance 2%", "rate 0", "rate 0.001", false},
+		{`: mask \d+:\d+`, "at 10:20, 5", "at 23:59, 5", true},
+		{`: mask \d+:\d+`, "at 10:20, 5", "at 23:59, 6", false},
+	} {
+		var o options
+		if err := o.parse(tt.options); err != nil {
+			t.Fatal(err)
+		}
+		if same := o.same(strings.Split(tt.want, "\n"), strings.Split(tt.got, "\n")); same != tt.same {
+			t.Errorf("%s: %q and %q: same is %t", tt.options, tt.want, tt.got, same)
+		}
+	}
+}
+
+// A tree with pages and a tamtam of its own.
+func tree(t *testing.T, page, tool string) *checker {
+	for _, program := range []string{"bash", "sh"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(err)
+		}
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"README.md": "# readme\n", "docs/page.md": page, "tool": "#!/bin/sh\n" + tool + "\n"} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &checker{tree: dir, tool: filepath.Join(dir, "tool"), out: new(bytes.Buffer)}
+}
+
+func (c *checker) check(t *testing.T) (good bool, told string) {
+	t.Helper()
+	good, err := c.all(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return good, c.out.(*bytes.Buffer).String()
+}
+
+const fence = "```"
+
+var example = strings.ReplaceAll(`# A page
+
+<!-- figures: setup
+echo 7 >seven
+-->
+
+<!-- figures -->
+'''
+$ cat seven
+7
+$ echo one; \
+    echo two >&2
+one
+two
+'''
+
+<!-- figures: file list.txt -->
+'''
+first
+second
+'''
+
+<!-- figures
+cat list.txt | \
+  sed 's/.*/| & |/'
+-->
+| first |
+| second |
+
+<!-- figures: fails -->
+'''
+$ tamtam bad; exit 3
+tool bad
+'''
+
+<!-- figures: long -->
+'''
+$ echo long
+long
+'''
+`, "'''", fence)
+
+func TestAPageAsItIs(t *testing.T) {
+	c := tree(t, example, `echo tool "$@"`)
+	if good, told := c.check(t); !good || c.blocks != 6 {
+		t.Errorf("%d blocks, %s", c.blocks, told)
+	}
+	c = tree(t, example, `echo tool "$@"`)
+	c.quick = true
+	if good, told := c.check(t); !good || c.blocks != 5 || c.later != 1 {
+		t.Errorf("%d blocks, %d left out: %s", c.blocks, c.later, told)
+	}
+}
+
+// What is wrong is told with its place, and the check fails.
+func TestWhatIsWrong(t *testing.T) {
+	for _, tt := range []struct{ old, new, told string }{
+		{"$ cat seven\n7", "$ cat seven\n8", "docs/page.md:10: cat seven gives something else:\n    - 8\n    + 7\n"},
+		{"one\ntwo\n", "one\n", "echo one; \\\n    echo two >&2 gives something else:\n    + two\n"},
+		{"| second |", "| third |", "    - | third |\n    + | second |\n"},
+		{"bad; exit 3", "bad", "docs/page.md:30: tamtam bad: does not fail"},
+		{"figures: fails", "figures", "docs/page.md:30: tamtam bad; exit 3: fails\ntool bad"},
+		{"echo 7 >seven", "echo 7 >seven; false", "docs/page.md:3: echo 7 >seven; false: fails"},
+		{"figures: fails", "figures: falls", `docs/page.md:30: option "falls": want long, machine,`},
+		{"figures: long", "figures: tolerance 5", `tolerance "5": want a percentage up to 100, such as 2%`},
+		{"figures: long", "figures: mask (", "mask: error parsing regexp"},
+		{"<!-- figures: long -->\n", "", "docs/page.md:36: commands without an annotation in front of them"},
+		{"<!-- figures: long -->\n", "<!-- figures: long -->\n\n", "want a fenced block or a table in the next line"},
+		{"\ncat list.txt | \\\n  sed 's/.*/| & |/'\n", "", "docs/page.md:23: no commands"},
+		{"# A page", "The chip does 5 Mpps.", "docs/page.md:1: a measured figure that no command makes"},
+		{"# A page", "| a | measured |\n| --- | --- |\n| x | 5 |", "docs/page.md:1: a measured figure that no command makes"},
+	} {
+		if strings.Count(example, tt.old) != 1 {
+			t.Fatalf("%d times %q", strings.Count(example, tt.old), tt.old)
+		}
+		c := tree(t, strings.Replace(example, tt.old, tt.new, 1), `echo tool "$@"`)
+		if good, told := c.check(t); good || !strings.Contains(told, tt.told) {
+			t.Errorf("%q for %q: %t, told\n%s\nwant %q", tt.new, tt.old, good, told, tt.told)
+		}
+	}
+}
+
+// -update writes what the commands give, and nothing else of the page changes.
+func TestUpdate(t *testing.T) {
+	wrong := strings.NewReplacer("7\n$", "8\n9\n$", "| second |", "| 2 |\n| 3 |", "tool bad", "...\ntool bat\n").Replace(example)
+	c := tree(t, wrong, `echo some; echo tool "$@"`)
+	c.update = "1"
+	good, told := c.check(t)
+	text, err := os.ReadFile(filepath.Join(c.tree, "docs", "page.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A line that is shown beside others that are left out cannot be found again when it is another one.
+	if want := strings.Replace(example, "tool bad", "...\ntool bat\n", 1); good || string(text) != want || !strings.Contains(told, "no counterpart") {
+		t.Errorf("%s\n%s", told, text)
+	}
+
+	numbers := "<!-- figures: machine -->\n" + fence + "\n$ printf 'a\\nb\\nc  17\\nd\\n'\n...\nc  4  \n...\n" + fence + "\n"
+	for update, want := range map[string]string{"": "c  4  \n", "1": "c  4  \n", "all": "c  17\n"} {
+		c := tree(t, numbers, "")
+		c.update = update
+		good, told := c.check(t)
+		text, _ := os.ReadFile(filepath.Join(c.tree, "docs", "page.md"))
+		if !good || !strings.Contains(string(text), "\n...\n"+want+"...\n") {
+			t.Errorf("update %q: %s\n%s", update, told, text)
+		}
+	}
+}
+
+// A switch runs beside the commands behind it, which find it; what it does not know yet is asked again.
+func TestSwitch(t *testing.T) {
+	page := strings.ReplaceAll(`
+<!-- figures: mask port \d+ -->
+'''
+$ tamtam up --config x.json
+starting
+tamtam: the switch is up: Redis at 127.0.0.1:1, port 1
+$ tamtam cli -c 'show news'
+new
+'''
+
+<!-- figures: setup
+tamtam cli -c 'show pid' >first
+tamtam up
+tamtam cli -c 'show pid' >second
+-->
+
+<!-- figures -->
+'''
+$ cmp -s first second || echo another
+another
+'''
+`, "'''", fence)
+	tool := `dir=$3
+case $1 in
+up) echo $$ >$dir/pid; echo starting; echo "tamtam: the switch is up: Redis at 127.0.0.1:1, port $$" >&2
+	(sleep 0.5; echo new >$dir/news) & exec sleep 60 ;;
+cli) if [ "$5" = "show news" ]; then cat $dir/news 2>/dev/null || echo old; else cat $dir/pid; fi ;;
+esac`
+	c := tree(t, page, tool)
+	if good, told := c.check(t); !good {
+		t.Error(told)
+	}
+	c = tree(t, strings.Replace(page, "tamtam up --config x.json", "tamtam up", 1), "echo no such file; exit 1")
+	if good, told := c.check(t); good || !strings.Contains(told, "it ended: no such file") {
+		t.Error(told)
+	}
+}
+
+// The figures of a command stand in one page.
+func TestTwice(t *testing.T) {
+	c := tree(t, "<!-- figures -->\n"+fence+"\n$ tamtam bench asic\nfast\n"+fence+"\n", "echo fast")
+	text, _ := os.ReadFile(filepath.Join(c.tree, "docs", "page.md"))
+	if err := os.WriteFile(filepath.Join(c.tree, "docs", "second.md"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if good, told := c.check(t); good || !strings.Contains(told, `docs/second.md:1: the figures of "tamtam bench asic" stand in docs/page.md already`) {
+		t.Error(told)
+	}
+}
+
+// -only takes one page, or one block with what it needs.
+func TestOnly(t *testing.T) {
+	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6, "page:2": 0, "other": 0, "README": 0} {
+		c := tree(t, example, `echo tool "$@"`)
+		c.only = only
+		if good, told := c.check(t); !good || c.blocks != blocks {
+			t.Errorf("%s: %d blocks, want %d: %s", only, c.blocks, blocks, told)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// notYet are pages that still have commands and figures without annotations. What is annotated in
+// them is checked; a page that is done is taken out of the list.
+var notYet = map[string]bool{
+	"docs/alternate-marking.md":       true,
+	"docs/cli.md":                     true,
+	"docs/databases.md":               true,
+	"docs/flymon-experiments.md":      true,
+	"docs/flymon.md":                  true,
+	"docs/gnmi.md":                    true,
+	"docs/sim.md":                     true,
+	"docs/tablerecord-decode.md":      true,
+	"docs/tablerecord-experiments.md": true,
+	"docs/tablerecord-plan.md":        true,
+	"docs/tablerecord.md":             true,
+	"docs/tailstamping.md":            true,
+}
+
+func main() {
+	var c checker
+	flag.BoolVar(&c.quick, "quick", false, "leave out blocks that are long")
+	flag.StringVar(&c.only, "only", "", "PAGE or PAGE:LINE, as in lab or docs/lab.md:57: this page, or this block and what it needs")
+	flag.StringVar(&c.update, "update", "", "1: rewrite what differs; all: rewrite everything, figures of this machine too")
+	flag.Parse()
+	if flag.NArg() > 0 || c.update != "" && c.update != "1" && c.update != "all" {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	c.out = os.Stdout
+	good, err := c.inTree(ctx, ".")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "figures:", err)
+	}
+	if err != nil || !good {
+		os.Exit(1)
+	}
+}
+
+// A checker goes through pages.
+type checker struct {
+	tree, tool         string
+	quick              bool
+	only, update       string
+	out                io.Writer
+	blocks, bad, later int
+	cpu                time.Duration
+}
+
+// inTree builds the tree's tamtam and checks every page with it.
+func (c *checker) inTree(ctx context.Context, tree string) (bool, error) {
+	dir, err := os.MkdirTemp("", "figures")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	if c.tree, err = filepath.Abs(tree); err != nil {
+		return false, err
+	}
+	c.tool = filepath.Join(dir, "tamtam")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", c.tool, "./cmd/tamtam")
+	cmd.Dir = c.tree
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return false, fmt.Errorf("%w\n%s", err, out)
+	}
+	return c.all(ctx)
+}
+
+// all checks every page, and reports whether they are as their commands say.
+func (c *checker) all(ctx context.Context) (bool, error) {
+	start := time.Now()
+	pages, err := c.pages()
+	if err != nil {
+		return false, err
+	}
+	for _, p := range pages {
+		if err := c.page(ctx, p); err != nil {
+			return false, fmt.Errorf("%s: %w", p.name, err)
+		}
+	}
+	fmt.Fprintf(c.out, "%d blocks run, %d wrong, %d long ones left out; %.1f s, %.1f s of processor time\n",
+		c.blocks, c.bad, c.later, time.Since(start).Seconds(), c.cpu.Seconds())
+	return c.bad == 0, nil
+}
+
+// pages reads the pages, and counts what is wrong in their text.
+func (c *checker) pages() ([]*page, error) {
+	names, err := filepath.Glob(filepath.Join(c.tree, "docs", "*.md"))
+	if err != nil {
+		return nil, err
+	}
+	var pages []*page
+	var problems []problem
+	for _, file := range append([]string{filepath.Join(c.tree, "README.md")}, names...) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		name, _ := filepath.Rel(c.tree, file)
+		p, wrong := parse(filepath.ToSlash(name), string(text), !notYet[filepath.ToSlash(name)])
+		pages, problems = append(pages, p), append(problems, wrong...)
+	}
+	problems = append(problems, twice(pages)...)
+	for _, p := range problems {
+		fmt.Fprintln(c.out, p)
+	}
+	c.bad += len(problems)
+	return pages, nil
+}
+
+// wanted returns the blocks of a page that are to be run.
+func (c *checker) wanted(p *page) []*block {
+	name, line, single := strings.Cut(c.only, ":")
+	if name != "" && name != p.name && name != filepath.Base(p.name) && name+".md" != filepath.Base(p.name) {
+		return nil
+	}
+	n, _ := strconv.Atoi(line)
+	var list []*block
+	for i, b := range p.blocks {
+		if single && b.line > n {
+			break
+		}
+		switch asked := single && (i+1 == len(p.blocks) || p.blocks[i+1].line > n); {
+		case asked || !b.long || !c.quick && !single:
+			list = append(list, b)
+		case c.quick:
+			c.later++
+		}
+	}
+	return list
+}
+
+// page runs a page's blocks in their order.
+func (c *checker) page(ctx context.Context, p *page) error {
+	list := c.wanted(p)
+	if len(list) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath("redis-cli"); err != nil && p.needs("redis-cli") {
+		fmt.Fprintf(c.out, "skipped: %s: redis-cli is not installed\n", p.name)
+		return nil
+	}
+	s, err := openSession(c.tree, c.tool)
+	if err != nil {
+		return err
+	}
+	start, bad := time.Now(), c.bad
+	defer s.close()
+	for _, b := range list {
+		if err := c.block(ctx, s, p, b); err != nil {
+			c.bad++
+			fmt.Fprintf(c.out, "%s:%d: %v\n", p.name, b.line, err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	s.stopSwitch() // its processor time counts too
+	c.blocks, c.cpu = c.blocks+len(list), c.cpu+s.cpu
+	if bad == c.bad {
+		fmt.Fprintf(c.out, "ok  %s: %d blocks, %.1f s, %.1f s of processor time\n", p.name, len(list), time.Since(start).Seconds(), s.cpu.Seconds())
+	}
+	if len(p.edits) == 0 {
+		return nil
+	}
+	fmt.Fprintf(c.out, "    %s: %d outputs rewritten\n", p.name, len(p.edits))
+	return os.WriteFile(filepath.Join(c.tree, filepath.FromSlash(p.name)), []byte(p.edited()), 0o644)
+}
+
+// block runs the commands of a block and compares what they give. An error is that of a command
+// that does not run or does not end as it should; differences are told and counted.
+func (c *checker) block(ctx context.Context, s *session, p *page, b *block) error {
+	if b.file != "" {
+		return os.WriteFile(filepath.Join(s.dir, "page", b.file), []byte(strings.Join(b.body, "\n")+"\n"), 0o644)
+	}
+	for _, command := range b.before {
+		if lines, ok, err := s.run(ctx, command, b); err != nil || !ok {
+			return failed(command, err, lines)
+		}
+	}
+	for i, st := range b.steps {
+		got, ok, err := s.ask(ctx, st.command, b, func(lines []string) bool { return b.same(st.want, lines) })
+		if err != nil {
+			return failed(st.command, err, got)
+		}
+		if fails := b.fails && i == len(b.steps)-1; ok && fails {
+			return fmt.Errorf("%s: does not fail, and the block has the option fails", st.command)
+		} else if !ok && !fails {
+			return failed(st.command, nil, got)
+		}
+		if same := b.same(st.want, got); !same && c.update == "" {
+			c.bad++
+			fmt.Fprintf(c.out, "%s:%d: %s gives something else:\n%s", p.name, st.at+1, st.command, difference(st.want, got))
+		} else if !same || c.update == "all" {
+			lines, err := b.rewrite(st.want, got)
+			if err != nil {
+				return fmt.Errorf("%s: %w; it gives\n%s", st.command, err, strings.Join(got, "\n"))
+			}
+			p.edits = append(p.edits, edit{st.at, len(st.want), lines})
+		}
+	}
+	return nil
+}
+
+// failed is the error of a command that should not have ended so.
+func failed(command string, err error, lines []string) error {
+	if err == nil {
+		err = errors.New("fails")
+	}
+	return fmt.Errorf("%s: %w\n%s", command, err, strings.Join(lines, "\n"))
+}

@@ -1,0 +1,319 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A page is a Markdown file and what of it is annotated.
+type page struct {
+	name   string // docs/lab.md
+	lines  []string
+	blocks []*block
+	edits  []edit // what has to stand there, in the order of the page
+}
+
+// An edit puts lines in the place of n others.
+type edit struct {
+	at, n int
+	lines []string
+}
+
+// edited returns the page's text as it has to be.
+func (p *page) edited() string {
+	lines := slices.Clone(p.lines)
+	for _, e := range slices.Backward(p.edits) {
+		lines = slices.Replace(lines, e.at, e.at+e.n, e.lines...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// needs reports whether a command of the page uses a program.
+func (p *page) needs(program string) bool {
+	uses := func(command string) bool { return strings.Contains(command, program) }
+	return slices.ContainsFunc(p.blocks, func(b *block) bool {
+		return slices.ContainsFunc(b.before, uses) || slices.ContainsFunc(b.steps, func(s step) bool { return uses(s.command) })
+	})
+}
+
+// measures are commands whose figures stand in one page only.
+var measures = regexp.MustCompile(`tamtam (lab run|bench)|go test .*-bench`)
+
+// twice finds figures that stand in two pages.
+func twice(pages []*page) []problem {
+	var problems []problem
+	where := map[string]string{}
+	for _, p := range pages {
+		for _, b := range p.blocks {
+			for _, st := range b.steps {
+				if first, ok := where[st.command]; ok && first != p.name {
+					problems = append(problems, problem{p.name, b.line, fmt.Sprintf("the figures of %q stand in %s already", st.command, first)})
+				} else if measures.MatchString(st.command) {
+					where[st.command] = p.name
+				}
+			}
+		}
+	}
+	return problems
+}
+
+// A block is a comment of ours and what stands behind it.
+type block struct {
+	options
+	line   int      // of the comment, from 1
+	before []string // commands of the comment, if they do not make the block
+	steps  []step
+	body   []string // of a file
+}
+
+// A step is a command and what the page says it prints: lines at and following.
+type step struct {
+	command string
+	want    []string
+	at      int // index of the first line of want
+}
+
+type options struct {
+	long, machine, fails, tree, setup bool
+	file                              string
+	tolerance                         float64 // a part of the number
+	masks                             []*regexp.Regexp
+}
+
+// A problem is what is wrong with a page itself.
+type problem struct {
+	page string
+	line int
+	text string
+}
+
+func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.page, p.line, p.text) }
+
+const comment = "<!-- figures"
+
+// A reader goes through a page.
+type reader struct {
+	*page
+	next     int
+	problems []problem
+}
+
+// parse reads a page, and says what must be mended in its text: annotations that make no sense, and
+// what should have one. A page that is not strict need not be annotated everywhere.
+func parse(name, text string, strict bool) (*page, []problem) {
+	r := &reader{page: &page{name: name, lines: strings.Split(text, "\n")}}
+	for r.next < len(r.lines) {
+		line := r.lines[r.next]
+		switch {
+		case strings.HasPrefix(line, comment):
+			r.annotated()
+		case strings.HasPrefix(line, "```"):
+			if at := r.next; prompts(r.fence()) && strict {
+				r.wrong(at, "commands without an annotation in front of them (%s)", comment)
+			}
+		default:
+			inTable := r.next > 0 && strings.HasPrefix(r.lines[r.next-1], "|")
+			if strict && (units.MatchString(line) || !inTable && heads.MatchString(line)) {
+				r.wrong(r.next, "a measured figure that no command makes: %q", line)
+			}
+			r.next++
+		}
+	}
+	return r.page, r.problems
+}
+
+func (r *reader) wrong(at int, format string, args ...any) {
+	r.problems = append(r.problems, problem{r.name, at + 1, fmt.Sprintf(format, args...)})
+}
+
+// fence takes a fenced block and returns the lines in it.
+func (r *reader) fence() []string {
+	first := r.next + 1
+	for r.next++; r.next < len(r.lines) && r.lines[r.next] != "```"; r.next++ {
+	}
+	if r.next == len(r.lines) {
+		r.wrong(first-1, "a block without an end")
+		return r.lines[first:]
+	}
+	r.next++
+	return r.lines[first : r.next-1]
+}
+
+// table takes the lines of a table.
+func (r *reader) table() []string {
+	first := r.next
+	for r.next < len(r.lines) && strings.HasPrefix(r.lines[r.next], "|") {
+		r.next++
+	}
+	return r.lines[first:r.next]
+}
+
+// annotated takes a comment and what it is about.
+func (r *reader) annotated() {
+	at := r.next
+	b := &block{line: at + 1}
+	var text []string
+	for {
+		if r.next == len(r.lines) {
+			r.wrong(at, "a comment without an end")
+			return
+		}
+		line, end := strings.CutSuffix(r.lines[r.next], "-->")
+		text = append(text, strings.TrimSpace(line))
+		r.next++
+		if end {
+			break
+		}
+	}
+	if err := b.options.parse(strings.TrimPrefix(text[0], comment)); err != nil {
+		r.wrong(at, "%v", err)
+		return
+	}
+	b.before = joined(text[1:])
+	var body []string
+	if !b.setup {
+		switch {
+		case r.next < len(r.lines) && strings.HasPrefix(r.lines[r.next], "```"):
+			body = r.fence()
+		case r.next < len(r.lines) && strings.HasPrefix(r.lines[r.next], "|"):
+			body = r.table()
+		default:
+			r.wrong(at, "want a fenced block or a table in the next line, or the option setup")
+			return
+		}
+	}
+	first := r.next - len(body)
+	if len(body) > 0 && r.lines[r.next-1] == "```" {
+		first--
+	}
+	if text := b.fill(body, first); text != "" {
+		r.wrong(at, "%s", text)
+		return
+	}
+	r.blocks = append(r.blocks, b)
+}
+
+// fill says what the block's lines are, and what is wrong with that.
+func (b *block) fill(body []string, at int) string {
+	switch {
+	case b.setup:
+		if len(b.before) == 0 {
+			return "setup without commands"
+		}
+	case b.file != "":
+		if len(b.before) > 0 || prompts(body) {
+			return "a file has no commands"
+		}
+		b.body = body
+	case prompts(body):
+		if !prompts(body[:1]) {
+			return "want the first line of the block to be a command"
+		}
+		b.steps = steps(body, at)
+	case len(b.before) == 0:
+		return "no commands: want some in the comment, or lines $ COMMAND in the block"
+	default:
+		b.steps = []step{{strings.Join(b.before, "\n"), body, at}}
+		b.before = nil
+	}
+	return ""
+}
+
+// parse reads ": OPTION, OPTION".
+func (o *options) parse(text string) error {
+	text, ok := strings.CutPrefix(text, ":")
+	if !ok && text != "" {
+		return fmt.Errorf("want %s: OPTIONS, not %q", comment, text)
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		key, value, _ := strings.Cut(strings.TrimSpace(word), " ")
+		value = strings.TrimSpace(value)
+		flag := map[string]*bool{"long": &o.long, "machine": &o.machine, "fails": &o.fails, "tree": &o.tree, "setup": &o.setup}[key]
+		switch {
+		case flag != nil && value == "":
+			*flag = true
+		case key == "tolerance":
+			n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+			if err != nil || !strings.HasSuffix(value, "%") || n <= 0 || n > 100 {
+				return fmt.Errorf("tolerance %q: want a percentage up to 100, such as 2%%", value)
+			}
+			o.tolerance = n / 100
+		case key == "mask" && value != "":
+			re, err := regexp.Compile(value)
+			if err != nil {
+				return fmt.Errorf("mask: %w", err)
+			}
+			o.masks = append(o.masks, re)
+		case key == "file" && value != "" && !strings.ContainsAny(value, "/ "):
+			o.file = value
+		case word != "":
+			return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup or file NAME", strings.TrimSpace(word))
+		}
+	}
+	return nil
+}
+
+// A prompt is that of a system's shell, or of tamtam's.
+var (
+	shell = regexp.MustCompile(`^\$ `)
+	klish = regexp.MustCompile(`^(sonic|s\d+)[\w-]*(\([\w-]+\))?# `)
+)
+
+// prompts reports whether somebody typed commands in a block.
+func prompts(body []string) bool {
+	return slices.ContainsFunc(body, func(line string) bool { return shell.MatchString(line) || klish.MatchString(line) })
+}
+
+// steps takes a block with commands apart. What was typed at tamtam's own shell is one step: a
+// command there depends on those before it.
+func steps(body []string, at int) []step {
+	if klish.MatchString(body[0]) {
+		script := []string{"tamtam cli --echo <<'END'"}
+		for _, line := range body {
+			if p := klish.FindString(line); p != "" {
+				script = append(script, strings.TrimPrefix(line, p))
+			}
+		}
+		return []step{{strings.Join(append(script, "END"), "\n"), body, at}}
+	}
+	var list []step
+	for i := 0; i < len(body); i++ {
+		command, ok := strings.CutPrefix(body[i], "$ ")
+		if !ok {
+			last := &list[len(list)-1]
+			last.want = append(last.want, body[i])
+			continue
+		}
+		for strings.HasSuffix(command, `\`) && i+1 < len(body) {
+			i++
+			command += "\n" + body[i]
+		}
+		list = append(list, step{command: command, at: at + i + 1})
+	}
+	return list
+}
+
+// joined puts commands of more than one line together.
+func joined(lines []string) []string {
+	var list []string
+	more := false
+	for _, line := range lines {
+		switch {
+		case more:
+			list[len(list)-1] += "\n" + line
+		case line != "":
+			list = append(list, line)
+		}
+		more = strings.HasSuffix(line, `\`)
+	}
+	return list
+}
+
+// units are those that nothing but a measurement has: such a figure stands in a block.
+var units = regexp.MustCompile(`\d ?(Mpps|kpps|ns/packet|ns/op|allocs/op|million a second|million packets a second)\b`)
+
+// heads are what a column of measurements is called.
+var heads = regexp.MustCompile(`(?i)^\|.*\|\s*(measured|measured here|here|here, .*|ours|median|p50|p99)\s*(\||$)`)

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A session runs the commands of one page.
+type session struct {
+	tree string // the root of the tree
+	tool string // the tamtam that was built from it
+	dir  string // holds bin, data and page
+	sw   *liveSwitch
+	cpu  time.Duration
+	told bool // the switch was told something since it was last asked
+}
+
+// openSession makes the page's folder.
+func openSession(tree, tool string) (*session, error) {
+	dir, err := os.MkdirTemp("", "figures")
+	if err != nil {
+		return nil, err
+	}
+	s := &session{tree: tree, tool: tool, dir: dir}
+	for _, sub := range []string{"bin", "data", "page"} {
+		err = errors.Join(err, os.Mkdir(filepath.Join(dir, sub), 0o755))
+	}
+	for _, name := range []string{"cmd", "docs", "lab"} {
+		err = errors.Join(err, os.Symlink(filepath.Join(tree, name), filepath.Join(dir, "page", name)))
+	}
+	data := filepath.Join(dir, "data")
+	return s, errors.Join(err, s.wrap("tamtam", `case $1 in
+up) shift; set -- up --data '`+data+`' --gnmi 127.0.0.1:0 "$@" ;;
+cli) shift; set -- cli --data '`+data+`' "$@" ;;
+esac
+exec '`+tool+`' "$@"`))
+}
+
+// wrap writes a script that the page's commands find first.
+func (s *session) wrap(name, script string) error {
+	return os.WriteFile(filepath.Join(s.dir, "bin", name), []byte("#!/bin/sh\n"+script+"\n"), 0o755)
+}
+
+func (s *session) close() {
+	s.stopSwitch()
+	_ = os.RemoveAll(s.dir)
+}
+
+func (s *session) command(ctx context.Context, script string, tree bool) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "bash", "-c", script)
+	cmd.Dir = filepath.Join(s.dir, "page")
+	if tree {
+		cmd.Dir = s.tree
+	}
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(s.dir, "bin")+":"+os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "TIMEFORMAT=%R s", "PWD="+cmd.Dir)
+	cmd.WaitDelay = time.Second
+	return cmd
+}
+
+var up = regexp.MustCompile(`^tamtam up\b`)
+
+// A command may take so long, a long one so long.
+const (
+	quickest = 2 * time.Minute
+	longest  = 3 * time.Hour
+)
+
+// run runs a command and returns the lines that it prints, and whether its exit status was 0.
+func (s *session) run(ctx context.Context, script string, b *block) (lines []string, ok bool, err error) {
+	if up.MatchString(script) {
+		lines, err = s.startSwitch(ctx, script)
+		return lines, err == nil, err
+	}
+	limit := quickest
+	if b.long {
+		limit = longest
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit))
+	defer cancel()
+	cmd := s.command(ctx, script, b.tree)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState != nil {
+		s.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	var status *exec.ExitError
+	if errors.As(err, &status) && status.Exited() {
+		err = nil
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), status == nil, err
+}
+
+// reads are commands that may be given again and again.
+var reads = regexp.MustCompile(`(?i)^redis-cli( -n \d+)? (hget|hmget|hgetall|hkeys|get|keys|exists|smembers|lrange|zrange|type) |` +
+	`^tamtam cli( -c '(do )?show [^']*')+( \||$)|^tamtam cli --echo <<'END'\n((do )?show .*\n)+END$`)
+
+const (
+	// settle is how long a switch gets before it is asked what came of what it was told; what it
+	// says then is asked for until it is what the page wants, or patience ends.
+	settle   = 200 * time.Millisecond
+	patience = 10 * time.Second
+)
+
+// ask runs a command until it gives what is wanted, if it is one that only reads from a live switch.
+func (s *session) ask(ctx context.Context, script string, b *block, wanted func([]string) bool) (lines []string, ok bool, err error) {
+	if s.sw == nil || !reads.MatchString(script) {
+		s.told = true
+		return s.run(ctx, script, b)
+	}
+	if s.told {
+		time.Sleep(settle)
+	}
+	s.told = false
+	for start := time.Now(); ; time.Sleep(settle) {
+		lines, ok, err = s.run(ctx, script, b)
+		if err != nil || wanted(lines) || time.Since(start) > patience {
+			return lines, ok, err
+		}
+	}
+}
+
+// A liveSwitch is a `tamtam up` in the background.
+type liveSwitch struct {
+	cmd  *exec.Cmd
+	mu   sync.Mutex
+	out  bytes.Buffer // what it has printed so far
+	done chan struct{}
+}
+
+var ready = regexp.MustCompile(`the switch is up: Redis at \S*?(?::(\d+))?,`)
+
+// startSwitch starts a switch, in the place of the one before, and waits until it is up.
+func (s *session) startSwitch(ctx context.Context, script string) ([]string, error) {
+	s.stopSwitch()
+	cmd := s.command(ctx, "exec "+script, false)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := errors.Join(cmd.Start(), w.Close()); err != nil {
+		return nil, err
+	}
+	sw := &liveSwitch{cmd: cmd, done: make(chan struct{})}
+	s.sw = sw
+	isUp := make(chan string, 1)
+	go func() {
+		defer close(sw.done)
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			sw.mu.Lock()
+			fmt.Fprintln(&sw.out, lines.Text())
+			sw.mu.Unlock()
+			if m := ready.FindStringSubmatch(lines.Text()); m != nil {
+				select {
+				case isUp <- m[1]:
+				default:
+				}
+			}
+		}
+		_, _ = io.Copy(io.Discard, r)
+		_ = r.Close()
+	}()
+	select {
+	case port := <-isUp:
+		if path, err := exec.LookPath("redis-cli"); err == nil && port != "" {
+			if err := s.wrap("redis-cli", "exec '"+path+"' -p "+port+` "$@"`); err != nil {
+				return nil, err
+			}
+		}
+		s.told = true
+		return sw.lines(), nil
+	case <-sw.done:
+		return sw.lines(), fmt.Errorf("it ended: %s", strings.Join(sw.lines(), "\n"))
+	case <-time.After(time.Minute):
+		return sw.lines(), fmt.Errorf("not up after a minute: %s", strings.Join(sw.lines(), "\n"))
+	}
+}
+
+func (sw *liveSwitch) lines() []string {
+	sw.mu.Lock()
+	defer sw.mu.Unlock()
+	return strings.Split(strings.TrimSuffix(sw.out.String(), "\n"), "\n")
+}
+
+func (s *session) stopSwitch() {
+	if s.sw == nil {
+		return
+	}
+	_ = s.sw.cmd.Process.Signal(os.Interrupt)
+	_ = s.sw.cmd.Wait()
+	<-s.sw.done
+	s.cpu += s.sw.cmd.ProcessState.UserTime() + s.sw.cmd.ProcessState.SystemTime()
+	s.sw = nil
+}
