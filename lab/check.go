@@ -14,12 +14,19 @@ import (
 // nanoseconds.
 type CheckResult struct {
 	Name     string      `json:"name"`
-	Paper    string      `json:"paper"` // what it must be, or what the paper says
+	Paper    string      `json:"paper"` // what the paper says; if nothing is said of it what it must be
 	Limit    string      `json:"limit"` // what it must be
 	Measured json.Number `json:"measured"`
 	Unit     string      `json:"unit"`
-	Pass     bool        `json:"pass"`
+	// Of a median: what theory expects of it, and the least and the most of all seeds.
+	Theory json.Number `json:"theory,omitempty"`
+	Least  json.Number `json:"least,omitempty"`
+	Most   json.Number `json:"most,omitempty"`
+	Pass   *bool       `json:"pass"` // nil: it is reported, not judged
 }
+
+// Failed reports whether it is not what it must be.
+func (c *CheckResult) Failed() bool { return c.Pass != nil && !*c.Pass }
 
 // A metric is a number that a run gives, and its unit: ps for times, millionths for
 // what need not be whole.
@@ -65,8 +72,9 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 	if err != nil {
 		return CheckResult{}, fmt.Errorf("measured: %w", err)
 	}
-	res := CheckResult{Name: c.Name, Paper: c.Paper, Pass: true}
+	res := CheckResult{Name: c.Name, Paper: c.Paper}
 	res.Measured, res.Unit = number(m.value, m.unit)
+	r.spread(c, &res)
 	var told []string
 	bound := func(field, text string, ok func(int64) bool) {
 		if text == "" || err != nil {
@@ -77,7 +85,8 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 			err = fmt.Errorf("%s: %w", field, err)
 			return
 		}
-		res.Pass = res.Pass && ok(b.value)
+		pass := ok(b.value) && !res.Failed()
+		res.Pass = &pass
 		n, _ := number(b.value, m.unit)
 		told = append(told, map[string]string{"want": "", "min": "≥ ", "max": "≤ "}[field]+n.String())
 	}
@@ -99,6 +108,22 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 		res.Paper = res.Limit
 	}
 	return res, err
+}
+
+// spread adds what else is known of a median.
+func (r *Result) spread(c *Check, res *CheckResult) {
+	point, ok := strings.CutSuffix(c.Measured, ".median")
+	if !ok || strings.Contains(point, " ") {
+		return
+	}
+	for field, to := range map[string]*json.Number{"min": &res.Least, "max": &res.Most, "theory": &res.Theory} {
+		if m, ok := r.metric(point + "." + field); ok {
+			*to, _ = number(m.value, m.unit)
+		}
+	}
+	if res.Least == res.Most {
+		res.Least, res.Most = "", ""
+	}
 }
 
 // sum adds up terms joined by " + " and " - ": values of the given unit, and

@@ -55,12 +55,12 @@ func Open(nameOrFile string, set []string) (*Topology, error) {
 
 // OpenShort is Open for the short form of an experiment, which tests run: with what
 // stands in its Short. One without is as it is.
-func OpenShort(name string) (*Topology, error) {
-	t, err := Open(name, nil)
+func OpenShort(nameOrFile string, set []string) (*Topology, error) {
+	t, err := Open(nameOrFile, set)
 	if err != nil || len(t.Short) == 0 {
 		return t, err
 	}
-	return Open(name, t.Short)
+	return Open(nameOrFile, slices.Concat(t.Short, set))
 }
 
 func names() []string {

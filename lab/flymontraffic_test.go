@@ -250,10 +250,7 @@ func TestFlyMonRefused(t *testing.T) {
 func TestFlyMonWorkers(t *testing.T) {
 	open := func(name string, set ...string) *Topology {
 		t.Helper()
-		top, err := OpenShort(name)
-		if err == nil {
-			top, err = Open(name, append(top.Short, set...))
-		}
+		top, err := OpenShort(name, set)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // outputs runs an experiment and returns all files that it writes.
 func outputs(t *testing.T, name string, workers int) (*Result, map[string][]byte) {
 	t.Helper()
-	top, err := OpenShort(name)
+	top, err := OpenShort(name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestExperiments(t *testing.T) {
 				t.Errorf("description %q, %d checks, %d files", e.Description, len(r.Checks), len(want))
 			}
 			for _, c := range r.Checks {
-				if !c.Pass {
+				if c.Failed() {
 					t.Errorf("%s: %s %s, want %s", c.Name, c.Measured, c.Unit, c.Paper)
 				}
 			}
@@ -113,7 +113,7 @@ func TestChecksCanFail(t *testing.T) {
 			}
 			var failed []string
 			for _, c := range r.Checks {
-				if !c.Pass {
+				if c.Failed() {
 					failed = append(failed, c.Name)
 				}
 			}

@@ -204,9 +204,9 @@ func (l *Lab) flow(i int, s *source) Flow {
 // Problems are the configured objects that are not active, and why.
 func (r *Result) Problems() []string { return r.problems }
 
-// Passed reports whether all checks have passed.
+// Passed reports whether no check has failed.
 func (r *Result) Passed() bool {
-	return !slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return !c.Pass })
+	return !slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Failed() })
 }
 
 // JSON returns report.json.

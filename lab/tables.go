@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -12,19 +14,75 @@ import (
 // WriteChecks prints the checks as a table.
 func (r *Result) WriteChecks(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "\tCheck\tWant\tMeasured\t")
+	fmt.Fprintln(w, "\tCheck\tWant\tMeasured")
 	for _, c := range r.Checks {
 		mark := "ok"
-		if !c.Pass {
+		switch {
+		case c.Failed():
 			mark = "FAILED"
+		case c.Pass == nil:
+			mark = "" // nobody says what it must be
 		}
 		want := c.Limit
 		if c.Paper != c.Limit {
-			want = fmt.Sprintf("%s (paper: %s)", c.Limit, c.Paper)
+			want = strings.TrimSpace(fmt.Sprintf("%s (paper: %s)", c.Limit, c.Paper))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s %s\t\n", mark, c.Name, want, c.Measured, c.Unit)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", mark, c.Name, want, strings.TrimSpace(string(c.Measured)+" "+c.Unit))
 	}
 	return w.Flush()
+}
+
+// WriteMarkdown prints the checks as a table for a page. A column of which nothing is known is left out.
+func (r *Result) WriteMarkdown(out io.Writer) error {
+	rows := [][]string{{"", "the paper", "want", "measured"}}
+	known := make([]bool, len(rows[0]))
+	for _, c := range r.Checks {
+		row := []string{c.Name, "", c.Limit, fmt.Sprintf("%s %s", rounded(c.Measured, c.Unit), c.Unit)}
+		if c.Paper != c.Limit {
+			row[1] = c.Paper
+		}
+		if c.Theory != "" {
+			row[2] = strings.TrimPrefix(row[2]+", theory "+rounded(c.Theory, c.Unit), ", ")
+		}
+		if c.Least != "" {
+			row[3] += fmt.Sprintf("(%s to %s)", rounded(c.Least, c.Unit), rounded(c.Most, c.Unit))
+		}
+		if c.Failed() {
+			row[3] += " FAILED"
+		}
+		for i := range row {
+			row[i] = strings.ReplaceAll(strings.TrimSpace(row[i]), "|", `\|`)
+			known[i] = known[i] || row[i] != ""
+		}
+		rows = append(rows, row)
+	}
+	for i, row := range rows {
+		line, rule := "|", "|"
+		for k, cell := range row {
+			if known[k] {
+				line, rule = line+" "+cell+" |", rule+" --- |"
+			}
+		}
+		if i == 0 {
+			line = strings.Replace(line, "|  |", "| |", 1) + "\n" + rule
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rounded shortens a number without a unit that is not whole to four digits.
+func rounded(n json.Number, unit string) string {
+	v, err := n.Float64()
+	if err != nil || unit != "" || !strings.Contains(string(n), ".") {
+		return string(n)
+	}
+	if v >= 1000 || v <= -1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
 // WriteFlows prints what became of each flow group; of a study its curves.

@@ -201,7 +201,8 @@ type Measurement struct {
 	Every  Time   `yaml:"every"`
 }
 
-// A Check compares what was measured with what it must be.
+// A Check compares what was measured with what it must be; without Want, Min and Max it is
+// reported, and not judged.
 type Check struct {
 	Name      string `yaml:"name"`
 	Measured  string `yaml:"measured"`  // a metric of the result, or a sum of such: a + b - c

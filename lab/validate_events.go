@@ -92,7 +92,6 @@ func (v *validator) checks() {
 		p := item("checks", c.Name, i)
 		v.want(c.Name != "", p+".name", c.Name, "words that say what is checked")
 		v.want(c.Measured != "", p+".measured", c.Measured, "a metric, such as flow.NAME.received")
-		v.want(c.Want != "" || c.Min != "" || c.Max != "", p+".want", c.Want, "a value or metric here, or in min or max")
 		v.want(c.Want == "" || c.Min == "" && c.Max == "", p+".want", c.Want, "either want, or min and max")
 		v.want(c.Tolerance == "" || c.Want != "", p+".tolerance", c.Tolerance, "it together with want")
 	}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks everything: format, vet, import rules, all tests, the tests again under the race
-# detector, a few seconds of fuzzing, and what the pages quote of commands that end in seconds. Exits 0 only when all that could run passed.
+# detector, a few seconds of fuzzing, and what the pages quote of commands that end in seconds.
+# Exits 0 only when all that could run passed.
 #
 # Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
 # with, iproute2 for live interfaces) it installs with apt-get where it is root or may use sudo

@@ -48,6 +48,7 @@ func newLabList() *cobra.Command {
 func newLabRun() *cobra.Command {
 	var out, duration, format string
 	var set []string
+	var short bool
 	var opts lab.Options
 	c := &cobra.Command{
 		Use:   "run NAME|FILE.yaml",
@@ -59,18 +60,25 @@ captures that the topology asks for. The exit code is 1 when a check fails. The
 same topology and seed give the same bytes, whatever --workers says.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != "text" && format != "json" {
-				return usagef("--format %q: want text or json", format)
+			if format != "text" && format != "json" && format != "markdown" {
+				return usagef("--format %q: want text, json or markdown", format)
 			}
 			if opts.Workers < 0 || opts.Workers > 1024 {
 				return usagef("--workers %d: want 1 to 1024, or 0 for one for each core", opts.Workers)
 			}
-			t, err := lab.Open(args[0], set)
+			open := lab.Open
+			if short {
+				open = lab.OpenShort
+			}
+			t, err := open(args[0], set)
 			if errors.Is(err, lab.ErrNoExperiment) {
 				return usageError{err}
 			}
 			if err != nil {
 				return err
+			}
+			if short && len(t.Short) == 0 {
+				return usagef("--short: %s has no short form", t.Experiment)
 			}
 			if duration != "" {
 				if err := t.Duration.Parse(duration); err != nil || t.Duration <= 0 {
@@ -86,7 +94,7 @@ same topology and seed give the same bytes, whatever --workers says.`,
 					return err
 				}
 			}
-			return runLab(cmd, t, opts, format)
+			return runLab(cmd, t, opts, format, short)
 		},
 	}
 	f := c.Flags()
@@ -95,11 +103,12 @@ same topology and seed give the same bytes, whatever --workers says.`,
 	f.Uint64Var(&opts.Seed, "seed", 0, "seed of all that is left to chance (default: the topology's)")
 	f.IntVar(&opts.Workers, "workers", 0, "cores that work at once (default: all)")
 	f.StringVar(&duration, "duration", "", "simulated time to run for (default: the topology's)")
-	f.StringVar(&format, "format", "text", "what to print: text or json")
+	f.StringVar(&format, "format", "text", "what to print: text, json, or markdown (the checks as a table for a page)")
+	f.BoolVar(&short, "short", false, "the short form of a long experiment, which tests run: with what the file has under short")
 	return c
 }
 
-func runLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options, format string) error {
+func runLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options, format string, short bool) error {
 	bar := newBar(cmd.ErrOrStderr(), t)
 	opts.Progress = bar.show
 	r, err := lab.Run(cmd.Context(), t, opts)
@@ -115,7 +124,7 @@ func runLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options, format string
 			return err
 		}
 	}
-	if err := printLab(cmd.OutOrStdout(), r, opts.Out, format); err != nil {
+	if err := printLab(cmd.OutOrStdout(), r, opts.Out, format, short); err != nil {
 		return err
 	}
 	if !r.Passed() {
@@ -124,16 +133,23 @@ func runLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options, format string
 	return nil
 }
 
-func printLab(out io.Writer, r *lab.Result, dir, format string) error {
-	if format == "json" {
+func printLab(out io.Writer, r *lab.Result, dir, format string, short bool) error {
+	switch format {
+	case "json":
 		text, err := r.JSON()
 		if err != nil {
 			return err
 		}
 		_, err = out.Write(text)
 		return err
+	case "markdown":
+		return r.WriteMarkdown(out)
 	}
-	fmt.Fprintf(out, "%s, seed %d, %v of simulated time\n\n", r.Experiment, r.Seed, r.Duration)
+	form := ""
+	if short {
+		form = ", short form"
+	}
+	fmt.Fprintf(out, "%s%s, seed %d, %v of simulated time\n\n", r.Experiment, form, r.Seed, r.Duration)
 	if err := r.WriteFlows(out); err != nil {
 		return err
 	}
