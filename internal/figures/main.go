@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -119,18 +120,26 @@ func (c *checker) pages() ([]*page, error) {
 	}
 	problems = append(problems, twice(pages)...)
 	for _, p := range problems {
-		fmt.Fprintln(c.out, p)
+		if c.names(p.page) {
+			c.bad++
+			fmt.Fprintln(c.out, p)
+		}
 	}
-	c.bad += len(problems)
 	return pages, nil
+}
+
+// names reports whether a page is asked for.
+func (c *checker) names(page string) bool {
+	name, _, _ := strings.Cut(c.only, ":")
+	return name == "" || name == page || strings.TrimSuffix(name, ".md")+".md" == path.Base(page)
 }
 
 // wanted returns the blocks of a page that are to be run.
 func (c *checker) wanted(p *page) []*block {
-	name, line, single := strings.Cut(c.only, ":")
-	if name != "" && name != p.name && name != filepath.Base(p.name) && name+".md" != filepath.Base(p.name) {
+	if !c.names(p.name) {
 		return nil
 	}
+	_, line, single := strings.Cut(c.only, ":")
 	n, _ := strconv.Atoi(line)
 	var list []*block
 	for i, b := range p.blocks {
