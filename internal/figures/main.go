@@ -199,13 +199,13 @@ func (c *checker) block(ctx context.Context, s *session, p *page, b *block) erro
 	if b.file != "" {
 		return os.WriteFile(filepath.Join(s.dir, "page", b.file), []byte(strings.Join(b.body, "\n")+"\n"), 0o644)
 	}
-	for _, command := range b.before {
-		if lines, ok, err := s.run(ctx, command, b); err != nil || !ok {
-			return failed(command, err, lines)
+	for _, st := range b.before {
+		if lines, ok, err := s.run(ctx, st, b); err != nil || !ok {
+			return failed(st.command, err, lines)
 		}
 	}
 	for i, st := range b.steps {
-		got, ok, err := s.ask(ctx, st.command, b, func(lines []string) bool { return b.same(st.want, lines) })
+		got, ok, err := s.ask(ctx, st, b, func(lines []string) bool { return b.same(st.want, lines) })
 		if err != nil {
 			return failed(st.command, err, got)
 		}

@@ -33,9 +33,8 @@ func (p *page) edited() string {
 
 // needs reports whether a command of the page uses a program.
 func (p *page) needs(program string) bool {
-	uses := func(command string) bool { return strings.Contains(command, program) }
 	return slices.ContainsFunc(p.blocks, func(b *block) bool {
-		return slices.ContainsFunc(b.before, uses) || slices.ContainsFunc(b.steps, func(s step) bool { return uses(s.command) })
+		return slices.ContainsFunc(slices.Concat(b.before, b.steps), func(s step) bool { return strings.Contains(s.command, program) })
 	})
 }
 
@@ -63,8 +62,8 @@ func twice(pages []*page) []problem {
 // A block is a comment of ours and what stands behind it.
 type block struct {
 	options
-	line   int      // of the comment, from 1
-	before []string // commands of the comment, if they do not make the block
+	line   int    // of the comment, from 1
+	before []step // of the comment, if they do not make the block
 	steps  []step
 	body   []string // of a file
 }
@@ -72,6 +71,7 @@ type block struct {
 // A step is a command and what the page says it prints: lines at and following.
 type step struct {
 	command string
+	strict  bool // of a comment: it fails if any of its commands does; others run as a reader types them
 	want    []string
 	at      int // index of the first line of want
 }
@@ -162,17 +162,17 @@ func (r *reader) annotated() {
 			return
 		}
 		line, end := strings.CutSuffix(r.lines[r.next], "-->")
-		text = append(text, strings.TrimSpace(line))
+		text = append(text, line)
 		r.next++
 		if end {
 			break
 		}
 	}
-	if err := b.options.parse(strings.TrimPrefix(text[0], comment)); err != nil {
+	if err := b.options.parse(strings.TrimSpace(strings.TrimPrefix(text[0], comment))); err != nil {
 		r.wrong(at, "%v", err)
 		return
 	}
-	b.before = joined(text[1:])
+	b.before = scripts(tidy(text[1:]))
 	var body []string
 	if !b.setup {
 		switch {
@@ -216,8 +216,9 @@ func (b *block) fill(body []string, at int) string {
 	case len(b.before) == 0:
 		return "no commands: want some in the comment, or lines $ COMMAND in the block"
 	default:
-		b.steps = []step{{strings.Join(b.before, "\n"), body, at}}
-		b.before = nil
+		last := len(b.before) - 1
+		b.steps, b.before = b.before[last:], b.before[:last]
+		b.steps[0].want, b.steps[0].at = body, at
 	}
 	return ""
 }
@@ -277,7 +278,7 @@ func steps(body []string, at int) []step {
 				script = append(script, strings.TrimPrefix(line, p))
 			}
 		}
-		return []step{{strings.Join(append(script, "END"), "\n"), body, at}}
+		return []step{{command: strings.Join(append(script, "END"), "\n"), want: body, at: at}}
 	}
 	var list []step
 	for i := 0; i < len(body); i++ {
@@ -296,18 +297,17 @@ func steps(body []string, at int) []step {
 	return list
 }
 
-// joined puts commands of more than one line together.
-func joined(lines []string) []string {
-	var list []string
-	more := false
+// scripts takes the lines of a comment apart: a switch that is started, and what is between two such.
+func scripts(lines []string) []step {
+	var list []step
+	more := false // the line belongs to what is before it
 	for _, line := range lines {
-		switch {
-		case more:
-			list[len(list)-1] += "\n" + line
-		case line != "":
-			list = append(list, line)
+		if more && !up.MatchString(line) {
+			list[len(list)-1].command += "\n" + line
+		} else if line != "" {
+			list = append(list, step{command: line, strict: true})
 		}
-		more = strings.HasSuffix(line, `\`)
+		more = len(list) > 0 && !up.MatchString(list[len(list)-1].command)
 	}
 	return list
 }

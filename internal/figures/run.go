@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -63,7 +64,7 @@ func (s *session) command(ctx context.Context, script string, tree bool) *exec.C
 	if tree {
 		cmd.Dir = s.tree
 	}
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(s.dir, "bin")+":"+os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "TIMEFORMAT=%R s", "PWD="+cmd.Dir)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(s.dir, "bin")+":"+os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "PWD="+cmd.Dir)
 	cmd.WaitDelay = time.Second
 	return cmd
 }
@@ -77,9 +78,9 @@ const (
 )
 
 // run runs a command and returns the lines that it prints, and whether its exit status was 0.
-func (s *session) run(ctx context.Context, script string, b *block) (lines []string, ok bool, err error) {
-	if up.MatchString(script) {
-		lines, err = s.startSwitch(ctx, script)
+func (s *session) run(ctx context.Context, st step, b *block) (lines []string, ok bool, err error) {
+	if up.MatchString(st.command) {
+		lines, err = s.startSwitch(ctx, st.command)
 		return lines, err == nil, err
 	}
 	limit := quickest
@@ -88,7 +89,10 @@ func (s *session) run(ctx context.Context, script string, b *block) (lines []str
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit))
 	defer cancel()
-	cmd := s.command(ctx, script, b.tree)
+	cmd := s.command(ctx, st.command, b.tree)
+	if st.strict {
+		cmd.Args = slices.Insert(cmd.Args, 1, "-e", "-o", "pipefail")
+	}
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState != nil {
 		s.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
@@ -115,17 +119,17 @@ const (
 )
 
 // ask runs a command until it gives what is wanted, if it is one that only reads from a live switch.
-func (s *session) ask(ctx context.Context, script string, b *block, wanted func([]string) bool) (lines []string, ok bool, err error) {
-	if s.sw == nil || !reads.MatchString(script) {
+func (s *session) ask(ctx context.Context, st step, b *block, wanted func([]string) bool) (lines []string, ok bool, err error) {
+	if s.sw == nil || !reads.MatchString(st.command) {
 		s.told = true
-		return s.run(ctx, script, b)
+		return s.run(ctx, st, b)
 	}
 	if s.told {
 		time.Sleep(settle)
 	}
 	s.told = false
 	for start := time.Now(); ; time.Sleep(settle) {
-		lines, ok, err = s.run(ctx, script, b)
+		lines, ok, err = s.run(ctx, st, b)
 		if err != nil || wanted(lines) || time.Since(start) > patience {
 			return lines, ok, err
 		}
