@@ -44,6 +44,10 @@ type Config struct {
 	// Out gets what show commands print, Err warnings and, from Run, errors.
 	Out, Err io.Writer
 
+	// Echo makes of a script what is seen of a session at a terminal: prompt and line
+	// before what a command prints, and on after an error, which is printed.
+	Echo bool
+
 	// HistoryFile keeps the interactive lines of earlier sessions; empty: none.
 	HistoryFile string
 	// Hostname begins the prompt; empty means "sonic".

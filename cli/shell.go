@@ -168,7 +168,13 @@ func (s *Shell) script(ctx context.Context, name string, r io.Reader) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		if err := s.Exec(ctx, lines.Text()); err != nil {
+		if s.conf.Echo {
+			fmt.Fprintf(s.conf.Out, "%s%s\n", s.Prompt(), lines.Text())
+		}
+		switch err := s.Exec(ctx, lines.Text()); {
+		case err != nil && s.conf.Echo:
+			s.printError(err)
+		case err != nil:
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 	}

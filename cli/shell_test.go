@@ -250,6 +250,32 @@ func TestScriptStopsAtTheFirstError(t *testing.T) {
 	}
 }
 
+// With Echo a script leaves what a session at a terminal leaves, and goes on after errors.
+func TestEchoShowsASession(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, switchTree)
+	s.conf.Echo, s.conf.Err = true, s.conf.Out
+	s.conf.In = strings.NewReader("configure terminal\ntam\nswitch-id x\nno collector\nend\nshow tam switch | include Switch\n")
+	if err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := `sonic# configure terminal
+sonic(config)# tam
+sonic(config-tam)# switch-id x
+                             ^
+%Error: "x" is not a number from 1 to 4294967295
+sonic(config-tam)# no collector
+                                ^
+%Error: Incomplete command, expected <name>
+sonic(config-tam)# end
+sonic# show tam switch | include Switch
+Switch ID      : 2020
+`
+	if diff := cmp.Diff(want, s.out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestRunReadsInputThatIsNoTerminal(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
