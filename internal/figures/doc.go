@@ -25,6 +25,10 @@
 //	file NAME       the block is no output: it is written to this file, for the commands behind it
 //	setup           the comment stands alone: its commands are run at this place of the page
 //
+// A block with commands, or of which nobody says what it is (```json, ```text), needs a comment, and so does
+// a table with a column of measurements. Lines typed at tamtam's own shell (sonic# ...) are run as one
+// session of `tamtam cli --echo`.
+//
 // # Where commands run
 //
 // Each page has a temporary folder with links to the tree's cmd, docs and lab, so that a command

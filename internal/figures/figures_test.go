@@ -152,7 +152,8 @@ func TestWhatIsWrong(t *testing.T) {
 		{"figures: fails", "figures: falls", `docs/page.md:30: option "falls": want long, machine,`},
 		{"figures: long", "figures: tolerance 5", `tolerance "5": want a percentage up to 100, such as 2%`},
 		{"figures: long", "figures: mask (", "mask: error parsing regexp"},
-		{"<!-- figures: long -->\n", "", "docs/page.md:36: commands without an annotation in front of them"},
+		{"<!-- figures: long -->\n", "", "docs/page.md:36: commands or output without an annotation in front"},
+		{"<!-- figures: file list.txt -->\n", "", "page.md:17: commands or output without an annotation in front"},
 		{"<!-- figures: long -->\n", "<!-- figures: long -->\n\n", "want a fenced block or a table in the next line"},
 		{"\ncat list.txt | \\\n  sed 's/.*/| & |/'\n", "", "docs/page.md:23: no commands"},
 		{"# A page", "The chip does 5 Mpps.", "docs/page.md:1: a measured figure that no command makes"},
@@ -235,6 +236,27 @@ esac`
 	}
 }
 
+// What was typed at tamtam's own shell is one session.
+func TestTypedAtTheShell(t *testing.T) {
+	page := strings.ReplaceAll(`
+<!-- figures -->
+'''
+sonic# configure terminal
+sonic(config)# no such
+%Error
+sonic(config)# end
+'''
+`, "'''", fence)
+	tool := `[ "$4" = --echo ] || exit 9
+for p in "sonic# " "sonic(config)# " "sonic(config)# "; do read line; echo "$p$line"; [ "$line" != "no such" ] || echo "%Error" >&2; done`
+	if good, told := tree(t, page, tool).check(t); !good {
+		t.Error(told)
+	}
+	if good, told := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good || !strings.Contains(told, "    + %Error\n") {
+		t.Error(told)
+	}
+}
+
 // The figures of a command stand in one page.
 func TestTwice(t *testing.T) {
 	c := tree(t, "<!-- figures -->\n"+fence+"\n$ tamtam bench asic\nfast\n"+fence+"\n", "echo fast")
@@ -249,11 +271,30 @@ func TestTwice(t *testing.T) {
 
 // -only takes one page, or one block with what it needs.
 func TestOnly(t *testing.T) {
-	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6, "page:2": 0, "other": 0, "README": 0} {
+	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6, "page:2": 0, "README": 0} {
 		c := tree(t, example, `echo tool "$@"`)
 		c.only = only
 		if good, told := c.check(t); !good || c.blocks != blocks {
 			t.Errorf("%s: %d blocks, want %d: %s", only, c.blocks, blocks, told)
+		}
+	}
+	c := tree(t, example, "")
+	c.only = "other"
+	if _, err := c.all(context.Background()); err == nil || !strings.Contains(err.Error(), `no page "other"`) {
+		t.Error(err)
+	}
+}
+
+// Pages that are not annotated yet are told when they are.
+func TestNotYet(t *testing.T) {
+	for _, tt := range []struct{ page, told string }{
+		{strings.Replace(example, "<!-- figures: long -->\n", "", 1), ""},
+		{example, "docs/page.md:1: nothing is missing any more"},
+	} {
+		c := tree(t, tt.page, `echo tool "$@"`)
+		c.notYet = map[string]bool{"docs/page.md": true}
+		if good, told := c.check(t); good != (tt.told == "") || !strings.Contains(told, tt.told) {
+			t.Error(told)
 		}
 	}
 }

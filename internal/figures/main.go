@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,6 @@ import (
 var notYet = map[string]bool{
 	"docs/alternate-marking.md":       true,
 	"docs/cli.md":                     true,
-	"docs/databases.md":               true,
 	"docs/flymon-experiments.md":      true,
 	"docs/flymon.md":                  true,
 	"docs/gnmi.md":                    true,
@@ -45,7 +45,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	c.out = os.Stdout
+	c.out, c.notYet = os.Stdout, notYet
 	good, err := c.inTree(ctx, ".")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
@@ -57,6 +57,7 @@ func main() {
 
 // A checker goes through pages.
 type checker struct {
+	notYet             map[string]bool
 	tree, tool         string
 	quick              bool
 	only, update       string
@@ -115,8 +116,18 @@ func (c *checker) pages() ([]*page, error) {
 			return nil, err
 		}
 		name, _ := filepath.Rel(c.tree, file)
-		p, wrong := parse(filepath.ToSlash(name), string(text), !notYet[filepath.ToSlash(name)])
+		p, wrong := parse(filepath.ToSlash(name), string(text))
+		if c.notYet[p.name] {
+			left := slices.DeleteFunc(wrong, func(w problem) bool { return w.missing })
+			if len(left) == len(wrong) {
+				left = append(left, problem{page: p.name, line: 1, text: "nothing is missing any more: take it out of notYet"})
+			}
+			wrong = left
+		}
 		pages, problems = append(pages, p), append(problems, wrong...)
+	}
+	if !slices.ContainsFunc(pages, func(p *page) bool { return c.names(p.name) }) {
+		return nil, fmt.Errorf("no page %q: want one of docs/*.md or README.md, or PAGE:LINE", c.only)
 	}
 	problems = append(problems, twice(pages)...)
 	for _, p := range problems {

@@ -49,7 +49,7 @@ func twice(pages []*page) []problem {
 		for _, b := range p.blocks {
 			for _, st := range b.steps {
 				if first, ok := where[st.command]; ok && first != p.name {
-					problems = append(problems, problem{p.name, b.line, fmt.Sprintf("the figures of %q stand in %s already", st.command, first)})
+					problems = append(problems, problem{page: p.name, line: b.line, text: fmt.Sprintf("the figures of %q stand in %s already", st.command, first)})
 				} else if measures.MatchString(st.command) {
 					where[st.command] = p.name
 				}
@@ -85,9 +85,10 @@ type options struct {
 
 // A problem is what is wrong with a page itself.
 type problem struct {
-	page string
-	line int
-	text string
+	page    string
+	line    int
+	text    string
+	missing bool // an annotation
 }
 
 func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.page, p.line, p.text) }
@@ -102,8 +103,8 @@ type reader struct {
 }
 
 // parse reads a page, and says what must be mended in its text: annotations that make no sense, and
-// what should have one. A page that is not strict need not be annotated everywhere.
-func parse(name, text string, strict bool) (*page, []problem) {
+// what should have one.
+func parse(name, text string) (*page, []problem) {
 	r := &reader{page: &page{name: name, lines: strings.Split(text, "\n")}}
 	for r.next < len(r.lines) {
 		line := r.lines[r.next]
@@ -111,13 +112,13 @@ func parse(name, text string, strict bool) (*page, []problem) {
 		case strings.HasPrefix(line, comment):
 			r.annotated()
 		case strings.HasPrefix(line, "```"):
-			if at := r.next; prompts(r.fence()) && strict {
-				r.wrong(at, "commands without an annotation in front of them (%s)", comment)
+			if first, end := r.fence(); line == "```" || prompts(r.lines[first:end]) {
+				r.missing(first-1, "commands or output without an annotation in front (%s); if it is neither, say what (```text)", comment)
 			}
 		default:
 			inTable := r.next > 0 && strings.HasPrefix(r.lines[r.next-1], "|")
-			if strict && (units.MatchString(line) || !inTable && heads.MatchString(line)) {
-				r.wrong(r.next, "a measured figure that no command makes: %q", line)
+			if units.MatchString(line) || !inTable && heads.MatchString(line) {
+				r.missing(r.next, "a measured figure that no command makes: %q", line)
 			}
 			r.next++
 		}
@@ -126,29 +127,33 @@ func parse(name, text string, strict bool) (*page, []problem) {
 }
 
 func (r *reader) wrong(at int, format string, args ...any) {
-	r.problems = append(r.problems, problem{r.name, at + 1, fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, problem{page: r.name, line: at + 1, text: fmt.Sprintf(format, args...)})
 }
 
-// fence takes a fenced block and returns the lines in it.
-func (r *reader) fence() []string {
-	first := r.next + 1
-	for r.next++; r.next < len(r.lines) && r.lines[r.next] != "```"; r.next++ {
+func (r *reader) missing(at int, format string, args ...any) {
+	r.wrong(at, format, args...)
+	r.problems[len(r.problems)-1].missing = true
+}
+
+// fence takes a fenced block and returns where the lines in it begin and end.
+func (r *reader) fence() (first, end int) {
+	first = r.next + 1
+	for end = first; end < len(r.lines) && r.lines[end] != "```"; end++ {
 	}
-	if r.next == len(r.lines) {
+	if end == len(r.lines) {
 		r.wrong(first-1, "a block without an end")
-		return r.lines[first:]
 	}
-	r.next++
-	return r.lines[first : r.next-1]
+	r.next = min(end+1, len(r.lines))
+	return first, end
 }
 
 // table takes the lines of a table.
-func (r *reader) table() []string {
-	first := r.next
+func (r *reader) table() (first, end int) {
+	first = r.next
 	for r.next < len(r.lines) && strings.HasPrefix(r.lines[r.next], "|") {
 		r.next++
 	}
-	return r.lines[first:r.next]
+	return first, r.next
 }
 
 // annotated takes a comment and what it is about.
@@ -156,40 +161,32 @@ func (r *reader) annotated() {
 	at := r.next
 	b := &block{line: at + 1}
 	var text []string
-	for {
+	for end := false; !end; r.next++ {
 		if r.next == len(r.lines) {
 			r.wrong(at, "a comment without an end")
 			return
 		}
-		line, end := strings.CutSuffix(r.lines[r.next], "-->")
+		var line string
+		line, end = strings.CutSuffix(r.lines[r.next], "-->")
 		text = append(text, line)
-		r.next++
-		if end {
-			break
-		}
 	}
 	if err := b.options.parse(strings.TrimSpace(strings.TrimPrefix(text[0], comment))); err != nil {
 		r.wrong(at, "%v", err)
 		return
 	}
 	b.before = scripts(tidy(text[1:]))
-	var body []string
-	if !b.setup {
-		switch {
-		case r.next < len(r.lines) && strings.HasPrefix(r.lines[r.next], "```"):
-			body = r.fence()
-		case r.next < len(r.lines) && strings.HasPrefix(r.lines[r.next], "|"):
-			body = r.table()
-		default:
-			r.wrong(at, "want a fenced block or a table in the next line, or the option setup")
-			return
-		}
+	first, end := r.next, r.next
+	switch next := append(r.lines, "")[r.next]; {
+	case b.setup:
+	case strings.HasPrefix(next, "```"):
+		first, end = r.fence()
+	case strings.HasPrefix(next, "|"):
+		first, end = r.table()
+	default:
+		r.wrong(at, "want a fenced block or a table in the next line, or the option setup")
+		return
 	}
-	first := r.next - len(body)
-	if len(body) > 0 && r.lines[r.next-1] == "```" {
-		first--
-	}
-	if text := b.fill(body, first); text != "" {
+	if text := b.fill(r.lines[first:end], first); text != "" {
 		r.wrong(at, "%s", text)
 		return
 	}
