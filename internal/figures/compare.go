@@ -86,9 +86,8 @@ func (o *options) sameLine(want, got string) bool {
 	case o.machine:
 		return o.skeleton(want) == o.skeleton(got)
 	case o.tolerance > 0:
-		return o.skeleton(want) == o.skeleton(got) && slices.EqualFunc(o.numbers(want), o.numbers(got), func(a, b float64) bool {
-			return math.Abs(a-b) <= o.tolerance*math.Abs(a)
-		})
+		near := func(a, b float64) bool { return math.Abs(a-b) <= o.tolerance*math.Abs(a) }
+		return o.skeleton(want) == o.skeleton(got) && slices.EqualFunc(o.numbers(want), o.numbers(got), near)
 	}
 	return o.masked(want) == o.masked(got)
 }

@@ -36,8 +36,8 @@ var notYet = map[string]bool{
 func main() {
 	var c checker
 	flag.BoolVar(&c.quick, "quick", false, "leave out blocks that are long")
-	flag.StringVar(&c.only, "only", "", "PAGE or PAGE:LINE, as in lab or docs/lab.md:57: this page, or this block and what it needs")
-	flag.StringVar(&c.update, "update", "", "1: rewrite what differs; all: rewrite everything, figures of this machine too")
+	flag.StringVar(&c.only, "only", "", "PAGE or PAGE:LINE, as in lab or docs/lab.md:57: a page, or a block and what it needs")
+	flag.StringVar(&c.update, "update", "", "1: rewrite what differs; all: everything, figures of this machine too")
 	flag.Parse()
 	if flag.NArg() > 0 || c.update != "" && c.update != "1" && c.update != "all" {
 		flag.Usage()
@@ -195,7 +195,8 @@ func (c *checker) page(ctx context.Context, p *page) error {
 	s.stopSwitch() // its processor time counts too
 	c.blocks, c.cpu = c.blocks+len(list), c.cpu+s.cpu
 	if bad == c.bad {
-		fmt.Fprintf(c.out, "ok  %s: %d blocks, %.1f s, %.1f s of processor time\n", p.name, len(list), time.Since(start).Seconds(), s.cpu.Seconds())
+		fmt.Fprintf(c.out, "ok  %s: %d blocks, %.1f s, %.1f s of processor time\n",
+			p.name, len(list), time.Since(start).Seconds(), s.cpu.Seconds())
 	}
 	if len(p.edits) == 0 {
 		return nil

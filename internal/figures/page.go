@@ -34,7 +34,9 @@ func (p *page) edited() string {
 // needs reports whether a command of the page uses a program.
 func (p *page) needs(program string) bool {
 	return slices.ContainsFunc(p.blocks, func(b *block) bool {
-		return slices.ContainsFunc(slices.Concat(b.before, b.steps), func(s step) bool { return strings.Contains(s.command, program) })
+		return slices.ContainsFunc(slices.Concat(b.before, b.steps), func(s step) bool {
+			return strings.Contains(s.command, program)
+		})
 	})
 }
 
@@ -49,7 +51,8 @@ func twice(pages []*page) []problem {
 		for _, b := range p.blocks {
 			for _, st := range b.steps {
 				if first, ok := where[st.command]; ok && first != p.name {
-					problems = append(problems, problem{page: p.name, line: b.line, text: fmt.Sprintf("the figures of %q stand in %s already", st.command, first)})
+					text := fmt.Sprintf("the figures of %q stand in %s already", st.command, first)
+					problems = append(problems, problem{page: p.name, line: b.line, text: text})
 				} else if measures.MatchString(st.command) {
 					where[st.command] = p.name
 				}
@@ -113,7 +116,8 @@ func parse(name, text string) (*page, []problem) {
 			r.annotated()
 		case strings.HasPrefix(line, "```"):
 			if first, end := r.fence(); line == "```" || prompts(r.lines[first:end]) {
-				r.missing(first-1, "commands or output without an annotation in front (%s); if it is neither, say what (```text)", comment)
+				r.missing(first-1, "commands or output without an annotation in front (%s); "+
+					"if it is neither, say what (```text)", comment)
 			}
 		default:
 			inTable := r.next > 0 && strings.HasPrefix(r.lines[r.next-1], "|")
@@ -229,7 +233,9 @@ func (o *options) parse(text string) error {
 	for word := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(strings.TrimSpace(word), " ")
 		value = strings.TrimSpace(value)
-		flag := map[string]*bool{"long": &o.long, "machine": &o.machine, "fails": &o.fails, "tree": &o.tree, "setup": &o.setup}[key]
+		flag := map[string]*bool{
+			"long": &o.long, "machine": &o.machine, "fails": &o.fails, "tree": &o.tree, "setup": &o.setup,
+		}[key]
 		switch {
 		case flag != nil && value == "":
 			*flag = true
@@ -248,7 +254,8 @@ func (o *options) parse(text string) error {
 		case key == "file" && value != "" && !strings.ContainsAny(value, "/ "):
 			o.file = value
 		case word != "":
-			return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup or file NAME", strings.TrimSpace(word))
+			return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup or file NAME",
+				strings.TrimSpace(word))
 		}
 	}
 	return nil

@@ -64,7 +64,8 @@ func (s *session) command(ctx context.Context, script string, tree bool) *exec.C
 	if tree {
 		cmd.Dir = s.tree
 	}
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(s.dir, "bin")+":"+os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC", "PWD="+cmd.Dir)
+	path := "PATH=" + filepath.Join(s.dir, "bin") + ":" + os.Getenv("PATH")
+	cmd.Env = append(os.Environ(), path, "LC_ALL=C", "TZ=UTC", "PWD="+cmd.Dir)
 	cmd.WaitDelay = time.Second
 	return cmd
 }
@@ -108,8 +109,9 @@ func (s *session) run(ctx context.Context, st step, b *block) (lines []string, o
 }
 
 // reads are commands that may be given again and again.
-var reads = regexp.MustCompile(`(?i)^redis-cli( -n \d+)? (hget|hmget|hgetall|hkeys|get|keys|exists|smembers|lrange|zrange|type) |` +
-	`^tamtam cli( -c '(do )?show [^']*')+( \||$)|^tamtam cli --echo <<'END'\n((do )?show .*\n)+END$`)
+var reads = regexp.MustCompile(
+	`(?i)^redis-cli( -n \d+)? (hget|hmget|hgetall|hkeys|get|keys|exists|smembers|lrange|zrange|type) |` +
+		`^tamtam cli( -c '(do )?show [^']*')+( \||$)|^tamtam cli --echo <<'END'\n((do )?show .*\n)+END$`)
 
 const (
 	// settle is how long a switch gets before it is asked what came of what it was told; what it
@@ -119,7 +121,9 @@ const (
 )
 
 // ask runs a command until it gives what is wanted, if it is one that only reads from a live switch.
-func (s *session) ask(ctx context.Context, st step, b *block, wanted func([]string) bool) (lines []string, ok bool, err error) {
+func (s *session) ask(
+	ctx context.Context, st step, b *block, wanted func([]string) bool,
+) (lines []string, ok bool, err error) {
 	if s.sw == nil || !reads.MatchString(st.command) {
 		s.told = true
 		return s.run(ctx, st, b)
