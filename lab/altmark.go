@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/altmark"
@@ -69,7 +71,12 @@ func (l *Lab) makeAltMark(context.Context) error {
 		p := &l.t.AltMark.Paths[i]
 		path := &markPath{name: p.Name}
 		for j, text := range p.Points {
-			point, err := l.markPoint(text)
+			var marks uint8
+			if j > 0 {
+				first := path.points[0].session
+				marks = first.Mark.DSCPBit() | first.Mark2.DSCPBit()
+			}
+			point, err := l.markPoint(text, marks)
 			if err != nil {
 				at := fmt.Sprintf("%s.points[%d]", item("altmark.paths", p.Name, i), j)
 				return fmt.Errorf("%s%s: %q: %w", l.t.source.where(at), at, text, err)
@@ -96,7 +103,9 @@ func length(n altmark.Interval) Time {
 	return Second << n
 }
 
-func (l *Lab) markPoint(text string) (*markPoint, error) {
+// markPoint finds the session of a point, SWITCH:SESSION. marks are the bits of the DSCP
+// that packets may come with, or without.
+func (l *Lab) markPoint(text string, marks uint8) (*markPoint, error) {
 	name, session, _ := strings.Cut(text, ":")
 	n := l.byName[name]
 	config, err := l.config(n.s)
@@ -121,13 +130,33 @@ func (l *Lab) markPoint(text string) (*markPoint, error) {
 	if !ok {
 		return nil, fmt.Errorf("the configuration has no %s|%s for its flow group", schema.CfgACLRule, rule.Config())
 	}
-	filter, err := truth.ParseFilter(match)
+	filter, err := truth.ParseFilter(unmarked(match, marks))
 	if err != nil {
 		return nil, fmt.Errorf("%s|%s: %w", schema.CfgACLRule, rule.Config(), err)
 	}
 	p.watch = &markWatch{filter: filter, interval: p.session.Interval, node: n}
 	n.marks = append(n.marks, p.watch)
 	return p, nil
+}
+
+// unmarked is a rule's match without some bits of the DSCP: behind the initiator they say
+// which period a packet is of, and not whether it is of the flow.
+func unmarked(match map[string]string, marks uint8) map[string]string {
+	dscp, ok := match["DSCP"]
+	if !ok || marks == 0 {
+		return match
+	}
+	value, text, masked := strings.Cut(dscp, "/")
+	mask := uint64(0x3f)
+	if masked {
+		var err error
+		if mask, err = strconv.ParseUint(strings.TrimSpace(text), 0, 8); err != nil {
+			return match // for the parser of the filter to refuse
+		}
+	}
+	match = maps.Clone(match)
+	match["DSCP"] = fmt.Sprintf("%s/%d", strings.TrimSpace(value), mask&^uint64(marks))
+	return match
 }
 
 // impairments are all that links ever have.
