@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz differential mutants figures bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build test test-long race fuzz soak differential mutants figures bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -34,15 +34,21 @@ fuzz:
 	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func | |' | sort -u | while read -r dir target; do \
 		echo "== $$dir $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$dir || exit 1; done
 
+### soak            every random test and fuzz target in turn, on a fresh seed: make soak MINUTES=n [SEED=n] [ONLY=PATTERN]
+MINUTES ?= 30
+soak: SEED = 0
+soak:
+	$(GO) run ./internal/soak -minutes $(MINUTES) -seed $(SEED) -only '$(ONLY)'
+
 ### differential    both engines on CASES random cases (default 20000) from SEED on (default 1000000)
 CASES ?= 20000
 SEED  ?= 1000000
 differential:
-	DIFFERENTIAL_CASES=$(CASES) DIFFERENTIAL_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestEnginesAgree$$' ./saisim/reference
+	TAMTAM_CASES=$(CASES) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestEnginesAgree$$' ./saisim/reference
 
 ### mutants         wrong engines, one by one: the differential test must catch each
 mutants:
-	MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
+	TAMTAM_MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
 
 ### figures         what the pages quote, made anew and compared: make figures [ONLY=PAGE[:LINE]] [UPDATE=1|all]
 figures:

@@ -2,23 +2,19 @@ package reference_test
 
 import (
 	"maps"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 )
 
-// What the differential test runs. DIFFERENTIAL_CASES and DIFFERENTIAL_SEED ask
-// for more, or for other, cases ("make differential").
-const (
-	casePackets = 1000
-	testCases   = 1000
-	shortCases  = 30
-)
+const casePackets = 1000
+
+// What the differential test runs; "make differential" runs more, and other, cases.
+var engineCases = randtest.Cases{Count: 1000, Short: 30}
 
 // A tally counts what happened in cases, so that none is hollow.
 type tally map[string]int
@@ -109,23 +105,21 @@ func shrink(seed uint64) (int, error) {
 // The fast engine and the reference do the same with random configurations,
 // programs and traffic, bit for bit and cycle for cycle.
 func TestEnginesAgree(t *testing.T) {
-	cases, seed := number(t, "DIFFERENTIAL_CASES", testCases), number(t, "DIFFERENTIAL_SEED", 0)
-	if testing.Short() {
-		cases = shortCases
-	}
 	packets, y := 0, tally{}
-	for i := range cases {
-		p, err := diff(seed+i, casePackets)
+	run := randtest.Run(t, engineCases, func(t *testing.T, seed uint64) {
+		p, err := diff(seed, casePackets)
 		if err != nil {
-			n, small := shrink(seed + i)
-			t.Fatalf("seed %d: %v\nsmallest: %d packets: %v", seed+i, err, n, small)
+			n, small := shrink(seed)
+			t.Fatalf("%v\nsmallest: %d packets: %v", err, n, small)
 		}
 		y.add(p)
 		packets += p.packets
+	})
+	if t.Failed() {
+		return // what was counted is of the other cases
 	}
-	t.Logf("%d packets in %d cases from seed %d", packets, cases, seed)
-	if packets < int(cases)*casePackets {
-		t.Errorf("%d packets, want at least %d", packets, int(cases)*casePackets)
+	if packets < run.Count*casePackets {
+		t.Errorf("%d packets, want at least %d", packets, run.Count*casePackets)
 	}
 	for _, what := range slices.Concat(markings(), sketchings(), recordings()) {
 		y[what] += 0
@@ -144,23 +138,10 @@ func TestEnginesAgree(t *testing.T) {
 		case !named:
 			least = 100
 		}
-		if cases >= testCases && y[what] < least {
+		if run.Whole(engineCases) && y[what] < least {
 			t.Errorf("%s: %d times, want at least %d", what, y[what], least)
 		}
 	}
-}
-
-// number returns a number of the environment.
-func number(t *testing.T, name string, otherwise uint64) uint64 {
-	s := os.Getenv(name)
-	if s == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
 }
 
 // FuzzEngines: any bytes are a case.

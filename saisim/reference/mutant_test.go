@@ -3,7 +3,6 @@ package reference_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,11 +76,11 @@ var mutants = []mutant{
 // mutantCases is how many cases the differential test has to catch a mutant.
 const mutantCases = "800"
 
-// A wrong engine is caught. MUTANTS=all tries every mutant ("make mutants").
+// A wrong engine is caught. TAMTAM_MUTANTS=all tries every mutant ("make mutants").
 func TestMutantsAreCaught(t *testing.T) {
 	few := 3
 	switch {
-	case os.Getenv("MUTANTS") == "all":
+	case os.Getenv("TAMTAM_MUTANTS") == "all":
 		few = len(mutants)
 	case testing.Short():
 		few = 0
@@ -124,7 +123,7 @@ func runMutant(t *testing.T, path string, source []byte) ([]byte, error) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-timeout", "5m", "-run", "^TestEnginesAgree$", ".")
-	cmd.Env = append(os.Environ(), fmt.Sprint("DIFFERENTIAL_CASES=", mutantCases))
+	cmd := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-timeout", "5m", "-failfast", "-run", "^TestEnginesAgree$", ".")
+	cmd.Env = append(os.Environ(), "TAMTAM_SEED=", "TAMTAM_CASES="+mutantCases)
 	return cmd.CombinedOutput()
 }

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// An outcome is what became of a slice.
+type outcome struct {
+	took    time.Duration
+	cases   int // that ran, or inputs of a fuzz target
+	seeds   int // that were used: a test may make more than one case from a seed
+	failed  int
+	repeat  []string // commands that repeat what failed
+	log     string   // file with what a slice that failed wrote
+	lines   []string // the first of it
+	problem string   // why it could not be run
+	cut     bool     // by the end of the time
+}
+
+// A runner compiles test binaries, each once, and runs slices.
+type runner struct {
+	dir    string // for binaries and logs
+	corpus string // where go test keeps what fuzzing has found worth keeping
+	mu     sync.Mutex
+	built  map[string]*build
+	logs   int
+}
+
+type build struct {
+	once sync.Once
+	err  error
+}
+
+// compile makes the test binary of a package. Fuzzing needs one of its own, which counts branches.
+func (r *runner) compile(ctx context.Context, t *target) (file string, err error) {
+	file = filepath.Join(r.dir, "bin", strings.ReplaceAll(t.path, "/", "."))
+	args := []string{"test", "-c"}
+	if t.fuzz {
+		file += ".fuzz"
+		args = append(args, "-fuzz", ".")
+	}
+	r.mu.Lock()
+	b := r.built[file]
+	if b == nil {
+		b = &build{}
+		r.built[file] = b
+	}
+	r.mu.Unlock()
+	b.once.Do(func() {
+		cmd := exec.CommandContext(ctx, "go", append(args, "-o", file, ".")...)
+		cmd.Dir = t.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.err = fmt.Errorf("go test -c: %w\n%s", err, out)
+		}
+	})
+	return file, b.err
+}
+
+// run runs a slice. What the end of ctx cuts off has run nothing and failed in nothing.
+func (r *runner) run(ctx context.Context, s *slice) outcome {
+	file, err := r.compile(ctx, s.t)
+	if ctx.Err() != nil {
+		return outcome{cut: true}
+	}
+	if err != nil {
+		return outcome{failed: 1, problem: err.Error()}
+	}
+	start := time.Now()
+	cmd := exec.CommandContext(ctx, file, r.args(s)...)
+	cmd.Dir = s.t.dir
+	cmd.Env = append(os.Environ(), fmt.Sprint("TAMTAM_SEED=", s.seed), fmt.Sprint("TAMTAM_CASES=", s.cases))
+	// A test may have started processes of its own, such as redis-server.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 2 * time.Second
+	var out output
+	read, write := io.Pipe()
+	cmd.Stdout, cmd.Stderr = write, write
+	var reader sync.WaitGroup
+	reader.Go(func() { out.read(read) })
+	err = cmd.Run()
+	write.Close()
+	reader.Wait()
+	if ctx.Err() != nil && err != nil {
+		return outcome{took: time.Since(start), cut: true}
+	}
+	o := out.outcome(s, err)
+	o.took = time.Since(start)
+	if o.failed > 0 {
+		o.lines = out.first(12)
+		o.log = r.keep(s.t, &out)
+	}
+	return o
+}
+
+func (r *runner) args(s *slice) []string {
+	args := []string{"-test.parallel=1", "-test.timeout=" + (10*s.time + 10*time.Minute).String()}
+	if s.t.fuzz {
+		return append(args, "-test.run=^$", "-test.fuzz=^"+s.t.name+"$", "-test.fuzztime="+s.time.String(),
+			"-test.fuzzcachedir="+filepath.Join(r.corpus, s.t.path))
+	}
+	return append(args, "-test.v", "-test.run=^"+s.t.name+"$")
+}
+
+// keep writes what a slice that failed said to a file.
+func (r *runner) keep(t *target, out *output) string {
+	r.mu.Lock()
+	r.logs++
+	file := filepath.Join(r.dir, fmt.Sprintf("%03d-%s.%s.log", r.logs, filepath.Base(t.path), t.name))
+	r.mu.Unlock()
+	if err := os.WriteFile(file, []byte(strings.Join(out.kept(), "\n")+"\n"), 0o644); err != nil {
+		return err.Error()
+	}
+	return file
+}
+
+// output is what a test binary writes, without what goes well. Of more than it keeps, the middle
+// is left out.
+type output struct {
+	head, tail []string
+	dropped    int
+	started    int      // cases
+	running    uint64   // greatest seed of them
+	seeds      []uint64 // of the cases that failed
+	reports    int
+	cases      int // as randtest reports
+	inputs     int // as fuzzing reports
+}
+
+const keptLines = 4000
+
+var (
+	runLine    = regexp.MustCompile(`^=== RUN   .*/seed/(\d+)$`)
+	noiseLine  = regexp.MustCompile(`^(=== (RUN|PAUSE|CONT|NAME)|\s*--- PASS)`)
+	failLine   = regexp.MustCompile(`^\s*--- FAIL: \S*/seed/(\d+) \(`)
+	reportLine = regexp.MustCompile(`randtest: seed (\d+), cases (\d+), failed (\d+)$`)
+	inputsLine = regexp.MustCompile(`^fuzz: .* execs: (\d+)`)
+)
+
+func (o *output) read(from *io.PipeReader) {
+	lines := bufio.NewReader(from)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			o.line(string(bytes.TrimRight(line, "\n")))
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (o *output) line(line string) {
+	if m := runLine.FindStringSubmatch(line); m != nil {
+		o.started++
+		seed, _ := strconv.ParseUint(m[1], 10, 64)
+		o.running = max(o.running, seed)
+	}
+	if noiseLine.MatchString(line) {
+		return
+	}
+	if m := failLine.FindStringSubmatch(line); m != nil {
+		seed, _ := strconv.ParseUint(m[1], 10, 64)
+		o.seeds = append(o.seeds, seed)
+	}
+	if m := reportLine.FindStringSubmatch(line); m != nil {
+		n, _ := strconv.Atoi(m[2])
+		o.reports++
+		o.cases += n
+	}
+	if m := inputsLine.FindStringSubmatch(line); m != nil {
+		o.inputs, _ = strconv.Atoi(m[1])
+	}
+	if len(o.head) < keptLines {
+		o.head = append(o.head, line)
+		return
+	}
+	if len(o.tail) == keptLines {
+		o.tail = o.tail[1:]
+		o.dropped++
+	}
+	o.tail = append(o.tail, line)
+}
+
+func (o *output) kept() []string {
+	if o.dropped == 0 {
+		return append(o.head, o.tail...)
+	}
+	return append(append(o.head, fmt.Sprintf("... %d lines left out ...", o.dropped)), o.tail...)
+}
+
+// first returns the first lines that say what is wrong.
+func (o *output) first(n int) (lines []string) {
+	for _, line := range o.kept() {
+		if len(lines) < n && strings.TrimSpace(line) != "" && !reportLine.MatchString(line) && !inputsLine.MatchString(line) {
+			lines = append(lines, line[:min(len(line), 200)])
+		}
+	}
+	return lines
+}
+
+// outcome judges a slice by what it wrote and how it ended.
+func (o *output) outcome(s *slice, err error) outcome {
+	if s.t.fuzz {
+		return o.fuzzed(s, err)
+	}
+	res := outcome{cases: o.cases, failed: len(o.seeds)}
+	if o.cases > 0 {
+		res.seeds = s.cases
+	}
+	if err == nil {
+		return res
+	}
+	if o.reports == 0 { // it did not come to its end
+		res.cases = o.started
+		if o.started > 0 {
+			res.seeds = int(o.running - s.seed + 1)
+		}
+		if len(o.seeds) == 0 && o.started > 0 {
+			o.seeds = []uint64{o.running}
+		}
+	}
+	for _, seed := range o.seeds[:min(len(o.seeds), mostRepeat)] {
+		res.repeat = append(res.repeat, s.command(seed, 1))
+	}
+	if len(o.seeds) == 0 { // no case alone, or what all of them have in common
+		res.repeat = []string{s.command(s.seed, s.cases)}
+	}
+	res.failed = max(len(o.seeds), 1)
+	return res
+}
+
+// command repeats cases of a slice.
+func (s *slice) command(seed uint64, cases int) string {
+	return fmt.Sprintf("TAMTAM_SEED=%d TAMTAM_CASES=%d go test -count=1 -run '^%s$' %s", seed, cases, s.t.name, s.t.path)
+}
+
+var newInput = regexp.MustCompile(`Failing input written to (\S+)`)
+
+// fuzzed judges a slice of fuzzing.
+func (o *output) fuzzed(s *slice, err error) outcome {
+	res := outcome{cases: o.inputs}
+	text := strings.Join(o.kept(), "\n")
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return res
+	case errors.As(err, &exit) && strings.Contains(text, "\n    context deadline exceeded\n") &&
+		!strings.Contains(text, "Failing input") && !strings.Contains(text, "panic") && !strings.Contains(text, "_test.go:"):
+		return res // the time was up while a worker was in the midst of an input
+	}
+	res.failed = 1
+	res.repeat = []string{fmt.Sprintf("go test -run '^$' -fuzz '^%s$' %s", s.t.name, s.t.path)}
+	if m := newInput.FindStringSubmatch(text); m != nil {
+		res.repeat = []string{fmt.Sprintf("go test -run '^%s$/^%s$' %s", s.t.name, filepath.Base(m[1]), s.t.path)}
+	}
+	return res
+}
