@@ -147,15 +147,15 @@ func (o *Orch) register(cfg Config) {
 	consume(schema.AppACLTable, schema.StateACLTable, wordsOf, o.tableRow)
 	consume(schema.AppACLRule, schema.StateACLRule, wordsOf, o.ruleRow)
 
-	subscribe := func(table string, each func(context.Context, orch.Task)) {
+	subscribe := func(table, state string, each func(context.Context, orch.Task)) {
 		source := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, config, table) }
 		cfg.Daemon.Consume(source, table, orch.Each(func(ctx context.Context, t orch.Task) error {
 			each(ctx, t)
 			return o.counters.flush(ctx)
-		}), orch.Reporting{None: true})
+		}), orch.Reporting{StateTable: state, None: true})
 	}
-	subscribe(schema.CfgFlexCounter, o.flexRow)
-	subscribe(schema.CfgCRM, o.crmRow)
+	subscribe(schema.CfgFlexCounter, schema.StateFlexCounter, o.flexRow)
+	subscribe(schema.CfgCRM, schema.StateCRM, o.crmRow)
 	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
 	cfg.Daemon.Every(o.counters.retry, func(ctx context.Context, _ time.Time) error { return o.counters.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(o.portsChanged)

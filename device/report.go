@@ -200,44 +200,20 @@ func count(row swss.FieldValues, field string) uint64 {
 	return n
 }
 
-// stateTables are the STATE_DB tables with a status, and the CONFIG_DB table of
-// the objects they speak of.
-var stateTables = []struct{ state, config, field, good string }{
-	{schema.StatePort, schema.CfgPort, "status", schema.StatusActive},
-	{schema.StateLAG, schema.CfgPortChannel, "status", schema.StatusActive},
-	{schema.StateLAGMember, schema.CfgPortChannelMbr, "status", schema.StatusActive},
-	{schema.StateVLAN, schema.CfgVLAN, "status", schema.StatusActive},
-	{schema.StateVLANMember, schema.CfgVLANMember, "status", schema.StatusActive},
-	{schema.StateBreakout, schema.CfgBreakout, "status", schema.StatusActive},
-	{schema.StateACLTableType, schema.CfgACLTableType, "status", schema.ACLActive},
-	{schema.StateACLTable, schema.CfgACLTable, "status", schema.ACLActive},
-	{schema.StateACLRule, schema.CfgACLRule, "status", schema.ACLActive},
-	{schema.StateTAMSwitch, schema.CfgTAMSwitch, "status", schema.StatusActive},
-	{schema.StateTAMFeature, schema.CfgTAMFeature, "op-status", "ACTIVE"},
-	{schema.StateTAMCollector, schema.CfgTAMCollector, "status", schema.StatusActive},
-	{schema.StateTAMSampler, schema.CfgTAMSampler, "status", schema.StatusActive},
-	{schema.StateTAMFlowGroup, schema.CfgTAMFlowGroup, "status", schema.StatusActive},
-	{schema.StateTAMTailStamp, schema.CfgTAMTailStamp, "status", schema.StatusActive},
-	{schema.StateTAMAltMark, schema.CfgTAMAltMark, "status", schema.StatusActive},
-	{schema.StateTAMFlyMonTask, schema.CfgTAMFlyMonTask, "status", schema.StatusActive},
-	{schema.StateTAMFlyMonQuery, schema.CfgTAMFlyMonQuery, "status", schema.StatusActive},
-	{schema.StateTAMTableRecord, schema.CfgTAMTableRecord, "status", schema.StatusActive},
-}
-
 // Problems lists the configured objects that STATE_DB says are not active.
 func Problems(ctx context.Context, r *swss.Redis) ([]Problem, error) {
 	list := []Problem{}
-	for _, t := range stateTables {
-		rows, err := swss.NewTable(r.DB(swss.StateDB), t.state).Dump(ctx)
+	for _, t := range schema.StatusTables() {
+		rows, err := swss.NewTable(r.DB(swss.StateDB), t.State).Dump(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, key := range SortedKeys(rows) {
-			status := rows[key][t.field]
-			if status == "" || strings.EqualFold(status, t.good) {
-				continue
+			status, reason := rows[key][t.Field], rows[key][schema.FieldReason]
+			if status == "" || t.OK(status, reason) {
+				continue // or no status row: others write rows of their own into these tables
 			}
-			list = append(list, Problem{Object: t.config + "|" + key, Status: status, Reason: rows[key]["reason"]})
+			list = append(list, Problem{Object: t.Object(key), Status: status, Reason: reason})
 		}
 	}
 	return list, nil

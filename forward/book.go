@@ -71,6 +71,11 @@ func New(d *orch.Daemon, r *swss.Redis, tables ...Table) *Book {
 		appl: map[Row]*applRow{}, state: map[Row]*stateRow{},
 		dirtyA: map[Row]struct{}{}, dirtyS: map[Row]struct{}{},
 	}
+	for _, t := range tables {
+		if t.State != "" {
+			d.Tells(t.State)
+		}
+	}
 	d.OnFlush(func() { b.loaded = false })
 	return b
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	_ "embed" // the script
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -68,8 +69,20 @@ type stateRow struct {
 
 type stateKey struct{ table, key string }
 
+// StateTables lists the tables of STATE_DB that the daemon may report to.
+func (d *Daemon) StateTables() []string { return slices.Sorted(maps.Keys(d.reports)) }
+
+// Tells declares a table of STATE_DB that the daemon reports to, where no
+// [Reporting] of an input does.
+func (d *Daemon) Tells(stateTable string) {
+	if _, known := d.reports[stateTable]; !known {
+		d.reports[stateTable] = Reporting{}
+	}
+}
+
 // Report sets the status of a row after its task was handled, or on its own
-// account. key is the state row's.
+// account. key is the state row's. The table is one of [Daemon.StateTables], or
+// the daemon's steps fail.
 func (d *Daemon) Report(_ context.Context, stateTable, key, status, reason string) {
 	rep := d.reports[stateTable]
 	d.report(stateRow{
@@ -118,6 +131,11 @@ func (d *Daemon) flushState(ctx context.Context) error {
 	keys := slices.SortedFunc(maps.Keys(d.state), func(a, b stateKey) int {
 		return cmp.Or(strings.Compare(a.table, b.table), strings.Compare(a.key, b.key))
 	})
+	for _, k := range keys {
+		if _, known := d.reports[k.table]; !known {
+			return fmt.Errorf("%s reports to %s, which it has not declared", d.name, k.table)
+		}
+	}
 	db := d.redis.DB(swss.StateDB)
 	now := d.now.UTC().Format(time.RFC3339Nano)
 	var calls []swss.Call

@@ -98,7 +98,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	config := cfg.Redis.DB(swss.ConfigDB)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)
-	}, schema.CfgFlexCounter, orch.Each(o.flexRow), orch.Reporting{None: true})
+	}, schema.CfgFlexCounter, orch.Each(o.flexRow), orch.Reporting{StateTable: schema.StateFlexCounter, None: true})
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)
 	}, schema.CfgDeviceMetadata, orch.Each(o.setMAC), orch.Reporting{None: true})

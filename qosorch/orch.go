@@ -110,7 +110,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)
 	}, schema.CfgFlexCounter, orch.Each(func(ctx context.Context, t orch.Task) error {
 		return o.counts.flexRow(ctx, cfg.Daemon, t)
-	}), orch.Reporting{None: true})
+	}), orch.Reporting{StateTable: schema.StateFlexCounter, None: true})
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
 		if err := o.ledger.Settle(ctx); err != nil {

@@ -1,0 +1,120 @@
+package device
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/schema"
+)
+
+// Every table of STATE_DB in which a daemon tells what became of a row is one
+// of which problems are listed.
+func TestProblemsOfEveryTable(t *testing.T) {
+	s := testSim(t, SimConfig{})
+	told := append(s.Managers.StateTables(), s.Orchagent.Daemon.StateTables()...)
+	slices.Sort(told)
+	var listed []string
+	for _, table := range schema.StatusTables() {
+		listed = append(listed, table.State)
+	}
+	slices.Sort(listed)
+	if told = slices.Compact(told); !slices.Equal(told, listed) {
+		t.Errorf("daemons tell outcomes in\n%v\nproblems are listed of\n%v", told, listed)
+	}
+}
+
+// brokenRows has a row of each table of CONFIG_DB with outcomes, and something
+// wrong with each: a value, or what it names does not exist.
+const brokenRows = `{
+	"SWITCH": {"switch": {"fdb_aging_time": "soon"}},
+	"BREAKOUT_CFG": {"Ethernet0": {"brkout_mode": "9x9G"}},
+	"PORT": {"Ethernet1": {"lanes": "1", "speed": "slow"}},
+	"PORTCHANNEL": {"PortChannel1": {"mtu": "none"}},
+	"PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet2": {}},
+	"VLAN": {"Vlan10": {"vlanid": "11"}},
+	"VLAN_MEMBER": {"Vlan20|Ethernet2": {"tagging_mode": "tagged"}},
+	"INTERFACE": {"Ethernet3|10.0.0.1/24": {}},
+	"VLAN_INTERFACE": {"Vlan30|10.1.0.1/24": {}},
+	"PORTCHANNEL_INTERFACE": {"PortChannel3|10.2.0.1/24": {}},
+	"LOOPBACK_INTERFACE": {"Loopback0|10.3.0.1/24": {"scope": "wide"}},
+	"STATIC_ROUTE": {"10.9.0.0/16": {"nexthop": "10.200.0.2"}},
+	"NEIGH": {"Vlan30|10.1.0.9": {"neigh": "nobody"}},
+	"FDB": {"Vlan30|02:00:00:00:00:09": {"port": "Ethernet1"}},
+	"DSCP_TO_TC_MAP": {"m": {"64": "1"}},
+	"DOT1P_TO_TC_MAP": {"m": {"8": "1"}},
+	"TC_TO_QUEUE_MAP": {"m": {"0": "many"}},
+	"PORT_QOS_MAP": {"Ethernet2": {"dscp_to_tc_map": "none"}},
+	"SCHEDULER": {"s": {"type": "FIFO"}},
+	"WRED_PROFILE": {"w": {"ecn": "perhaps"}},
+	"QUEUE": {"Ethernet2|0": {"scheduler": "none"}},
+	"BUFFER_POOL": {"p": {"size": "huge"}},
+	"BUFFER_PROFILE": {"b": {"pool": "none", "size": "0"}},
+	"BUFFER_QUEUE": {"Ethernet2|0": {"profile": "none"}},
+	"MIRROR_SESSION": {"span": {"type": "SPAN", "dst_port": "Ethernet77"}},
+	"COPP_GROUP": {"g": {"queue": "last"}},
+	"COPP_TRAP": {"arp": {"trap_ids": "arp_req", "trap_group": "none"}},
+	"ACL_TABLE_TYPE": {"T": {"MATCHES": "COLOUR", "ACTIONS": "PACKET_ACTION", "BIND_POINTS": "PORT"}},
+	"ACL_TABLE": {"A": {"type": "none"}},
+	"ACL_RULE": {"B|R": {"PRIORITY": "1", "PACKET_ACTION": "DROP"}},
+	"FLEX_COUNTER_TABLE": {"ACL": {"FLEX_COUNTER_STATUS": "maybe"}},
+	"CRM": {"Config": {"polling_interval": "0"}},
+	"TAM_SWITCH_TABLE": {"global": {"switch-id": "-1"}},
+	"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "PERHAPS"}},
+	"TAM_COLLECTORS_TABLE": {"c": {"ipaddress": "nowhere"}},
+	"TAM_SAMPLINGRATE_TABLE": {"s": {"sampling-rate": "0"}},
+	"TAM_FLOWGROUP_TABLE": {"f": {"id": "none"}},
+	"TAM_TAILSTAMPING_TABLE": {"t": {"flowgroup": "none"}},
+	"TAM_ALTMARK_TABLE": {"a": {"flowgroup": "none"}},
+	"TAM_FLYMON_TASK_TABLE": {"t": {"key": "COLOUR"}},
+	"TAM_FLYMON_QUERY_TABLE": {"q": {"task": "none", "flow": "10.0.0.1"}},
+	"TAM_TABLERECORD_TABLE": {"r": {"flowgroup": "none"}}
+}`
+
+// A switch on which nothing works names every row that does not.
+func TestProblemsNameEveryBrokenRow(t *testing.T) {
+	c, err := ParseConfigDB([]byte(brokenRows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := testSim(t, SimConfig{Config: c})
+	settle(t, s)
+	list, err := Problems(t.Context(), s.Redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := map[string]bool{}
+	for _, p := range list {
+		table, _, _ := strings.Cut(p.Object, "|")
+		tables[table] = true
+		if p.Reason == "" {
+			t.Errorf("%v: no reason", p)
+		}
+	}
+	for table, rows := range c {
+		for key := range rows {
+			object := table + "|" + key
+			if !slices.ContainsFunc(list, func(p Problem) bool { return p.Object == object }) {
+				t.Errorf("%s is not among the problems", object)
+			}
+		}
+	}
+	for _, table := range schema.StatusTables() {
+		if table.Config != "" && !tables[table.Config] {
+			t.Errorf("no row of %s is among the problems", table.Config)
+		}
+	}
+}
+
+// What is switched off as configured is no problem.
+func TestInactiveFeatureIsNoProblem(t *testing.T) {
+	c, err := ParseConfigDB([]byte(`{"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "INACTIVE"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := testSim(t, SimConfig{Config: c})
+	settle(t, s)
+	if list, err := Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
