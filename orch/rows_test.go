@@ -31,12 +31,12 @@ func collect(t *testing.T, tasks <-chan string, n int) []string {
 // Redis tells nobody what FLUSHDB deletes. The daemon finds out, also when rows
 // are written again before it looks.
 func TestEmptiedDatabase(t *testing.T) {
-	for name, start := range map[string]func() *swss.Redis{
-		"embedded": func() *swss.Redis { return swsstest.Start(t) },
-		"real":     func() *swss.Redis { return swsstest.StartServer(t).Open() },
+	for name, start := range map[string]func(*testing.T) *swss.Redis{
+		"embedded": func(t *testing.T) *swss.Redis { return swsstest.Start(t) },
+		"real":     func(t *testing.T) *swss.Redis { return swsstest.StartServer(t).Open() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start()
+			r := start(t)
 			ctx, db := t.Context(), r.DB(swss.ConfigDB)
 			table := swss.NewTable(db, "T")
 			rows := map[string]swss.FieldValues{"a": {"f": "1"}, "b": nil, "c": nil}
