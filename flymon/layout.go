@@ -159,7 +159,7 @@ const (
 // A Param is where a parameter comes from.
 type Param struct {
 	From Source `json:"from"`
-	// Const: its value.
+	// Const: its value. Least: the most that it is (0: all ones).
 	Value uint32 `json:"value,omitempty"`
 	// Compressed: the key, and how many low bits of it (0: 32).
 	Key  Ref   `json:"key,omitzero"`
@@ -182,7 +182,7 @@ const (
 	QueueDelay  Source = "queue-delay"  // ns in the queue, >> Scale; likewise
 	Compressed  Source = "key"
 	Result      Source = "result" // of unit Of[0]
-	Least       Source = "least"  // the smallest of the results of Of that are not 0; if all are: all ones
+	Least       Source = "least"  // the smallest of the results of Of that are not 0, and of Value; of none of them: all ones
 	// Since is the timestamp less the result of Of[0], mod 2^Width; 0 if the result of Of[1] is not 0.
 	Since Source = "since"
 )

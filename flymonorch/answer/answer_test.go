@@ -32,14 +32,18 @@ func parse[T any](t testing.TB, f func(string) (T, error), s string) T {
 
 func newRun(t *testing.T, width int, key, attribute string, algorithm flymon.Algorithm, memory uint32, threshold uint64) *run {
 	t.Helper()
-	g, err := cmu.New(flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: width, Depth: 65536, Partitions: 32, MapEntries: 256, Digests: 1024})
+	return newRunOn(t, flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: width, Depth: 65536, Partitions: 32, MapEntries: 256, Digests: 1024}, flymon.Task{
+		Key: parse(t, flymon.ParseKey, key), Attribute: parse(t, flymon.ParseAttribute, attribute), Algorithm: algorithm, Memory: memory, Accurate: true, Threshold: threshold,
+	})
+}
+
+func newRunOn(t *testing.T, geo flymon.Geometry, task flymon.Task) *run {
+	t.Helper()
+	g, err := cmu.New(geo)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.SetOracle(1 << 20)
-	task := flymon.Task{
-		Key: parse(t, flymon.ParseKey, key), Attribute: parse(t, flymon.ParseAttribute, attribute), Algorithm: algorithm, Memory: memory, Accurate: true, Threshold: threshold,
-	}
 	placed, err := plan.New(g.Geometry()).Add("t", task)
 	if err != nil {
 		t.Fatal(err)

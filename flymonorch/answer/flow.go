@@ -32,9 +32,6 @@ func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 	rows := counters[:0]
 	for i, row := range r.Sketch.Rows {
 		rows = append(rows, r.counter(i, row, v))
-		if r.Sketch.Algorithm == flymon.SuMaxSum && rows[0].Full {
-			break // the rows behind it have no bound any more
-		}
 	}
 	n, known := sketch.CountMin(rows)
 	if !known {

@@ -118,7 +118,7 @@ func (r *Reading) full(unit int) uint32 {
 	switch {
 	case r.Sketch.Algorithm == flymon.BeauCoup:
 		return 1<<r.Sketch.Coupons - 1
-	case u.P2.From == flymon.Const && u.Op == flymon.CondAdd:
+	case (u.P2.From == flymon.Const || u.P2.From == flymon.Least && u.P2.Value > 0) && u.Op == flymon.CondAdd:
 		return max(u.P2.Value&r.Geometry.Mask(), 1)
 	}
 	return r.Geometry.Mask()

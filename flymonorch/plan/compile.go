@@ -191,7 +191,8 @@ func (c *compiler) parallel(fill func(row int, u *part)) error {
 }
 
 // suMaxSum puts each row behind the one before: a counter grows only if it is below
-// the least of those before it.
+// the least of those before it. Those that are full say nothing; bytes then stop where they do
+// in the first row, so that no counter begins at 0 again.
 func (c *compiler) suMaxSum() error {
 	n, err := c.rows()
 	if err != nil {
@@ -208,6 +209,9 @@ func (c *compiler) suMaxSum() error {
 		}}
 		if row > 0 {
 			u.unit.P2 = flymon.Param{From: flymon.Least, Of: append([]int(nil), before...)}
+			if c.task.Attribute.Kind == flymon.Bytes {
+				u.unit.P2.Value = c.full().Value
+			}
 		}
 		before = append(before, row)
 		c.recipe.steps = append(c.recipe.steps, []part{u})

@@ -246,13 +246,19 @@ func (in *interpreter) param(t *interpreted, u *flymon.Unit, s *flymon.Param, p 
 	case flymon.Result:
 		return results[s.Of[0]]
 	case flymon.Least:
-		least := ^uint32(0)
+		var all []uint32
+		if s.Value != 0 {
+			all = append(all, s.Value)
+		}
 		for _, i := range s.Of {
 			if results[i] != 0 {
-				least = min(least, results[i])
+				all = append(all, results[i])
 			}
 		}
-		return least
+		if len(all) == 0 {
+			return ^uint32(0)
+		}
+		return slices.Min(all)
 	default: // since
 		if results[s.Of[1]] != 0 {
 			return 0

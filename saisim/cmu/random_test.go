@@ -132,6 +132,9 @@ func (g *layouts) param(l *flymon.Layout, i int) flymon.Param {
 		for range n {
 			p.Of = append(p.Of, pick(r, before...))
 		}
+		if p.From == flymon.Least && r.IntN(2) == 0 {
+			p.Value = r.Uint32() >> r.IntN(32)
+		}
 	case flymon.Compressed:
 		p.Key, p.Bits = g.ref(), uint8(r.IntN(33))
 	case flymon.Const:

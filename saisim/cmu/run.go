@@ -252,7 +252,7 @@ func (g *Groups) param(s *param, p *Packet) uint32 {
 	case fromResult:
 		return g.results[s.of[0]]
 	case fromLeast:
-		least := ^uint32(0)
+		least := s.value
 		for _, i := range s.of {
 			if r := g.results[i]; r != 0 && r < least {
 				least = r

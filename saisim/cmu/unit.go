@@ -167,7 +167,10 @@ func (g *Groups) compileParam(t *task, group int, from *flymon.Param) param {
 	case flymon.Result:
 		p.from = fromResult
 	case flymon.Least:
-		p.from = fromLeast
+		p.from, p.value = fromLeast, from.Value
+		if p.value == 0 {
+			p.value = ^uint32(0)
+		}
 	case flymon.Since:
 		p.from = fromSince
 	}

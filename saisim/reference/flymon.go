@@ -312,6 +312,9 @@ func (c *Chip) param(s *sketch, u flymon.Unit, p flymon.Param, results []uint32,
 		return results[p.Of[0]]
 	case flymon.Least:
 		least := uint32(1<<32 - 1)
+		if p.Value > 0 {
+			least = p.Value
+		}
 		for _, i := range p.Of {
 			if results[i] > 0 {
 				least = min(least, results[i])

@@ -135,7 +135,7 @@ func (g *gen) param(before []flymon.Unit, group, i int) flymon.Param {
 		case 0:
 			return flymon.Param{From: flymon.Result, Of: []int{pick(g, of...)}}
 		case 1:
-			return flymon.Param{From: flymon.Least, Of: of}
+			return flymon.Param{From: flymon.Least, Of: of, Value: pick(g, 0, 1, 3, g.Uint32())}
 		}
 		return flymon.Param{From: flymon.Since, Of: []int{pick(g, of...), pick(g, of...)}, Scale: uint8(g.IntN(24))}
 	}
