@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 )
@@ -257,58 +258,56 @@ func TestVocabulary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	for seed := range uint64(24) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(seed, 1))
-			one, two := newVocabulary(t), newVocabulary(t)
-			type entry struct {
-				label    string
-				priority int
-				conds    []int
-				seed     uint64
+	randtest.Run(t, randtest.Cases{Count: 24}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		one, two := newVocabulary(t), newVocabulary(t)
+		type entry struct {
+			label    string
+			priority int
+			conds    []int
+			seed     uint64
+		}
+		var entries []entry
+		for i := range 60 {
+			e := entry{label: fmt.Sprintf("e%d", i), priority: 1 + rnd.IntN(8), seed: rnd.Uint64()}
+			for range 1 + rnd.IntN(4) {
+				e.conds = append(e.conds, rnd.IntN(32))
 			}
-			var entries []entry
-			for i := range 60 {
-				e := entry{label: fmt.Sprintf("e%d", i), priority: 1 + rnd.IntN(8), seed: rnd.Uint64()}
-				for range 1 + rnd.IntN(4) {
-					e.conds = append(e.conds, rnd.IntN(32))
-				}
-				entries = append(entries, e)
-			}
-			holds := map[string]func(*spec) bool{}
-			priority := map[string]int{}
-			for i := range entries {
-				e, f := entries[i], entries[len(entries)-1-i]
-				holds[e.label] = one.add(e.label, e.priority, e.conds, e.seed)
-				priority[e.label] = e.priority
-				two.add(f.label, f.priority, f.conds, f.seed)
-			}
-			two.churn(rnd)
-			hits := 0
-			for range 250 {
-				s := randomSpec(rnd)
-				best := 0
-				for l, h := range holds {
-					if h(s) {
-						best = max(best, priority[l])
-					}
-				}
-				got, other := one.hit(s), two.hit(s)
-				if got != other {
-					t.Fatalf("%+v hits %q, and %q where the entries came in another order", s, got, other)
-				}
-				if got == "" && best > 0 || got != "" && (!holds[got](s) || priority[got] != best) {
-					t.Fatalf("%+v hits %q of priority %d, want priority %d", s, got, priority[got], best)
-				}
-				if got != "" {
-					hits++
+			entries = append(entries, e)
+		}
+		holds := map[string]func(*spec) bool{}
+		priority := map[string]int{}
+		for i := range entries {
+			e, f := entries[i], entries[len(entries)-1-i]
+			holds[e.label] = one.add(e.label, e.priority, e.conds, e.seed)
+			priority[e.label] = e.priority
+			two.add(f.label, f.priority, f.conds, f.seed)
+		}
+		two.churn(rnd)
+		hits := 0
+		for range 250 {
+			s := randomSpec(rnd)
+			best := 0
+			for l, h := range holds {
+				if h(s) {
+					best = max(best, priority[l])
 				}
 			}
-			if hits < 40 {
-				t.Errorf("only %d of 250 packets hit an entry", hits)
+			got, other := one.hit(s), two.hit(s)
+			if got != other {
+				t.Fatalf("%+v hits %q, and %q where the entries came in another order", s, got, other)
 			}
-		})
-	}
+			if got == "" && best > 0 || got != "" && (!holds[got](s) || priority[got] != best) {
+				t.Fatalf("%+v hits %q of priority %d, want priority %d", s, got, priority[got], best)
+			}
+			if got != "" {
+				hits++
+			}
+		}
+		if hits < 40 {
+			t.Errorf("only %d of 250 packets hit an entry", hits)
+		}
+	})
 }
 
 // A vocabulary is a chip with one table that has every field.

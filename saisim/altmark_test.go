@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tamtam/altmark"
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
@@ -361,28 +362,28 @@ func TestChipIsThePapersTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	const seed = 6
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	used := map[int]map[int]bool{1: {}, 2: {}, 3: {}, 4: {}, 5: {}, 6: {}}
-	intervals := []altmark.Interval{-10, -7, -1, 0, 4, 8}
-	for method := altmark.Step; method <= altmark.Muxed; method++ {
-		for role := altmark.Initiator; role <= altmark.Terminator; role++ {
-			for mark := altmark.DSCP0; mark <= altmark.IPv6Delay; mark++ {
-				s := altmark.Session{Role: role, Method: method, Interval: intervals[rnd.IntN(len(intervals))], Mark: mark, SlotSync: true,
-					Clear: role == altmark.Terminator && rnd.IntN(2) == 0}
-				if method == altmark.Double {
-					s.Mark2 = second(mark)
+	randtest.Run(t, randtest.Cases{Seed: 6}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		used := map[int]map[int]bool{1: {}, 2: {}, 3: {}, 4: {}, 5: {}, 6: {}}
+		intervals := []altmark.Interval{-10, -7, -1, 0, 4, 8}
+		for method := altmark.Step; method <= altmark.Muxed; method++ {
+			for role := altmark.Initiator; role <= altmark.Terminator; role++ {
+				for mark := altmark.DSCP0; mark <= altmark.IPv6Delay; mark++ {
+					s := altmark.Session{Role: role, Method: method, Interval: intervals[rnd.IntN(len(intervals))], Mark: mark, SlotSync: true,
+						Clear: role == altmark.Terminator && rnd.IntN(2) == 0}
+					if method == altmark.Double {
+						s.Mark2 = second(mark)
+					}
+					t.Run(fmt.Sprintf("%s/%s/%s", method, role, mark), func(t *testing.T) { compareWithTables(t, rnd, s, used) })
 				}
-				t.Run(fmt.Sprintf("%s/%s/%s", method, role, mark), func(t *testing.T) { compareWithTables(t, rnd, s, used) })
 			}
 		}
-	}
-	for n, table := range papersTables {
-		if len(used[n]) != len(table) {
-			t.Errorf("table %d: only rows %v were used", n, used[n])
+		for n, table := range papersTables {
+			if len(used[n]) != len(table) {
+				t.Errorf("table %d: only rows %v were used", n, used[n])
+			}
 		}
-	}
+	})
 }
 
 // A flowByTables is what the tables' registers and counters have of a flow.

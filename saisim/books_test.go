@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/tailstamp"
@@ -190,33 +191,34 @@ func TestBooks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	total := saisim.Books{}
-	for seed := range uint64(8) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			s := newStorm(t, seed)
-			s.run(3000, func() {
-				b := s.Books()
-				if !b.Balanced() {
-					t.Fatalf("at cycle %d the books do not balance: %+v", s.Now(), b)
-				}
-				for _, id := range s.Ports() {
-					if c, _ := s.PortCounters(id); c.Received > b.Received {
-						t.Fatalf("port %d: %+v", id, c)
-					}
-				}
-			})
-			s.SetOutput(func(saisim.Out) {})
-			s.drain()
+	total, fixed := saisim.Books{}, randtest.Cases{Count: 8}
+	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		s := newStorm(t, seed)
+		s.run(3000, func() {
 			b := s.Books()
-			if b.InFlight != 0 || b.QueuedBytes != 0 {
-				t.Errorf("drained: %+v", b)
+			if !b.Balanced() {
+				t.Fatalf("at cycle %d the books do not balance: %+v", s.Now(), b)
 			}
-			for i, n := range b.Dropped {
-				total.Dropped[i] += n
+			for _, id := range s.Ports() {
+				if c, _ := s.PortCounters(id); c.Received > b.Received {
+					t.Fatalf("port %d: %+v", id, c)
+				}
 			}
-			total.Copies += b.Copies
-			total.ToCPU += b.ToCPU
 		})
+		s.SetOutput(func(saisim.Out) {})
+		s.drain()
+		b := s.Books()
+		if b.InFlight != 0 || b.QueuedBytes != 0 {
+			t.Errorf("drained: %+v", b)
+		}
+		for i, n := range b.Dropped {
+			total.Dropped[i] += n
+		}
+		total.Copies += b.Copies
+		total.ToCPU += b.ToCPU
+	})
+	if !run.Whole(fixed) {
+		return
 	}
 	for why := saisim.DropNotRouter; why <= saisim.DropL3MTU; why++ {
 		if total.Dropped[why] == 0 {
@@ -238,7 +240,7 @@ func TestBooks(t *testing.T) {
 // The same inputs give the same bytes at the same cycles, in however many steps
 // time advances.
 func TestDeterminism(t *testing.T) {
-	for seed := range uint64(4) {
+	randtest.Run(t, randtest.Cases{Count: 4}, func(t *testing.T, seed uint64) {
 		one := newStorm(t, seed)
 		want := one.run(1500, func() {})
 		two := newStorm(t, seed)
@@ -248,9 +250,9 @@ func TestDeterminism(t *testing.T) {
 			}
 		})
 		if got != want {
-			t.Errorf("seed %d: two runs differ", seed)
+			t.Error("two runs differ")
 		}
-	}
+	})
 }
 
 // Whatever comes in, the chip does not fail, and what is not stamped leaves as

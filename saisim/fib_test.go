@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
+
+	"tamtam/internal/randtest"
 )
 
 // slowest is the longest of the prefixes that an address is in, by looking at
@@ -25,7 +27,7 @@ func TestFIB(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	for seed := range uint64(6) {
+	randtest.Run(t, randtest.Cases{Count: 6}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
 		v4 := seed%2 == 0
 		levels, width := 16, 128
@@ -61,12 +63,12 @@ func TestFIB(t *testing.T) {
 				f.put(p, table[p])
 			}
 			if f.n != len(table) {
-				t.Fatalf("seed %d: %d prefixes, want %d", seed, f.n, len(table))
+				t.Fatalf("%d prefixes, want %d", f.n, len(table))
 			}
 			for range 20 {
 				a := random()
 				if got, want := f.lookup(addressOf(a), levels), slowest(table, a); got != want {
-					t.Fatalf("seed %d: %s leads to %p, want %p of %v", seed, a, got, want, table)
+					t.Fatalf("%s leads to %p, want %p of %v", a, got, want, table)
 				}
 			}
 		}
@@ -75,9 +77,9 @@ func TestFIB(t *testing.T) {
 			f.remove(p) // not there any more
 		}
 		if f.n != 0 || len(f.root.kids)+len(f.root.dests) != 0 {
-			t.Errorf("seed %d: something is left: %+v", seed, f.root)
+			t.Errorf("something is left: %+v", f.root)
 		}
-	}
+	})
 }
 
 // Looking up allocates nothing, with as many routes as the default profile has.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/saisim"
 	"tamtam/saisim/truth"
 )
@@ -48,43 +49,43 @@ func TestMoments(t *testing.T) {
 // punts, drops at every place, injected frames and a port that goes away; and
 // the histories add up to the books.
 func TestMomentsAreWhole(t *testing.T) {
-	const seed = 3
-	t.Log("seed", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	r := newRig(t, saisim.SmallProfile())
-	check := truth.NewHistories()
-	r.SetObserver(check.See)
-	for i := range 2000 {
-		from, to := byte(rnd.IntN(7)), byte(rnd.IntN(3))
-		f := udpFrame(from+1, to+1, 60+rnd.IntN(1400))
-		switch rnd.IntN(12) {
-		case 0:
-			f = f[:rnd.IntN(18)] // a runt
-		case 1:
-			f[0] = 3 // flood
-		case 2:
-			copy(f, []byte{1, 0x80, 0xc2, 0, 0, 0xe}) // trapped
-		}
-		if err := r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: uint64(i) * 3}); err != nil {
-			t.Fatal(err)
-		}
-		if rnd.IntN(9) == 0 {
-			if err := r.Inject(saisim.PortID(to), saisim.Frame{Data: udpFrame(9, 8, 60), ID: uint64(i)*3 + 1}); err != nil {
+	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		r := newRig(t, saisim.SmallProfile())
+		check := truth.NewHistories()
+		r.SetObserver(check.See)
+		for i := range 2000 {
+			from, to := byte(rnd.IntN(7)), byte(rnd.IntN(3))
+			f := udpFrame(from+1, to+1, 60+rnd.IntN(1400))
+			switch rnd.IntN(12) {
+			case 0:
+				f = f[:rnd.IntN(18)] // a runt
+			case 1:
+				f[0] = 3 // flood
+			case 2:
+				copy(f, []byte{1, 0x80, 0xc2, 0, 0, 0xe}) // trapped
+			}
+			if err := r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: uint64(i) * 3}); err != nil {
 				t.Fatal(err)
 			}
+			if rnd.IntN(9) == 0 {
+				if err := r.Inject(saisim.PortID(to), saisim.Frame{Data: udpFrame(9, 8, 60), ID: uint64(i)*3 + 1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.Advance(r.Now() + saisim.Cycle(rnd.IntN(300)))
+			if i == 1000 {
+				r.SetLink(6, false)
+			}
+			r.SetLink(5, i%50 != 0)
 		}
-		r.Advance(r.Now() + saisim.Cycle(rnd.IntN(300)))
-		if i == 1000 {
-			r.SetLink(6, false)
+		r.drain()
+		books := r.Books()
+		if err := check.Check(books); err != nil {
+			t.Error(err)
 		}
-		r.SetLink(5, i%50 != 0)
-	}
-	r.drain()
-	books := r.Books()
-	if err := check.Check(books); err != nil {
-		t.Error(err)
-	}
-	if books.Dropped[saisim.DropBuffer] == 0 || books.Dropped[saisim.DropRunt] == 0 || books.ToCPU == 0 {
-		t.Errorf("too tame: %+v", books)
-	}
+		if books.Dropped[saisim.DropBuffer] == 0 || books.Dropped[saisim.DropRunt] == 0 || books.ToCPU == 0 {
+			t.Errorf("too tame: %+v", books)
+		}
+	})
 }

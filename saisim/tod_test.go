@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/randtest"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -15,48 +16,48 @@ func bigInt(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 // However often drift, rate and phase change, over 2^60 cycles the clock is what
 // exact fractions say, rounded down; and without a step back it never goes back.
 func TestClockIsExact(t *testing.T) {
-	const seed = 5
-	t.Log("seed", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	start := time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
-	for _, hz := range []uint64{1, 3, 1_000_000_000, 1_250_000_000, 999_999_937, 8_000_000_000} {
-		tod := newTimeOfDay(hz, start)
-		// In units of 1/(hz * 10^9) s, which are 1/hz ns.
-		unit := bigInt(hz)
-		want := new(big.Int).Mul(big.NewInt(start.UnixNano()), unit)
-		from, last := uint64(0), tailstamp.Timestamp{}
-		for i := range 600 {
-			c := from + rnd.Uint64N(1+(1<<60-from)>>rnd.IntN(58))/4
-			speed := int64(nanos) + tod.drift + tod.rate
-			now := new(big.Int).Add(want, new(big.Int).Mul(bigInt(c-from), big.NewInt(speed)))
-			ns := new(big.Int).Div(now, unit)
-			sec, rest := new(big.Int).DivMod(ns, big.NewInt(nanos), new(big.Int))
-			got := tod.at(Cycle(c))
-			if got.Seconds != sec.Uint64() || uint64(got.Nanoseconds) != rest.Uint64() {
-				t.Fatalf("%d Hz, change %d, cycle %d: %+v, want %d s %d ns", hz, i, c, got, sec, rest)
+	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		start := time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+		for _, hz := range []uint64{1, 3, 1_000_000_000, 1_250_000_000, 999_999_937, 8_000_000_000} {
+			tod := newTimeOfDay(hz, start)
+			// In units of 1/(hz * 10^9) s, which are 1/hz ns.
+			unit := bigInt(hz)
+			want := new(big.Int).Mul(big.NewInt(start.UnixNano()), unit)
+			from, last := uint64(0), tailstamp.Timestamp{}
+			for i := range 600 {
+				c := from + rnd.Uint64N(1+(1<<60-from)>>rnd.IntN(58))/4
+				speed := int64(nanos) + tod.drift + tod.rate
+				now := new(big.Int).Add(want, new(big.Int).Mul(bigInt(c-from), big.NewInt(speed)))
+				ns := new(big.Int).Div(now, unit)
+				sec, rest := new(big.Int).DivMod(ns, big.NewInt(nanos), new(big.Int))
+				got := tod.at(Cycle(c))
+				if got.Seconds != sec.Uint64() || uint64(got.Nanoseconds) != rest.Uint64() {
+					t.Fatalf("%d Hz, change %d, cycle %d: %+v, want %d s %d ns", hz, i, c, got, sec, rest)
+				}
+				step := time.Duration(0)
+				switch rnd.IntN(4) {
+				case 0:
+					tod.drift = rnd.Int64N(2*MaxClockRate+1) - MaxClockRate
+				case 1:
+					tod.rate = rnd.Int64N(2*MaxClockRate+1) - MaxClockRate
+				case 2:
+					step = time.Duration(rnd.Int64N(int64(time.Hour)))
+				case 3:
+					step = -time.Duration(rnd.Int64N(int64(10 * time.Second)))
+				}
+				if difference(got, last) < 0 {
+					t.Fatalf("%d Hz, change %d: %+v after %+v", hz, i, got, last)
+				}
+				next, err := tod.change(Cycle(c), step)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tod, from, want = next, c, now.Add(now, new(big.Int).Mul(big.NewInt(int64(step)), unit))
+				last = tod.at(Cycle(c))
 			}
-			step := time.Duration(0)
-			switch rnd.IntN(4) {
-			case 0:
-				tod.drift = rnd.Int64N(2*MaxClockRate+1) - MaxClockRate
-			case 1:
-				tod.rate = rnd.Int64N(2*MaxClockRate+1) - MaxClockRate
-			case 2:
-				step = time.Duration(rnd.Int64N(int64(time.Hour)))
-			case 3:
-				step = -time.Duration(rnd.Int64N(int64(10 * time.Second)))
-			}
-			if difference(got, last) < 0 {
-				t.Fatalf("%d Hz, change %d: %+v after %+v", hz, i, got, last)
-			}
-			next, err := tod.change(Cycle(c), step)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tod, from, want = next, c, now.Add(now, new(big.Int).Mul(big.NewInt(int64(step)), unit))
-			last = tod.at(Cycle(c))
 		}
-	}
+	})
 }
 
 // The clock remembers how it went before a change: times of earlier cycles stay

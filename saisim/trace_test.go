@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 )
@@ -119,77 +120,77 @@ func TestTraceIsInOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	const seed = 8
-	t.Log("seed", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	r := newRig(t, saisim.SmallProfile())
-	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrSpeed, sai.Uint(25_000))
-	r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrSpeed, sai.Uint(1_000))
-	var out bytes.Buffer
-	trace := saisim.NewTrace(r.Chip, &out, true)
-	r.SetObserver(trace.See)
-	left := map[string]int{}
-	r.SetOutput(func(o saisim.Out) {
-		if o.Port != saisim.CPUPort {
-			left[fmt.Sprintf("%d at Ethernet%d at %d", o.ID, o.Port, o.At)]++
+	randtest.Run(t, randtest.Cases{Seed: 8}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		r := newRig(t, saisim.SmallProfile())
+		r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrSpeed, sai.Uint(25_000))
+		r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrSpeed, sai.Uint(1_000))
+		var out bytes.Buffer
+		trace := saisim.NewTrace(r.Chip, &out, true)
+		r.SetObserver(trace.See)
+		left := map[string]int{}
+		r.SetOutput(func(o saisim.Out) {
+			if o.Port != saisim.CPUPort {
+				left[fmt.Sprintf("%d at Ethernet%d at %d", o.ID, o.Port, o.At)]++
+			}
+		})
+		for i := range uint64(2000) {
+			from := byte(rnd.IntN(8))
+			f := udpFrame(from+1, byte(1+rnd.IntN(12)), 60+rnd.IntN(400))
+			if err := r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: i + 1}); err != nil {
+				t.Fatal(err)
+			}
+			r.Advance(r.Now() + saisim.Cycle(rnd.IntN(150)))
 		}
-	})
-	for i := range uint64(2000) {
-		from := byte(rnd.IntN(8))
-		f := udpFrame(from+1, byte(1+rnd.IntN(12)), 60+rnd.IntN(400))
-		if err := r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: i + 1}); err != nil {
+		r.drain()
+		if err := trace.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		r.Advance(r.Now() + saisim.Cycle(rnd.IntN(150)))
-	}
-	r.drain()
-	if err := trace.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	type steps []struct {
-		Place string
-		Cycle saisim.Cycle
-	}
-	inOrder := func(s steps, what string) {
-		for i := range s[1:] {
-			if s[i+1].Cycle < s[i].Cycle {
-				t.Errorf("%s: %s at %d, then %s at %d", what, s[i].Place, s[i].Cycle, s[i+1].Place, s[i+1].Cycle)
-			}
+		type steps []struct {
+			Place string
+			Cycle saisim.Cycle
 		}
-	}
-	for d, n := json.NewDecoder(&out), 0; ; n++ {
-		var p struct {
-			Packet, ID uint64
-			Steps      steps
-			Copies     []struct {
-				Out   string
-				Steps steps
-			}
-		}
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
-			if n != 2000 {
-				t.Errorf("%d packets", n)
-			}
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		inOrder(p.Steps, fmt.Sprint("packet ", p.Packet))
-		for _, c := range p.Copies {
-			inOrder(c.Steps, fmt.Sprint("packet ", p.Packet, " at ", c.Out))
-			for _, s := range c.Steps {
-				if s.Place == "egress SFD" {
-					left[fmt.Sprintf("%d at %s at %d", p.ID, c.Out, s.Cycle)]--
+		inOrder := func(s steps, what string) {
+			for i := range s[1:] {
+				if s[i+1].Cycle < s[i].Cycle {
+					t.Errorf("%s: %s at %d, then %s at %d", what, s[i].Place, s[i].Cycle, s[i+1].Place, s[i+1].Cycle)
 				}
 			}
 		}
-	}
-	for what, n := range left {
-		if n != 0 {
-			t.Errorf("%s: %d more in the output than in the trace", what, n)
+		for d, n := json.NewDecoder(&out), 0; ; n++ {
+			var p struct {
+				Packet, ID uint64
+				Steps      steps
+				Copies     []struct {
+					Out   string
+					Steps steps
+				}
+			}
+			if err := d.Decode(&p); errors.Is(err, io.EOF) {
+				if n != 2000 {
+					t.Errorf("%d packets", n)
+				}
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			inOrder(p.Steps, fmt.Sprint("packet ", p.Packet))
+			for _, c := range p.Copies {
+				inOrder(c.Steps, fmt.Sprint("packet ", p.Packet, " at ", c.Out))
+				for _, s := range c.Steps {
+					if s.Place == "egress SFD" {
+						left[fmt.Sprintf("%d at %s at %d", p.ID, c.Out, s.Cycle)]--
+					}
+				}
+			}
 		}
-	}
-	if len(left) < 2000 {
-		t.Errorf("only %d frames left", len(left))
-	}
+		for what, n := range left {
+			if n != 0 {
+				t.Errorf("%s: %d more in the output than in the trace", what, n)
+			}
+		}
+		if len(left) < 2000 {
+			t.Errorf("only %d frames left", len(left))
+		}
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/pipe/pipetest"
 )
@@ -21,10 +22,10 @@ func pipeLimits() pipe.Limits {
 // The compiled form of random programs and the interpreter do the same to random
 // PHVs, field for field, and leave the same in registers and counters.
 func TestCompiledPrograms(t *testing.T) {
-	const programs, packets = 400, 60
-	r := rand.New(rand.NewPCG(11, 12))
+	const packets = 60
 	l := pipeLimits()
-	for n := range programs {
+	randtest.Run(t, randtest.Cases{Seed: 11, Count: 400}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 12))
 		p := pipetest.Program(r, pipetest.Options{Limits: l, Ports: []uint16{1, 2, 77}})
 		c, err := pipe.Compile(p, l, nil)
 		if err != nil {
@@ -39,7 +40,7 @@ func TestCompiledPrograms(t *testing.T) {
 			c.Begin(&v)
 			on := c.Run(&v, 0, l.IngressStages)
 			if !samePipe(t, in, &v, fixed, l.IngressStages, on) {
-				t.Fatalf("program %d, packet %d, ingress pipe:\n%+v", n, k, p)
+				t.Fatalf("packet %d, ingress pipe:\n%+v", k, p)
 			}
 			user := in.phv
 			in.phv = nil
@@ -56,16 +57,16 @@ func TestCompiledPrograms(t *testing.T) {
 				}
 			}
 			if on := c.RunEgress(&v, 0, l.EgressStages); !samePipe(t, out, &v, fixed, l.EgressStages, on) {
-				t.Fatalf("program %d, packet %d, egress pipe:\n%+v", n, k, p)
+				t.Fatalf("packet %d, egress pipe:\n%+v", k, p)
 			}
 			out.phv = nil
 		}
 		sameMemory(t, c, "ingress", in)
 		sameMemory(t, c, "egress", out)
 		if t.Failed() {
-			t.Fatalf("program %d: %+v", n, p)
+			t.Fatalf("%+v", p)
 		}
-	}
+	})
 }
 
 // randomWords fills the fixed words, some with numbers that come again and again.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"tamtam/internal/randtest"
 )
 
 const ample = 1 << 20
@@ -182,57 +184,58 @@ func TestWRED(t *testing.T) {
 
 // Whatever happens, pools know what their queues hold.
 func TestPoolsAddUp(t *testing.T) {
-	const seed = 5
-	rnd := rand.New(rand.NewPCG(seed, seed))
-	b := NewBuffer(64, 200)
-	b.Pools = append(b.Pools, Pool{Size: 100})
-	ports := []*Port[int]{NewPort[int](b, 1, 3), NewPort[int](b, 2, 3)}
-	for step := range 50_000 {
-		p, i := ports[rnd.IntN(2)], rnd.IntN(3)
-		switch rnd.IntN(10) {
-		case 0:
-			p.Configure(i, Settings{
-				Discipline: Discipline{Strict: rnd.IntN(2) == 0, Weight: 1 + rnd.Uint32N(9), Packets: rnd.IntN(2) == 0},
-				Pool:       rnd.IntN(2), Reserved: rnd.Uint64N(20),
-				Limit: Limit{Static: rnd.IntN(3) == 0, Cells: rnd.Uint64N(90), Dynamic: rnd.IntN(2) == 0, Alpha: int8(rnd.IntN(5) - 2)},
-				WRED:  WRED{ECN: rnd.IntN(2) == 0, Drop: rnd.IntN(2) == 0, Min: 500, Max: 5000, Percent: 50},
-			})
-		case 1, 2, 3, 4:
-			if p.Len() > 0 {
-				p.Dequeue()
+	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, seed))
+		b := NewBuffer(64, 200)
+		b.Pools = append(b.Pools, Pool{Size: 100})
+		ports := []*Port[int]{NewPort[int](b, 1, 3), NewPort[int](b, 2, 3)}
+		for step := range 50_000 {
+			p, i := ports[rnd.IntN(2)], rnd.IntN(3)
+			switch rnd.IntN(10) {
+			case 0:
+				p.Configure(i, Settings{
+					Discipline: Discipline{Strict: rnd.IntN(2) == 0, Weight: 1 + rnd.Uint32N(9), Packets: rnd.IntN(2) == 0},
+					Pool:       rnd.IntN(2), Reserved: rnd.Uint64N(20),
+					Limit: Limit{Static: rnd.IntN(3) == 0, Cells: rnd.Uint64N(90), Dynamic: rnd.IntN(2) == 0, Alpha: int8(rnd.IntN(5) - 2)},
+					WRED:  WRED{ECN: rnd.IntN(2) == 0, Drop: rnd.IntN(2) == 0, Min: 500, Max: 5000, Percent: 50},
+				})
+			case 1, 2, 3, 4:
+				if p.Len() > 0 {
+					p.Dequeue()
+				}
+			default:
+				p.Enqueue(i, step, 1+rnd.Uint32N(1500), rnd.IntN(2) == 0)
 			}
-		default:
-			p.Enqueue(i, step, 1+rnd.Uint32N(1500), rnd.IntN(2) == 0)
-		}
-		for k := range b.Pools {
-			var used, unused uint64
-			for _, p := range ports {
-				for q := range p.Queues() {
-					if x := p.Queue(q); x.Pool == k {
-						used += x.Cells()
-						unused += x.Reserved - min(x.Reserved, x.Cells())
+			for k := range b.Pools {
+				var used, unused uint64
+				for _, p := range ports {
+					for q := range p.Queues() {
+						if x := p.Queue(q); x.Pool == k {
+							used += x.Cells()
+							unused += x.Reserved - min(x.Reserved, x.Cells())
+						}
 					}
 				}
-			}
-			if pool := b.Pools[k]; pool.used != used || pool.reserved != unused {
-				t.Fatalf("seed %d, step %d: pool %d has %d cells used and %d spoken for, its queues %d and %d", seed, step, k, pool.used, pool.reserved, used, unused)
-			}
-		}
-	}
-	for _, p := range ports {
-		for q := range p.Queues() {
-			x := p.Queue(q)
-			if x.Enqueued != x.Dequeued+uint64(x.Len()) {
-				t.Errorf("%d enqueued, %d dequeued, %d there", x.Enqueued, x.Dequeued, x.Len())
+				if pool := b.Pools[k]; pool.used != used || pool.reserved != unused {
+					t.Fatalf("step %d: pool %d has %d cells used and %d spoken for, its queues %d and %d", step, k, pool.used, pool.reserved, used, unused)
+				}
 			}
 		}
-		p.Purge(func(int) {})
-	}
-	for k := range b.Pools {
-		if b.Pools[k].used != 0 || b.Pools[k].reserved != 0 {
-			t.Errorf("pool %d after all is purged: %+v", k, b.Pools[k])
+		for _, p := range ports {
+			for q := range p.Queues() {
+				x := p.Queue(q)
+				if x.Enqueued != x.Dequeued+uint64(x.Len()) {
+					t.Errorf("%d enqueued, %d dequeued, %d there", x.Enqueued, x.Dequeued, x.Len())
+				}
+			}
+			p.Purge(func(int) {})
 		}
-	}
+		for k := range b.Pools {
+			if b.Pools[k].used != 0 || b.Pools[k].reserved != 0 {
+				t.Errorf("pool %d after all is purged: %+v", k, b.Pools[k])
+			}
+		}
+	})
 }
 
 func TestNoAllocations(t *testing.T) {

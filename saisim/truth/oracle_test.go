@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 )
@@ -151,45 +152,45 @@ func TestMirrorCopiesDoNotCount(t *testing.T) {
 // The equation of the package comment holds at every step, and the oracle agrees
 // with the chip's books; in the end it holds no frame any more.
 func TestEveryFrameIsAccountedFor(t *testing.T) {
-	const seed = 11
-	t.Log("seed", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	c := newChip(t)
-	o := New(Group{Name: "all"}, Group{Name: "some", Filter: filter(t, "SRC_IP", "10.0.0.0/30"), Flows: BySrc, MaxFlows: 2})
-	n := o.Chip("sw", c.Profile().ClockHz, name)
-	c.SetObserver(n.See)
-	for i := range uint64(3000) {
-		from := byte(rnd.IntN(6))
-		f := udp(from+1, byte(rnd.IntN(8)), 1, 2, 60+rnd.IntN(1400))
-		switch rnd.IntN(10) {
-		case 0:
-			f = f[:rnd.IntN(16)]
-		case 1:
-			copy(f, []byte{1, 0x80, 0xc2, 0, 0, 2})
+	randtest.Run(t, randtest.Cases{Seed: 11}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		c := newChip(t)
+		o := New(Group{Name: "all"}, Group{Name: "some", Filter: filter(t, "SRC_IP", "10.0.0.0/30"), Flows: BySrc, MaxFlows: 2})
+		n := o.Chip("sw", c.Profile().ClockHz, name)
+		c.SetObserver(n.See)
+		for i := range uint64(3000) {
+			from := byte(rnd.IntN(6))
+			f := udp(from+1, byte(rnd.IntN(8)), 1, 2, 60+rnd.IntN(1400))
+			switch rnd.IntN(10) {
+			case 0:
+				f = f[:rnd.IntN(16)]
+			case 1:
+				copy(f, []byte{1, 0x80, 0xc2, 0, 0, 2})
+			}
+			_ = c.Receive(saisim.PortID(from), c.Now(), saisim.Frame{Data: f, ID: i})
+			if rnd.IntN(20) == 0 {
+				_ = c.Inject(saisim.PortID(from), saisim.Frame{Data: udp(1, 2, 3, 4, 60)})
+			}
+			c.SetLink(5, i%100 < 90)
+			c.Advance(c.Now() + saisim.Cycle(rnd.IntN(200)))
+			if i%50 == 0 {
+				accounted(t, o, c.Books())
+			}
 		}
-		_ = c.Receive(saisim.PortID(from), c.Now(), saisim.Frame{Data: f, ID: i})
-		if rnd.IntN(20) == 0 {
-			_ = c.Inject(saisim.PortID(from), saisim.Frame{Data: udp(1, 2, 3, 4, 60)})
+		drain(c)
+		accounted(t, o, c.Books())
+		if len(n.visits) != 0 || len(o.trips) != 0 {
+			t.Errorf("%d visits and %d trips left", len(n.visits), len(o.trips))
 		}
-		c.SetLink(5, i%100 < 90)
-		c.Advance(c.Now() + saisim.Cycle(rnd.IntN(200)))
-		if i%50 == 0 {
-			accounted(t, o, c.Books())
+		some := o.Reports()["some"]
+		flows := uint64(0)
+		for _, f := range some.Flows {
+			flows += f.Frames
 		}
-	}
-	drain(c)
-	accounted(t, o, c.Books())
-	if len(n.visits) != 0 || len(o.trips) != 0 {
-		t.Errorf("%d visits and %d trips left", len(n.visits), len(o.trips))
-	}
-	some := o.Reports()["some"]
-	flows := uint64(0)
-	for _, f := range some.Flows {
-		flows += f.Frames
-	}
-	if len(some.Flows) != 2 || some.FlowsLeftOut == 0 || flows+some.FlowsLeftOut != some.Frames {
-		t.Errorf("%d flows of %d frames, %d left out of %d", len(some.Flows), flows, some.FlowsLeftOut, some.Frames)
-	}
+		if len(some.Flows) != 2 || some.FlowsLeftOut == 0 || flows+some.FlowsLeftOut != some.Frames {
+			t.Errorf("%d flows of %d frames, %d left out of %d", len(some.Flows), flows, some.FlowsLeftOut, some.Frames)
+		}
+	})
 }
 
 func accounted(t *testing.T, o *Oracle, b saisim.Books) {
@@ -322,33 +323,35 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	if len(want.Deliveries) != 5 || len(want.Flows) != 5 {
 		t.Fatalf("%+v", want)
 	}
-	for seed := range uint64(10) {
+	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
 		if got := run(seed); !reflect.DeepEqual(got, want) {
-			t.Errorf("seed %d: %+v\nwant %+v", seed, got, want)
+			t.Errorf("%+v\nwant %+v", got, want)
 		}
-	}
+	})
 }
 
 // Times are rounded to picoseconds and no further.
 func TestTime(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(2, 2))
-	for range 5000 {
-		hz, cycle := 1+rnd.Uint64N(8_000_000_000), rnd.Uint64()>>rnd.IntN(60)
-		den := 1 + rnd.Uint64N(6_400_000_000_000)
-		early := rnd.Uint64N(den)
-		if cycle == 0 {
-			early = 0
+	randtest.Run(t, randtest.Cases{Seed: 2, Count: 10}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		for range 500 {
+			hz, cycle := 1+rnd.Uint64N(8_000_000_000), rnd.Uint64()>>rnd.IntN(60)
+			den := 1 + rnd.Uint64N(6_400_000_000_000)
+			early := rnd.Uint64N(den)
+			if cycle == 0 {
+				early = 0
+			}
+			at := At(cycle, early, den, hz)
+			n := new(big.Int).SetUint64(cycle)
+			n.Mul(n, new(big.Int).SetUint64(den)).Sub(n, new(big.Int).SetUint64(early)).Mul(n, big.NewInt(second))
+			n.Div(n, new(big.Int).Mul(new(big.Int).SetUint64(den), new(big.Int).SetUint64(hz)))
+			got := new(big.Int).Mul(new(big.Int).SetUint64(at.Sec), big.NewInt(second))
+			got.Add(got, new(big.Int).SetUint64(at.Ps))
+			if d := new(big.Int).Sub(got, n); d.CmpAbs(big.NewInt(1)) > 0 || at.Ps >= second {
+				t.Fatalf("cycle %d - %d/%d at %d Hz: %+v, %s ps off", cycle, early, den, hz, at, d)
+			}
 		}
-		at := At(cycle, early, den, hz)
-		n := new(big.Int).SetUint64(cycle)
-		n.Mul(n, new(big.Int).SetUint64(den)).Sub(n, new(big.Int).SetUint64(early)).Mul(n, big.NewInt(second))
-		n.Div(n, new(big.Int).Mul(new(big.Int).SetUint64(den), new(big.Int).SetUint64(hz)))
-		got := new(big.Int).Mul(new(big.Int).SetUint64(at.Sec), big.NewInt(second))
-		got.Add(got, new(big.Int).SetUint64(at.Ps))
-		if d := new(big.Int).Sub(got, n); d.CmpAbs(big.NewInt(1)) > 0 || at.Ps >= second {
-			t.Fatalf("cycle %d - %d/%d at %d Hz: %+v, %s ps off", cycle, early, den, hz, at, d)
-		}
-	}
+	})
 	if got := (Time{5, 10}).Since(Time{3, second - 1}); got != second+11 {
 		t.Errorf("%d", got)
 	}

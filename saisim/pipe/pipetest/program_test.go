@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/saisim/pipe"
 )
 
@@ -31,12 +32,13 @@ func fill(r *rand.Rand, p *pipe.PHV) {
 // word of the form is there, tables hit and miss and are skipped, and registers
 // fill.
 func TestPrograms(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
+	fixed := randtest.Cases{Seed: 1, Count: 300}
 	o := Options{Limits: limits(), Ports: []uint16{1, 2}}
 	var text strings.Builder
 	var phv pipe.PHV
 	var hits, misses, words, set uint64
-	for range 300 {
+	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 2))
 		p := Program(r, o)
 		b, err := json.Marshal(p)
 		if err != nil {
@@ -84,6 +86,9 @@ func TestPrograms(t *testing.T) {
 				}
 			}
 		}
+	})
+	if !run.Whole(fixed) {
+		return
 	}
 	if hits*5 < misses || set*10 < words {
 		t.Errorf("%d hits, %d misses, %d of %d words set", hits, misses, set, words)
@@ -98,26 +103,28 @@ func TestPrograms(t *testing.T) {
 
 // Random batches are valid for the program before them.
 func TestBatches(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	o := Options{Limits: limits()}
-	var now *pipe.Compiled
-	var entries, reads int
-	for i := range 500 {
-		var p *pipe.Program
-		if now != nil {
-			p = now.Program()
+	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		o := Options{Limits: limits()}
+		var now *pipe.Compiled
+		var entries, reads int
+		for i := range 500 {
+			var p *pipe.Program
+			if now != nil {
+				p = now.Program()
+			}
+			b := Batch(r, o, p)
+			n, err := pipe.Prepare(b, o.Limits, now)
+			if err != nil {
+				t.Fatalf("batch %d: %v", i, err)
+			}
+			if n != nil {
+				n.Access(b)
+			}
+			entries, reads, now = entries+len(b.Entries), reads+len(b.Reads), n
 		}
-		b := Batch(r, o, p)
-		n, err := pipe.Prepare(b, o.Limits, now)
-		if err != nil {
-			t.Fatalf("batch %d: %v", i, err)
+		if entries < 100 || reads < 100 {
+			t.Errorf("%d entry changes and %d reads in all", entries, reads)
 		}
-		if n != nil {
-			n.Access(b)
-		}
-		entries, reads, now = entries+len(b.Entries), reads+len(b.Reads), n
-	}
-	if entries < 100 || reads < 100 {
-		t.Errorf("%d entry changes and %d reads in all", entries, reads)
-	}
+	})
 }
