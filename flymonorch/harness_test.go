@@ -41,6 +41,7 @@ type bench struct {
 	geo    flymon.Geometry
 	exact  int // flows that the chip's oracle keeps
 	logged []string
+	names  map[string]string // of tasks, by group: of some tests
 }
 
 // start is the middle of epoch 1700000000 of one second.

@@ -68,8 +68,10 @@ type task struct {
 	row   flymon.Task
 	bad   error // what is wrong with the row
 	on    *deployment
-	plan  bool  // in plan mode, and there is a plan
-	err   error // why it is not in the ASIC as the row says
+	plan  bool   // in plan mode, and there is a plan
+	would string // what else that plan takes, in words
+	moved string // by whom, and where to, since the row came
+	err   error  // why it is not in the ASIC as the row says
 	said  string
 }
 
@@ -153,7 +155,7 @@ func (o *Orch) taskRow(ctx context.Context, row orch.Task) {
 		t = &task{name: row.Key}
 		o.tasks[row.Key] = t
 	}
-	t.given, t.said, t.bad, t.row = row.Op == orch.Set, "", nil, flymon.Task{}
+	t.given, t.said, t.moved, t.bad, t.row = row.Op == orch.Set, "", "", nil, flymon.Task{}
 	if t.given {
 		var parsed schema.FlyMonTask
 		if parsed, t.bad = schema.ParseFlyMonTask(row.Key, row.Fields); t.bad == nil && parsed.FlowGroup != "" {
@@ -229,7 +231,9 @@ func (o *Orch) settle(ctx context.Context, t *task) {
 	case t.err != nil && t.on != nil:
 		reason += "; it counts on as it was"
 	case t.err == nil && t.plan:
-		reason = "planned, not deployed"
+		reason = "planned, not deployed" + t.would
+	case t.err == nil && t.on != nil:
+		reason = t.moved
 	}
 	if said := status + ": " + reason; t.said != said {
 		o.daemon.Report(ctx, schema.StateTAMFlyMonTask, t.name, status, reason)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
@@ -88,14 +89,14 @@ func (o *Orch) pass(ctx context.Context, tasks []*task) {
 
 // planOnly says what a task would cost.
 func (o *Orch) planOnly(t *task) {
-	placed, err := o.pool.Try(t.name, t.row)
+	placed, moves, err := o.pool.Room(t.name, t.row)
 	if err != nil {
 		o.unplan(t)
 		t.err = err
 		o.plans[t.name] = t
 		return
 	}
-	t.plan = true
+	t.plan, t.would = true, movesWords(moves)
 	o.plans[t.name] = t
 	o.books.place.put(t.name, o.placement(placed, true).Fields())
 }
@@ -111,7 +112,7 @@ func (o *Orch) unplan(t *task) {
 
 // deploy puts a task into the ASIC. The planner allocates when the chip has taken it.
 func (o *Orch) deploy(ctx context.Context, t *task) error {
-	placed, err := o.pool.Try(t.name, t.row)
+	placed, err := o.room(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -151,10 +152,16 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 	if err := o.thaw(ctx, t); err != nil || t.on.row == t.row {
 		return err
 	}
-	placed, err := o.pool.Try(t.name, t.row)
+	placed, err := o.room(ctx, t)
 	if err != nil {
 		return err
 	}
+	return o.divert(ctx, t, placed, t.row, func() (*plan.Placed, error) { return o.pool.Change(t.name, t.row) })
+}
+
+// divert brings a task to where it is to be, with a row. take has the planner allocate when
+// the chip has taken it.
+func (o *Orch) divert(ctx context.Context, t *task, placed *plan.Placed, row flymon.Task, take func() (*plan.Placed, error)) error {
 	o.catchUp(ctx, t)
 	entry, err := orch.ExtensionEntry("task", placed.Layout)
 	if err != nil {
@@ -169,10 +176,10 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 			return fmt.Errorf("change the task: %w", err)
 		}
 	}
-	if placed, err = o.pool.Change(t.name, t.row); err != nil {
+	if placed, err = take(); err != nil {
 		return errors.Join(err, orch.SetExtension(ctx, o.api, t.on.oid, t.on.entry))
 	}
-	old, d := t.on, &deployment{row: t.row, placed: *placed, entry: entry, oid: t.on.oid, frozen: len(placed.Layout.Frozen) > 0}
+	old, d := t.on, &deployment{row: row, placed: *placed, entry: entry, oid: t.on.oid, frozen: len(placed.Layout.Frozen) > 0}
 	d.placed.Layout.Frozen = nil
 	o.forgetTimer(t)
 	t.on = d
@@ -187,6 +194,54 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 		o.readLast(ctx, t, old, len(d.placed.Layout.Units), true)
 	}
 	return o.thaw(ctx, t)
+}
+
+// room finds the place of a task, and moves others if only that makes room.
+func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
+	placed, moves, err := o.pool.Room(t.name, t.row)
+	if err != nil {
+		return nil, err
+	}
+	for _, to := range moves {
+		if err := o.moveFor(ctx, o.tasks[to.Name], to, t); err != nil {
+			return nil, fmt.Errorf("move task %s to make room: %w", to.Name, err)
+		}
+	}
+	if len(moves) > 0 { // the entries of plans that were made before are stale
+		return o.pool.Try(t.name, t.row)
+	}
+	return placed, nil
+}
+
+// moveFor moves a task that counts to where the planner says, for another one: beside
+// where it is, and what it has counted so far is read and told before its old place is given
+// back. Its epoch is flagged partial.
+func (o *Orch) moveFor(ctx context.Context, t *task, to *plan.Placed, another *task) error {
+	moving := o.pool.Moved(to)
+	err := o.divert(ctx, t, moving, t.on.row, func() (*plan.Placed, error) { return moving, o.pool.Move(to) })
+	if t.on.frozen { // given back when something goes
+		o.again[t.name] = t
+	}
+	if err == nil {
+		t.moved = fmt.Sprintf("moved to %s to make room for task %s", to.Groups(), another.name)
+		o.settle(ctx, t)
+	}
+	return err
+}
+
+// movesWords says which tasks a plan would move.
+func movesWords(moves []*plan.Placed) string {
+	var names []string
+	for _, m := range moves {
+		if !slices.Contains(names, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return "; to make room it would move task " + strings.Join(names, ", ")
 }
 
 // thaw gives frozen partitions back, the chip first: nobody else may have them

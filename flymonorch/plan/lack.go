@@ -15,6 +15,9 @@ import (
 type Lack struct {
 	Task flymon.Task
 	What string // in words: what is needed, and why no group has it
+	// InTheWay are tasks without which there is room; nil: nobody has looked for them, or the
+	// task itself is in its way.
+	InTheWay []string
 }
 
 func (l *Lack) Error() string { return l.What }
@@ -22,7 +25,7 @@ func (l *Lack) Error() string { return l.What }
 // beside says of what is short for a change that the task keeps its place until then.
 func beside(err error) error {
 	if l, ok := err.(*Lack); ok {
-		return &Lack{l.Task, l.What + "; this is beside the place that the task has now, which it keeps until it is read"}
+		return &Lack{Task: l.Task, What: l.What + "; this is beside the place that the task has now, which it keeps until it is read"}
 	}
 	return err
 }

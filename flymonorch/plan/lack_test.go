@@ -63,7 +63,10 @@ func TestLacks(t *testing.T) {
 			[]string{"TCAM entries for parameters: 32 needed, the others have 8, 8, 8"},
 		},
 		{
-			"groups apart", five, []request{{"a", "any", "src-ip", "frequency", flymon.CMS, 3 * 65536, 0}},
+			"groups apart", five, []request{
+				{"c", "any", "src-ip", "frequency", flymon.CMS, 3 * 65536, 0}, {"d", "any", "dst-ip", "frequency", flymon.CMS, 3 * 65536, 0},
+				{"e", "any", "protocol", "frequency", flymon.CMS, 3 * 65536, 0}, {"a", "any", "src-ip", "frequency", flymon.CMS, 3 * 65536, 0},
+			},
 			request{"b", "any", "src-ip", "frequency", flymon.CounterBraids, 49152, 0},
 			[]string{"counter-braids needs 2 groups at least 4 apart with 3 CMUs each; group 0: 0 of 3 CMUs will do; in 3 a filter meets this one's: of task a"},
 		},

@@ -293,8 +293,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Tasks go into the groups that make their keys, and to spliced groups only when the
-// others are full; chains never do.
+// Tasks go into the groups that chains can do without, of those into the ones that make their
+// keys, and to spliced groups only when the others are full; chains never do.
 func TestWhereTasksGo(t *testing.T) {
 	geo := geometry()
 	geo.Groups, geo.Spliced = 5, 3
@@ -308,10 +308,10 @@ func TestWhereTasksGo(t *testing.T) {
 			t.Errorf("%s is in group %d, want %d", name, got, want)
 		}
 	}
-	at("a", "any", "src-ip", "frequency", flymon.CMS, 3*2048, 0)
-	at("b", "any", "dst-ip", "frequency", flymon.CMS, 3*2048, 1)                     // all packets meet in group 0
-	at("c", "any", "5-tuple", "frequency", flymon.CMS, 3*2048, 2)                    //
-	at("d", "any", "protocol", "frequency", flymon.CMS, 3*2048, 3)                   //
+	at("a", "any", "src-ip", "frequency", flymon.CMS, 3*2048, 1)
+	at("b", "any", "dst-ip", "frequency", flymon.CMS, 3*2048, 2)                     // all packets meet in group 1
+	at("c", "any", "5-tuple", "frequency", flymon.CMS, 3*2048, 3)                    //
+	at("d", "any", "protocol", "frequency", flymon.CMS, 3*2048, 0)                   //
 	at("e", "any", "src-ip", "max(size)", flymon.SuMaxMax, 3*2048, 4)                //
 	at("f", "any", "src-ip,dst-port", "frequency", flymon.MRAC, 65536, 5)            // spliced
 	at("g", "dst-port=53", "dst-ip", "distinct(src-ip)", flymon.BeauCoup, 3*2048, 6) //

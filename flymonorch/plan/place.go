@@ -7,9 +7,9 @@ import (
 	"tamtam/flymon"
 )
 
-// place finds the best place of a task beside all others: where the fewest hash
-// units must be given a mask, in stacked groups if there is room, and then in the
-// groups with the lowest numbers.
+// place finds the best place of a task beside all others: where it is least in the way of
+// chains that are longer than it, then where the fewest hash units must be given a mask, in
+// stacked groups if there is room, and then in the groups with the lowest numbers.
 func (p *Pool) place(name string, t flymon.Task) (*Placed, error) {
 	r, err := p.compile(t)
 	if err != nil {
@@ -29,9 +29,23 @@ func (p *Pool) place(name string, t flymon.Task) (*Placed, error) {
 	return placed, nil
 }
 
-// search looks for places: of a task that sees a share of the packets, with each coin.
+// search looks for places in all groups.
 func (p *Pool) search(name string, r *recipe, t *flymon.Task) *search {
-	s := &search{view: p.view(name), recipe: r, task: t}
+	s := &search{view: p.view(name), recipe: r, task: t, strain: strain(&p.geo, len(r.steps))}
+	s.run()
+	return s
+}
+
+// searchIn looks for places with a step in each of these groups.
+func (p *Pool) searchIn(name string, r *recipe, t *flymon.Task, groups []int) *search {
+	s := &search{view: p.view(name), recipe: r, task: t, strain: strain(&p.geo, len(r.steps)), only: groups}
+	s.run()
+	return s
+}
+
+// run looks for places: of a task that sees a share of the packets, with each coin.
+func (s *search) run() {
+	t, geo := s.task, &s.view.geo
 	shares := 1 << t.Share
 	each := func(from int) {
 		for share := range shares {
@@ -42,11 +56,32 @@ func (p *Pool) search(name string, r *recipe, t *flymon.Task) *search {
 		}
 	}
 	each(0)
-	if s.best == nil && len(r.steps) == 1 && p.geo.Spliced > 0 {
+	if s.best == nil && len(s.recipe.steps) == 1 && geo.Spliced > 0 {
 		s.spliced = true
-		each(p.geo.Groups)
+		each(geo.Groups)
 	}
-	return s
+}
+
+// strain says of each group how many longer chains could go through it that a task of so
+// many steps would be in the way of: those of three steps count before those of two. So the
+// groups that chains can do without fill up first.
+func strain(g *flymon.Geometry, steps int) []int {
+	all := make([]int, g.All())
+	const most = 1 << 16 // chains of two steps
+	for a := range g.Groups {
+		for b := a + flymon.Apart; b < g.Groups; b++ {
+			if steps < 2 {
+				all[a]++
+				all[b]++
+			}
+			for c := b + flymon.Apart; c < g.Groups && steps < 3; c++ {
+				all[a] += most
+				all[b] += most
+				all[c] += most
+			}
+		}
+	}
+	return all
 }
 
 // A search looks for groups.
@@ -56,8 +91,10 @@ type search struct {
 	task     *flymon.Task
 	from, to uint16 // the coin that is tried
 	spliced  bool
+	strain   []int // of groups
+	only     []int // groups, one for each step; nil: any
 	best     []choice
-	cost     int
+	cost     [2]int    // strain, hash units that get a mask
 	coin     [2]uint16 // of best
 	why      map[string][]int
 }
@@ -77,11 +114,13 @@ type partRefs struct{ key, element flymon.Ref }
 // step tries all groups from one on for step i, behind the choices before it.
 func (s *search) step(i, from int, before []choice) {
 	if i == len(s.recipe.steps) {
-		cost := 0
+		var cost [2]int
 		for _, c := range before {
-			cost += c.cost
+			cost[0] += s.strain[c.group]
+			cost[1] += c.cost
 		}
-		if s.best == nil || cost < s.cost || cost == s.cost && earlier(before, s.best) {
+		order := slices.Compare(cost[:], s.cost[:])
+		if s.best == nil || order < 0 || order == 0 && earlier(before, s.best) {
 			s.best, s.cost, s.coin = slices.Clone(before), cost, [2]uint16{s.from, s.to}
 		}
 		return
@@ -91,6 +130,9 @@ func (s *search) step(i, from int, before []choice) {
 		end = s.view.geo.All()
 	}
 	for g := from; g < end; g++ {
+		if s.only != nil && s.only[i] != g {
+			continue
+		}
 		for _, c := range s.in(g, i, before) {
 			s.step(i+1, g+flymon.Apart, append(before[:len(before):len(before)], c))
 		}
@@ -191,7 +233,7 @@ func (s *search) keys(c *choice, parts []part, only int) bool {
 	}
 	find := func(k flymon.Key, only int) (flymon.Ref, bool) {
 		for i := range hash {
-			if hash[i].used && hash[i].key == k && (only < 0 || only == i) {
+			if hash[i].used && !hash[i].two && hash[i].key == k && (only < 0 || only == i) {
 				use(i)
 				return flymon.Ref{A: i}, true
 			}
@@ -203,7 +245,7 @@ func (s *search) keys(c *choice, parts []part, only int) bool {
 		}
 		for i := range hash {
 			if !hash[i].used && (only < 0 || only == i) {
-				hash[i] = hashView{k, true}
+				hash[i] = hashView{key: k, used: true}
 				c.cost++
 				use(i)
 				return flymon.Ref{A: i}, true
@@ -233,7 +275,7 @@ func exclusive(hash []hashView, k flymon.Key) (a, b int, ok bool) {
 	for a = range hash {
 		for b = a + 1; b < len(hash); b++ {
 			x, y := hash[a].key, hash[b].key
-			if hash[a].used && hash[b].used && x.Or(y) == k && !x.IsZero() && !y.IsZero() && apart(x, y) {
+			if hash[a].used && hash[b].used && !hash[a].two && !hash[b].two && x.Or(y) == k && !x.IsZero() && !y.IsZero() && apart(x, y) {
 				return a, b, true
 			}
 		}

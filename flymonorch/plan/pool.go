@@ -12,7 +12,10 @@ import (
 type Pool struct {
 	geo   flymon.Geometry
 	tasks []*Placed // by name
-	seen  *view     // of these; nil: they have changed since
+	// reserved are places that tasks are to have when others have left: nobody else is
+	// placed there.
+	reserved []*Placed
+	seen     *view // of all these; nil: they have changed since
 }
 
 // Placed is a task with its place.
@@ -68,8 +71,25 @@ func (p *Pool) Try(name string, t flymon.Task) (*Placed, error) {
 	if p.Get(name) == nil {
 		return p.place(name, t)
 	}
-	trial := &Pool{geo: p.geo, tasks: slices.Clone(p.tasks)}
-	return trial.Change(name, t)
+	return p.clone().Change(name, t)
+}
+
+// clone returns a pool to try things in.
+func (p *Pool) clone() *Pool {
+	return &Pool{geo: p.geo, tasks: slices.Clone(p.tasks), reserved: p.reserved}
+}
+
+// with and without a place reserved.
+func (p *Pool) with(r *Placed) *Pool {
+	c := p.clone()
+	c.reserved = append(slices.Clone(p.reserved), r)
+	return c
+}
+
+func (p *Pool) without(name string) *Pool {
+	c := p.clone()
+	c.reserved = slices.DeleteFunc(slices.Clone(p.reserved), func(r *Placed) bool { return r.Name == name })
+	return c
 }
 
 // Change finds a place for another form of a task. Where only the filter or what is
@@ -86,18 +106,14 @@ func (p *Pool) Change(name string, t flymon.Task) (*Placed, error) {
 		p.put(stay)
 		return stay, nil
 	}
-	held := *old
-	held.Layout.Units, held.Layout.Masks, held.Layout.Frozen = nil, nil, old.Layout.Units
-	if (t.Epoch == 0 || t.Live) != (old.Layout.Epoch == 0) {
-		held.Layout.Frozen = nil
-	}
-	p.put(&held)
+	h := held(old, t)
+	p.put(h)
 	placed, err := p.place(name, t)
 	if err != nil {
 		p.put(old)
 		return nil, beside(err)
 	}
-	placed.Layout.Frozen = held.Layout.Frozen
+	placed.Layout.Frozen = h.Layout.Frozen
 	p.put(placed)
 	return placed, nil
 }
@@ -187,6 +203,7 @@ type groupView struct {
 type hashView struct {
 	key  flymon.Key
 	used bool
+	two  bool // another key is reserved than it makes now: nobody new can have it
 }
 
 type cmuView struct {
@@ -220,6 +237,9 @@ func (p *Pool) view(except string) *view {
 	for _, t := range p.tasks {
 		v.enter(t, t.Name != except)
 	}
+	for _, t := range p.reserved {
+		v.enter(t, true)
+	}
 	if !left {
 		p.seen = v
 	}
@@ -229,7 +249,8 @@ func (p *Pool) view(except string) *view {
 func (v *view) enter(t *Placed, counts bool) {
 	l := &t.Layout
 	for _, m := range l.Masks {
-		v.groups[m.Group].hash[m.Unit] = hashView{m.Key, true}
+		h := &v.groups[m.Group].hash[m.Unit]
+		*h = hashView{m.Key, true, h.two || h.used && h.key != m.Key}
 	}
 	in := 0 // groups, as bits
 	for i := range l.Units {

@@ -1,0 +1,145 @@
+package flymonorch
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// full is a bench with tasks a0, a1 ... that count all packets: in all groups but those that are
+// given, of nine.
+func full(t *testing.T, free ...int) *bench {
+	t.Helper()
+	b := newBench(t, func(b *bench) { b.geo.Groups = 9 })
+	in := map[string]string{}
+	for i := range 9 {
+		name := fmt.Sprint("a", i)
+		b.task(name)
+		b.step()
+		b.wantTask(name, "active")
+		units := b.row(swss.CountersDB, schema.CountersFlyMonPlace, name)["UNITS"]
+		in[units[:1]] = name
+	}
+	for _, g := range free {
+		b.del(schema.AppTAMFlyMonTask, in[fmt.Sprint(g)])
+		delete(in, fmt.Sprint(g))
+	}
+	b.step()
+	if b.names = in; len(in) != 9-len(free) {
+		t.Fatalf("tasks are in %v", in)
+	}
+	return b
+}
+
+func (b *bench) chain(name string) {
+	b.t.Helper()
+	b.task(name, "attribute", "max(interval)", "key", "ip-pair", "memory", "576")
+	b.step()
+}
+
+// A task that only has room where others are has them moved. Nothing of what those have counted
+// is lost: their epoch comes in two parts that are flagged.
+func TestMovedForAnother(t *testing.T) {
+	b := full(t, 0, 3, 8)
+	moved := b.names["4"]
+	b.pass(time.Second)
+	b.send("10.0.0.1", 5)
+	b.query("q", moved, "10.0.0.1")
+	b.step()
+	b.chain("chain")
+	b.wantTask("chain", "active")
+	b.wantTask(moved, "active: moved to group 3 to make room for task chain")
+	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.wantResult(moved, "1700000001: 5 partial")
+	b.wantAnswer("q", "1700000001: 5")
+	if got := b.row(swss.CountersDB, schema.CountersFlyMonPlace, moved)["UNITS"]; got != "3.0:0+64,3.1:0+64,3.2:0+64" {
+		t.Errorf("units %s", got)
+	}
+	b.send("10.0.0.1", 2)
+	b.pass(time.Second)
+	b.wantResult(moved, "1700000001: 2 partial")
+	b.send("10.0.0.1", 7)
+	b.pass(time.Second)
+	b.wantResult(moved, "1700000002: 7")
+	for g, name := range b.names { // the others do not know
+		if name != moved {
+			b.wantResult(name, "1700000002: 7")
+			b.wantTask(name, "active")
+			if r := b.row(swss.StateDB, schema.StateTAMFlyMonTask, name); r["reason"] != "" {
+				t.Errorf("%s in group %s: %v", name, g, r)
+			}
+		}
+	}
+	b.task(moved, "threshold", "3")
+	b.step()
+	if r := b.row(swss.StateDB, schema.StateTAMFlyMonTask, moved); r["status"] != "active" || r["reason"] != "" {
+		t.Errorf("a new row: %v", r)
+	}
+	if len(b.logged) > 0 {
+		t.Errorf("logged %v", b.logged)
+	}
+}
+
+// A plan says whom it would move, and moves nobody.
+func TestPlanWouldMove(t *testing.T) {
+	b := full(t, 0, 3, 8)
+	b.rec.Reset()
+	b.task("chain", "attribute", "max(interval)", "key", "ip-pair", "memory", "576", "plan", "true")
+	b.step()
+	b.wantTask("chain", "active: planned, not deployed; to make room it would move task "+b.names["4"])
+	if calls := b.rec.Lines(); len(calls) > 0 {
+		t.Errorf("calls %v", calls)
+	}
+}
+
+// Where nobody can move, the refusal names who is in the way.
+func TestNobodyMoves(t *testing.T) {
+	b := full(t, 0, 8)
+	b.chain("chain")
+	b.wantTask("chain", "; in the way in groups 0, 4, 8: task "+b.names["4"]+", with no other room to move to")
+	b.wantTask(b.names["4"], "active")
+	if r := b.row(swss.StateDB, schema.StateTAMFlyMonTask, b.names["4"]); r["reason"] != "" {
+		t.Errorf("%v", r)
+	}
+	b.del(schema.AppTAMFlyMonTask, b.names["4"])
+	b.step()
+	b.wantTask("chain", "active")
+}
+
+// Whatever call fails while others move: the task that was to have room waits or fails and says
+// so, and nobody is lost.
+func TestMoveFails(t *testing.T) {
+	for call := 1; ; call++ {
+		b := full(t, 0, 3, 8)
+		b.send("10.0.0.1", 4)
+		b.rec.FailAt(call, sai.StatusFailure)
+		b.chain("chain")
+		b.rec.FailAt(0, 0)
+		row := b.row(swss.StateDB, schema.StateTAMFlyMonTask, "chain")
+		if row["status"] == "active" && call > 6 {
+			return
+		}
+		if row["status"] != "active" && !strings.Contains(row["reason"], sai.StatusFailure.String()) {
+			t.Errorf("call %d: %v", call, row)
+		}
+		for _, name := range b.names {
+			b.wantTask(name, "active")
+		}
+		b.chain("chain")
+		b.wantTask("chain", "active")
+		b.pass(time.Second)
+		b.send("10.0.0.1", 3)
+		b.pass(time.Second)
+		for _, name := range b.names {
+			b.wantResult(name, "1700000001: 3")
+			if b.fm.tasks[name].on.frozen {
+				t.Errorf("call %d: %s keeps its old place", call, name)
+			}
+		}
+	}
+}

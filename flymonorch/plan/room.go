@@ -1,0 +1,311 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/flymon"
+)
+
+// Bounds of the search for tasks to move: how deep (a task may move to where another one
+// has to leave), and how many sets of groups are looked at, so that planning ends soon on
+// chips that are full.
+const (
+	moveDepth = 3
+	moveLooks = 150
+)
+
+// Room says where a new task would go, or another form of a task that has a place: as Try
+// does, and where there is no room which other tasks to move first. The moves are in
+// their order: each new place is free when the moves before it are done and thawed. It
+// takes nothing.
+//
+// Tasks without epochs and those that are read live are not moved: what they have
+// counted would be lost or split, and no epoch would end soon to begin anew.
+func (p *Pool) Room(name string, t flymon.Task) (placed *Placed, moves []*Placed, err error) {
+	placed, err = p.Try(name, t)
+	lack, ok := err.(*Lack)
+	if !ok {
+		return placed, nil, err
+	}
+	m := &mover{looks: moveLooks}
+	after, ok := p, false
+	if p.roomy(name, t) {
+		after, ok = m.room(p, name, t, nil, moveDepth)
+	}
+	if !ok {
+		return nil, nil, &Lack{Task: lack.Task, What: lack.What + m.inTheWay(p, name, t), InTheWay: m.way}
+	}
+	if placed, err = after.Try(name, t); err != nil {
+		return nil, nil, err
+	}
+	return placed, m.moves, nil
+}
+
+// Move gives a task the place that Room has found for it. Its old units are frozen
+// until Thaw.
+func (p *Pool) Move(to *Placed) error {
+	old := p.Get(to.Name)
+	if old == nil {
+		return fmt.Errorf("task %q has no place", to.Name)
+	}
+	p.put(moved(old, to))
+	return nil
+}
+
+// Moved is the task as it is while it moves: what Move takes.
+func (p *Pool) Moved(to *Placed) *Placed { return moved(p.Get(to.Name), to) }
+
+func moved(old, to *Placed) *Placed {
+	both := *to
+	both.Layout.Frozen = old.Layout.Units
+	return &both
+}
+
+// held is a task while another place is looked for: its units count nothing, and nobody
+// else can have them.
+func held(old *Placed, t flymon.Task) *Placed {
+	h := *old
+	h.Layout.Units, h.Layout.Masks, h.Layout.Frozen = nil, nil, old.Layout.Units
+	if (t.Epoch == 0 || t.Live) != (old.Layout.Epoch == 0) {
+		h.Layout.Frozen = nil
+	}
+	return &h
+}
+
+// aside is the pool in which another place is looked for, for a task that may have one.
+func (p *Pool) aside(name string, t flymon.Task) *Pool {
+	old := p.Get(name)
+	if old == nil {
+		return p
+	}
+	c := p.clone()
+	c.put(held(old, t))
+	return c
+}
+
+// roomy says whether there are as many free buckets as a task takes, wherever they are.
+func (p *Pool) roomy(name string, t flymon.Task) bool {
+	r, err := p.compile(t)
+	if err != nil {
+		return false
+	}
+	need := uint32(0)
+	for _, step := range r.steps {
+		for i := range step {
+			need += step[i].unit.Size * r.banks
+		}
+	}
+	v, free := p.aside(name, t).view(""), uint32(0)
+	for g := range v.groups {
+		for c := range v.groups[g].cmus {
+			n, _ := v.groups[g].cmus[c].free(p.geo.MinSize())
+			free += n
+		}
+	}
+	return free >= need
+}
+
+// movable says whether a task can be moved for another.
+func movable(t *Placed) bool {
+	return t.Layout.Epoch > 0 && len(t.Layout.Frozen) == 0 && len(t.Layout.Units) > 0
+}
+
+// A mover looks for tasks to move.
+type mover struct {
+	looks int
+	moves []*Placed
+	way   []string // names: without these tasks there is room
+}
+
+// An eviction is a place for a task, and the tasks that are there.
+type eviction struct {
+	placed *Placed
+	tasks  []*Placed
+}
+
+func (e *eviction) buckets() (n uint32) {
+	for _, t := range e.tasks {
+		n += t.Buckets
+	}
+	return n
+}
+
+// room makes room for a task in a pool where the places of pinned tasks stay, and
+// returns that pool as it is then.
+func (m *mover) room(p *Pool, name string, t flymon.Task, pinned []string, depth int) (*Pool, bool) {
+	if _, err := p.aside(name, t).place(name, t); err == nil {
+		return p, true
+	}
+	if depth == 0 {
+		return nil, false
+	}
+	can := func(o *Placed) bool { return movable(o) && o.Name != name && !slices.Contains(pinned, o.Name) }
+	for _, e := range m.evictions(p, name, t, can) {
+		before := len(m.moves)
+		if after, ok := m.evict(p, &e, append(slices.Clone(pinned), name), depth); ok {
+			return after, true
+		}
+		m.moves = m.moves[:before]
+		if m.looks <= 0 {
+			break
+		}
+	}
+	return nil, false
+}
+
+// evict moves the tasks of an eviction elsewhere, each when there is room for it.
+func (m *mover) evict(p *Pool, e *eviction, pinned []string, depth int) (*Pool, bool) {
+	p = p.with(e.placed)
+	for _, t := range e.tasks {
+		pinned = append(pinned, t.Name)
+	}
+	for left := e.tasks; len(left) > 0; {
+		var stuck []*Placed
+		for _, t := range left {
+			after, ok := m.room(p, t.Name, t.Task, pinned, depth-1)
+			if !ok {
+				stuck = append(stuck, t)
+				continue
+			}
+			to, err := after.aside(t.Name, t.Task).place(t.Name, t.Task)
+			if err != nil {
+				return nil, false
+			}
+			m.moves = append(m.moves, to)
+			p = after.clone()
+			p.put(to) // and thawed
+		}
+		if len(stuck) == len(left) || m.looks <= 0 && len(stuck) > 0 {
+			return nil, false
+		}
+		left = stuck
+	}
+	return p.without(e.placed.Name), true
+}
+
+// evictions are all ways to place a task if some others go, the one with the fewest of
+// them first. No smaller part of an eviction's tasks would do for its groups.
+func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed) bool) []eviction {
+	r, err := p.compile(t)
+	if err != nil {
+		return nil
+	}
+	var all []eviction
+	for _, groups := range p.tuples(len(r.steps)) {
+		if m.looks--; m.looks < 0 {
+			break
+		}
+		there := p.tasksIn(groups, can)
+		trial := p.aside(name, t).clone()
+		for _, o := range there {
+			trial.Remove(o.Name)
+		}
+		s := trial.searchIn(name, r, &t, groups)
+		if s.best == nil {
+			continue
+		}
+		e := eviction{}
+		for _, o := range there { // may it stay?
+			trial.put(o)
+			if with := trial.searchIn(name, r, &t, groups); with.best != nil {
+				s = with
+				continue
+			}
+			trial.Remove(o.Name)
+			e.tasks = append(e.tasks, o)
+		}
+		e.placed = s.placed(name, t)
+		all = append(all, e)
+	}
+	slices.SortStableFunc(all, func(a, b eviction) int {
+		return cmp.Or(cmp.Compare(len(a.tasks), len(b.tasks)), cmp.Compare(a.buckets(), b.buckets()))
+	})
+	return all
+}
+
+// tasksIn are the tasks in groups that can go, those with the most buckets first.
+func (p *Pool) tasksIn(groups []int, can func(*Placed) bool) []*Placed {
+	var there []*Placed
+	for _, o := range p.tasks {
+		in := slices.ContainsFunc(slices.Concat(o.Layout.Units, o.Layout.Frozen), func(u flymon.Unit) bool { return slices.Contains(groups, u.Group) })
+		if in && can(o) {
+			there = append(there, o)
+		}
+	}
+	slices.SortStableFunc(there, func(a, b *Placed) int { return cmp.Compare(b.Buckets, a.Buckets) })
+	return there
+}
+
+// tuples are the groups that the steps of a task could be in.
+func (p *Pool) tuples(steps int) (all [][]int) {
+	if steps == 1 {
+		for g := range p.geo.All() {
+			all = append(all, []int{g})
+		}
+		return all
+	}
+	var extend func(before []int, from int)
+	extend = func(before []int, from int) {
+		if len(before) == steps {
+			all = append(all, slices.Clone(before))
+			return
+		}
+		for g := from; g < p.geo.Groups; g++ {
+			extend(append(before, g), g+flymon.Apart)
+		}
+	}
+	extend(nil, 0)
+	return all
+}
+
+// inTheWay says which tasks take the room, in words: the fewest without which there
+// would be some.
+func (m *mover) inTheWay(p *Pool, name string, t flymon.Task) string {
+	m.looks = moveLooks
+	all := m.evictions(p, name, t, func(o *Placed) bool { return o.Name != name })
+	if len(all) == 0 || len(all[0].tasks) == 0 {
+		return ""
+	}
+	var stay []string
+	for _, o := range all[0].tasks {
+		m.way = append(m.way, o.Name)
+		if !movable(o) {
+			stay = append(stay, o.Name)
+		}
+	}
+	words := fmt.Sprintf("; in the way in %s: %s", all[0].placed.Groups(), taskWords(m.way))
+	if len(stay) > 0 {
+		return words + fmt.Sprintf("; %s cannot be moved: counted without banked epochs", taskWords(stay))
+	}
+	return words + ", with no other room to move to"
+}
+
+// maxNames bounds how many tasks a sentence names.
+const maxNames = 8
+
+func taskWords(names []string) string {
+	slices.Sort(names)
+	some := strings.Join(names[:min(len(names), maxNames)], ", ")
+	switch n := len(names); {
+	case n == 1:
+		return "task " + some
+	case n > maxNames:
+		return fmt.Sprintf("%d tasks, among them %s", n, some)
+	}
+	return "tasks " + some
+}
+
+// Groups says in words where a task's units are.
+func (p *Placed) Groups() string {
+	var list []int
+	for i := range p.Layout.Units {
+		if g := p.Layout.Units[i].Group; !slices.Contains(list, g) {
+			list = append(list, g)
+		}
+	}
+	slices.Sort(list)
+	return groupWords(list)
+}
