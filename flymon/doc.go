@@ -33,12 +33,14 @@
 //
 //	cond-add  if reg < p2: reg = reg + p1 (mod 2^Width), result reg; else result 0
 //	max       if reg < p1: reg = p1, result reg; else result 0
-//	and-or    if p2 = 0: reg = reg and p1, else reg = reg or p1; result reg
+//	and-or    if p2 = 0: reg = reg and p1, result reg; else reg = reg or p1, result those bits of p1 that reg had not
 //	xor-swap  if p2 = 0: reg = reg xor p1, else reg = p1; result the word before
 //
 // The fourth is the slot that the paper leaves free, two simple operations in one as it
 // does with AND-OR: XOR for Odd Sketch, the exchange for inter-arrival times, which the
-// MAX of Appendix A cannot give because it returns the new value.
+// MAX of Appendix A cannot give because it returns the new value. Nor can its AND-OR, which
+// returns the register, tell whether a Bloom filter has seen a key before: here the result of OR
+// does, for units behind it that act once for each flow or element.
 //
 // What may enter: what is true of FlyMon on any chip. What may not: I/O, SAI, tables of
 // SONiC, estimators (sketch), placement (flymonorch/plan).

@@ -97,8 +97,8 @@ type MaskRule struct {
 	Key   Key `json:"key"`
 }
 
-// A Digest is made when the result of a unit, or its P1, is Threshold or more. It is the
-// packet's vector under Key; a bank has one for each key.
+// A Digest is made when what a unit leaves in the bucket, of max its P1, is Threshold or more:
+// also of a counter that was full. It is the packet's vector under Key; a bank has one for each key.
 type Digest struct {
 	Unit      int    `json:"unit"` // index in Layout.Units
 	Threshold uint32 `json:"threshold"`
@@ -177,13 +177,14 @@ type Source string
 const (
 	Const       Source = "const"
 	Size        Source = "size"         // bytes of the frame as it leaves, with FCS, without what is stamped on it; more than a bucket holds counts as that
-	Timestamp   Source = "timestamp"    // ns of the time of day as the copy enters the egress pipe, >> Scale
+	Timestamp   Source = "timestamp"    // ns of the time of day as the copy enters the egress pipe, >> Scale, mod 2^Width; 1 instead of 0, which is no time
 	QueueLength Source = "queue-length" // bytes in the queue as the copy came to it, without it, >> Scale; likewise at most what a bucket holds
 	QueueDelay  Source = "queue-delay"  // ns in the queue, >> Scale; likewise
 	Compressed  Source = "key"
 	Result      Source = "result" // of unit Of[0]
 	Least       Source = "least"  // the smallest of the results of Of that are not 0, and of Value; of none of them: all ones
-	// Since is the timestamp less the result of Of[0], mod 2^Width; 0 if the result of Of[1] is not 0.
+	// Since is the timestamp less the result of Of[0], mod 2^Width; 0 if that result is 0, or that of
+	// Of[1] is not: there was nothing before.
 	Since Source = "since"
 )
 

@@ -43,7 +43,7 @@ func (s *study) predict(p *planned, sizes []uint32) map[string]prediction {
 		return map[string]prediction{"re": {expected: math.NaN(), lower: math.NaN(), upper: relative(naive, entropyOf(sizes))}}
 	case StudyInterval:
 		bound := exactIntervals(len(sizes), p.rowSize(0), len(p.placed.Sketch.Rows))
-		return map[string]prediction{"exact": {expected: math.NaN(), lower: bound - sigmas*math.Sqrt(bound*(1-bound)/float64(len(sizes))), upper: math.NaN()}}
+		return map[string]prediction{"exact": {expected: math.NaN(), lower: max(0, bound-sigmas*math.Sqrt(bound*(1-bound)/float64(len(sizes)))), upper: math.NaN()}}
 	case StudyMembers:
 		var bits []float64
 		for i := range p.placed.Sketch.Rows {
@@ -114,7 +114,7 @@ func (s *study) assumptions() []string {
 	case StudyEntropy:
 		return []string{"the bound is the error of the entropy of the buckets' counts, with ideal hashes, the mean of 8 draws"}
 	case StudyInterval:
-		return []string{hashes, bounds, "flows are right to a unit of time if in one instance nobody else has their buckets, and in none that of their last arrival"}
+		return []string{hashes, bounds, "flows are right to a unit of time if in no instance another has the bucket of their last arrival, and in one none that of their longest interval"}
 	case StudyMembers:
 		return []string{hashes, bounds}
 	}

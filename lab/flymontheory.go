@@ -375,12 +375,12 @@ func falsePositives(members int, bits []float64, n float64) prediction {
 }
 
 // exactIntervals is at least the part of flows whose longest interval is right: in no
-// instance does another flow share the bucket of their last arrival, which alone makes
-// intervals too short, and in one instance none shares the other two, which makes them
-// too long.
+// instance does another flow share the bucket of their last arrival, which makes intervals too
+// short, and too long if the Bloom filter takes a new flow for known; and in one instance none shares that
+// of the longest interval, which makes it too long.
 func exactIntervals(flows int, buckets float64, instances int) float64 {
 	alone := math.Exp(-float64(flows) / buckets)
-	return math.Pow(alone, float64(instances)) * (1 - math.Pow(1-alone*alone, float64(instances)))
+	return math.Pow(alone, float64(instances)) * (1 - math.Pow(1-alone, float64(instances)))
 }
 
 // rowShifts are those of the rows of a sketch that take their addresses from one compressed

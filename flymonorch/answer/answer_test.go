@@ -79,22 +79,7 @@ func (r *run) traffic(seed uint64, flows int) {
 
 func (r *run) reading() *answer.Reading {
 	r.Helper()
-	s, _ := r.groups.Status("t")
-	d := answer.Dump{
-		Geometry: r.groups.Geometry(), Task: r.placed.Task, Layout: r.placed.Layout, Sketch: r.placed.Sketch, Packets: s.Banks[0].Packets, Bytes: s.Banks[0].Bytes,
-	}
-	for i, u := range r.placed.Layout.Units {
-		words, err := r.groups.Read("t", i, 0, 0, u.Size)
-		if err != nil {
-			r.Fatal(err)
-		}
-		d.Registers = append(d.Registers, words)
-	}
-	reading, err := answer.New(d)
-	if err != nil {
-		r.Fatal(err)
-	}
-	return reading
+	return r.bank(0)
 }
 
 const seed = 7

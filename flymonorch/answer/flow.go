@@ -15,8 +15,10 @@ func (r *Reading) Flow(v flymon.Vector) flymon.Estimate {
 	switch r.Sketch.Algorithm {
 	case flymon.CMS, flymon.SuMaxSum, flymon.MRAC, flymon.Tower, flymon.CounterBraids:
 		return r.count(v)
-	case flymon.SuMaxMax, flymon.MaxInterArr:
+	case flymon.SuMaxMax:
 		return r.greatest(v)
+	case flymon.MaxInterArr:
+		return r.longest(v)
 	case flymon.BeauCoup:
 		return r.coupons(v)
 	case flymon.Bloom, flymon.LinearCounting:
@@ -91,33 +93,28 @@ func (r *Reading) counter(i int, row []int, v flymon.Vector) sketch.Counter {
 func (r *Reading) greatest(v flymon.Vector) flymon.Estimate {
 	least := uint64(math.MaxUint64)
 	for _, row := range r.Sketch.Rows {
-		least = min(least, uint64(r.word(row[len(row)-1], v)))
+		least = min(least, uint64(r.word(row[0], v)))
 	}
-	e := flymon.Estimate{Value: float64(least << r.Sketch.Scale), Saturated: least == uint64(r.Geometry.Mask()) && r.Sketch.Algorithm == flymon.SuMaxMax}
+	e := flymon.Estimate{Value: float64(least << r.Sketch.Scale), Saturated: least == uint64(r.Geometry.Mask())}
 	// A row without another flow in the bucket is exact; SuMax never says too little.
 	clean := math.Pow(r.used(), float64(len(r.Sketch.Rows)))
 	step := float64(uint64(1)<<r.Sketch.Scale) - 1
 	e.Lower, e.Upper, e.Confidence = e.Value, e.Value+step, math.Max(0, 1-clean)
 	e.Bound = fmt.Sprintf("exact to %.0f unless other flows are in all %d of its buckets", step+1, len(r.Sketch.Rows))
-	if r.Sketch.Algorithm == flymon.MaxInterArr {
-		e.Lower = math.Max(0, e.Value-step) // of two times, each cut off
-		// Another flow in the bucket of the last arrival makes intervals shorter, and then the
-		// least of the rows is too short; in one of the others it makes them longer, unless some
-		// row has none of these.
-		alone, rows := 1-r.used(), float64(len(r.Sketch.Rows))
-		e.Confidence = math.Pow(alone, rows) * (1 - math.Pow(1-alone*alone, rows))
-		e.Bound = fmt.Sprintf("exact to %.0f if no other flow is in any of its %d buckets", step+1, len(r.Sketch.Rows))
-	}
 	return e
 }
 
-// used is the part of buckets that some flow has, by the first unit of the first row:
-// the layer of Counter Braids that all flows are in, the unit of intervals that knows them.
+// used is the part of buckets that some flow has, by a unit of the first row that all flows
+// leave a mark in: the layer of Counter Braids that all flows are in, the last arrival of intervals.
 func (r *Reading) used() float64 { return r.inUse }
 
 // countUsed looks at all buckets: once, for a study asks for a hundred thousand flows.
 func (r *Reading) countUsed() float64 {
-	words := r.Registers[r.Sketch.Rows[0][0]]
+	unit := r.Sketch.Rows[0][0]
+	if r.Sketch.Algorithm == flymon.MaxInterArr {
+		unit = r.Sketch.Rows[0][lastArrival]
+	}
+	words := r.Registers[unit]
 	n := 0
 	for _, w := range words {
 		if w != 0 {

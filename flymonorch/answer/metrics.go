@@ -30,7 +30,7 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 		if t := r.Task.Threshold; t > 0 {
 			put(flymon.MetricHeavy, flymon.Estimate{Value: d.AtLeast(t), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
 		}
-	case flymon.CMS, flymon.SuMaxSum, flymon.Tower, flymon.CounterBraids, flymon.MaxInterArr:
+	case flymon.CMS, flymon.SuMaxSum, flymon.Tower, flymon.CounterBraids:
 		put(flymon.MetricCardinality, r.cardinalityOfCounters())
 	case flymon.SuMaxMax:
 		if r.Task.Attribute.Kind == flymon.MaxSize { // of others a flow may have 0
@@ -40,6 +40,8 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 		put(flymon.MetricCardinality, r.hyperLogLog())
 	case flymon.LinearCounting:
 		put(flymon.MetricCardinality, r.linearCounting("linear counting"))
+	case flymon.MaxInterArr:
+		put(flymon.MetricCardinality, r.linearCounting("linear counting of the first Bloom filter's bits"))
 	case flymon.Bloom:
 		put(flymon.MetricMembers, r.linearCounting("linear counting of the first row's bits"))
 	case flymon.OddSketch:

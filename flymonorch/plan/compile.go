@@ -273,18 +273,31 @@ func (c *compiler) hashed(n int, size uint32, width int, fill func(u *part)) {
 	element := c.task.Attribute.Of
 	for row := range n {
 		at := shift(row, n)
-		other := uint8((int(at) + bits.TrailingZeros32(size)) % 32)
-		left := 32 - bits.TrailingZeros32(size)
-		u := part{key: element, element: element, unit: flymon.Unit{
-			Size: size, Key: flymon.Ref{Shift: at},
-			P1: flymon.Param{From: flymon.Compressed, Key: flymon.Ref{Shift: other}, Bits: uint8(min(width, left))},
-		}}
+		u := part{key: element, element: element, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: at}, P1: besides(at, size, width)}}
 		fill(&u)
 		step = append(step, u)
 		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row})
 	}
 	c.recipe.steps = [][]part{step}
 	c.recipe.sketch.Element = step[0].unit.P1
+}
+
+// besides is a parameter of so many bits of the compressed key, or as many as are left, that the
+// address of size buckets does not use, whose shift is given.
+func besides(shift uint8, size uint32, width int) flymon.Param {
+	address := bits.TrailingZeros32(size)
+	return flymon.Param{
+		From: flymon.Compressed, Key: flymon.Ref{Shift: uint8((int(shift) + address) % 32)}, Bits: uint8(min(width, 32-address)),
+	}
+}
+
+// oneHot maps a parameter to a bit of a bucket, by so many of its bits.
+func (c *compiler) oneHot() (choose int, rules []flymon.MapRule) {
+	choose = bits.Len(uint(c.pool.geo.Width)) - 1
+	for bit := range 1 << choose {
+		rules = append(rules, flymon.MapRule{Value: uint32(bit), Mask: 1<<choose - 1, Out: 1 << bit})
+	}
+	return choose, rules
 }
 
 // hyperLogLog keeps the greatest of the strings of each bucket: the more of its
@@ -320,11 +333,7 @@ func (c *compiler) bitmap() error {
 	if c.task.Algorithm == flymon.OddSketch {
 		op, p2 = flymon.XorSwap, constant(0)
 	}
-	choose := bits.Len(uint(c.pool.geo.Width)) - 1 // bits that choose a bit of a bucket
-	var rules []flymon.MapRule
-	for bit := range 1 << choose {
-		rules = append(rules, flymon.MapRule{Value: uint32(bit), Mask: 1<<choose - 1, Out: 1 << bit})
-	}
+	choose, rules := c.oneHot()
 	c.hashed(n, size, choose, func(u *part) { u.unit.Op, u.unit.P2, u.unit.Map = op, p2, rules })
 	if got := c.recipe.sketch.Element.Bits; int(got) < choose {
 		return fmt.Errorf("memory is %d, want at most %d buckets: %d bits of the compressed key are left to choose a bit by", c.task.Memory, n<<(32-choose), got)
@@ -354,8 +363,8 @@ func (c *compiler) beauCoup() error {
 	})
 }
 
-// maxInterval has three units for each instance: one knows new flows, one the last
-// arrival, one the longest interval.
+// maxInterval has three units for each instance: one, a Bloom filter, knows new flows, one the
+// last arrival, one the longest interval.
 func (c *compiler) maxInterval() error {
 	n, err := c.rows()
 	if err != nil {
@@ -365,6 +374,7 @@ func (c *compiler) maxInterval() error {
 	if err != nil {
 		return err
 	}
+	choose, rules := c.oneHot()
 	scale := c.timeScale()
 	c.recipe.sketch.Scale = scale
 	steps := make([][]part, 3)
@@ -372,7 +382,9 @@ func (c *compiler) maxInterval() error {
 		unit := func(op flymon.Op, p1, p2 flymon.Param) part {
 			return part{key: c.task.Key, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: shift(row, n)}, Op: op, P1: p1, P2: p2}}
 		}
-		steps[0] = append(steps[0], unit(flymon.CondAdd, constant(1), constant(1)))
+		filter := unit(flymon.AndOr, besides(shift(row, n), size, choose), constant(1))
+		filter.element, filter.unit.Map = c.task.Key, rules
+		steps[0] = append(steps[0], filter)
 		steps[1] = append(steps[1], unit(flymon.XorSwap, flymon.Param{From: flymon.Timestamp, Scale: scale}, constant(1)))
 		steps[2] = append(steps[2], unit(flymon.Max, flymon.Param{From: flymon.Since, Scale: scale, Of: []int{n + row, row}}, constant(0)))
 		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row, n + row, 2*n + row})

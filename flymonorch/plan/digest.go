@@ -6,8 +6,9 @@ import (
 	"tamtam/flymon"
 )
 
-// digest has the chip tell of flows that reach the threshold in one row, which never
-// counts too little. The threshold is refused if no bucket gets there.
+// digest has the chip tell of flows that reach the threshold in one row. The row never counts too
+// little, but for intervals, which are too short where another flow has the bucket of the last
+// arrival. The threshold is refused if no bucket gets there.
 func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error) {
 	if t.Threshold == 0 {
 		return nil, nil

@@ -36,7 +36,7 @@ func theory(p *Placed) string {
 	case flymon.OddSketch:
 		return fmt.Sprintf("odd sketch of %d bits", int(w)*bitsOf(p))
 	case flymon.MaxInterArr:
-		return fmt.Sprintf("in units of %d ns, for flows that have their buckets alone in all %d instances; another flow makes it shorter or longer", uint64(1)<<p.Sketch.Scale, d)
+		return fmt.Sprintf("in units of %d ns, for flows that have their last arrival alone in all %d instances and all of one; another flow makes it shorter or longer", uint64(1)<<p.Sketch.Scale, d)
 	}
 	return fmt.Sprintf("never too low; the least of %d rows of %d buckets", d, w)
 }

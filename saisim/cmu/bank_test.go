@@ -135,7 +135,28 @@ func TestReadAndClear(t *testing.T) {
 	}
 }
 
-// A digest is made once for a flow whose result reaches the threshold, in the bank that
+// A counter that is full makes digests of the flows that come to it later, too: that they
+// are heavy cannot be excluded.
+func TestDigestsOfFullCounters(t *testing.T) {
+	b := newBench(t, small(32))
+	l := epochs(t)
+	l.Units[0].P2 = constant(5)
+	l.Digest = &flymon.Digest{Threshold: 5, Key: key(t, "src-ip")}
+	l.Masks[0].Key = flymon.Key{} // all flows in one bucket
+	b.apply(l)
+	for i := range 3 {
+		for range 5 {
+			p := *packet(i)
+			p.Vector[5] = 2 * second
+			b.send(p)
+		}
+	}
+	if got := b.digests("t", 0); len(got) != 3 {
+		t.Errorf("%d digests of three flows, of which the first filled the counter", len(got))
+	}
+}
+
+// A digest is made once for a flow whose bucket reaches the threshold, in the bank that
 // counts; there are so many and no more.
 func TestDigests(t *testing.T) {
 	b := newBench(t, small(32))

@@ -172,7 +172,7 @@ func (in *interpreter) task(t *interpreted, p *cmu.Packet) {
 		p1 := in.translate(u.Map, in.param(t, u, &u.P1, p, results)) & in.geo.Mask()
 		p2 := in.param(t, u, &u.P2, p, results) & in.geo.Mask()
 		*word, results[i] = in.operate(u.Op, before, p1, p2)
-		if d := t.Digest; d != nil && d.Unit == i && max(results[i], p1) >= d.Threshold && !slices.Contains(t.digests[bank], p.Vector.And(d.Key)) {
+		if d := t.Digest; d != nil && d.Unit == i && in.reached(u.Op, *word, p1) >= d.Threshold && !slices.Contains(t.digests[bank], p.Vector.And(d.Key)) {
 			if len(t.digests[bank]) < in.geo.Digests {
 				t.digests[bank] = append(t.digests[bank], p.Vector.And(d.Key))
 			} else {
@@ -203,7 +203,7 @@ func (in *interpreter) operate(op flymon.Op, reg, p1, p2 uint32) (word, result u
 		if p2 == 0 {
 			return reg & p1, reg & p1
 		}
-		return reg | p1, reg | p1
+		return reg | p1, p1 &^ reg
 	default:
 		if p2 == 0 {
 			return reg ^ p1, reg
@@ -232,7 +232,7 @@ func (in *interpreter) param(t *interpreted, u *flymon.Unit, s *flymon.Param, p 
 	case flymon.Size:
 		return uint32(min(uint64(p.Size), most))
 	case flymon.Timestamp:
-		return uint32(p.Vector[5] >> s.Scale)
+		return in.time(p, s)
 	case flymon.QueueLength:
 		return uint32(min(uint64(p.QueueBytes)>>s.Scale, most))
 	case flymon.QueueDelay:
@@ -260,9 +260,24 @@ func (in *interpreter) param(t *interpreted, u *flymon.Unit, s *flymon.Param, p 
 		}
 		return slices.Min(all)
 	default: // since
-		if results[s.Of[1]] != 0 {
+		if results[s.Of[0]] == 0 || results[s.Of[1]] != 0 {
 			return 0
 		}
-		return (uint32(p.Vector[5]>>s.Scale) - results[s.Of[0]]) & in.geo.Mask()
+		return (in.time(p, s) - results[s.Of[0]]) & in.geo.Mask()
 	}
+}
+
+func (in *interpreter) time(p *cmu.Packet, s *flymon.Param) uint32 {
+	if at := uint32(p.Vector[5]>>s.Scale) & in.geo.Mask(); at != 0 {
+		return at
+	}
+	return 1
+}
+
+// reached is what a digest's threshold is for.
+func (in *interpreter) reached(op flymon.Op, word, p1 uint32) uint32 {
+	if op == flymon.Max {
+		return p1
+	}
+	return word
 }

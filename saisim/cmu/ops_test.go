@@ -32,10 +32,11 @@ func TestOperations(t *testing.T) {
 		{flymon.Max, 5, 4, 0, 5, 0},
 		{flymon.Max, 0, 0, 0, 0, 0},
 		{flymon.Max, 0, top, top, top, top},
-		// AND-OR: and if p2 is 0, or if not; the register in both cases.
+		// AND-OR: and if p2 is 0, and return the register; or if not, and return what is new.
 		{flymon.AndOr, 0b1100, 0b1010, 0, 0b1000, 0b1000},
-		{flymon.AndOr, 0b1100, 0b1010, 1, 0b1110, 0b1110},
-		{flymon.AndOr, 0b1100, 0b1010, top, 0b1110, 0b1110},
+		{flymon.AndOr, 0b1100, 0b1010, 1, 0b1110, 0b0010},
+		{flymon.AndOr, 0b1100, 0b1010, top, 0b1110, 0b0010},
+		{flymon.AndOr, 0b1100, 0b1000, 1, 0b1100, 0},
 		{flymon.AndOr, top, 0, 0, 0, 0},
 		{flymon.AndOr, 0, 0, 1, 0, 0},
 		// XOR, or exchange; the word before in both cases.
@@ -86,6 +87,7 @@ func TestParameters(t *testing.T) {
 		{"size", 16, flymon.Param{From: flymon.Size}, 1518},
 		{"size of a jumbo frame in a narrow bucket", 8, flymon.Param{From: flymon.Size}, 255},
 		{"timestamp", 32, flymon.Param{From: flymon.Timestamp}, 0x56789abc},
+		{"timestamp that would be 0", 32, flymon.Param{From: flymon.Timestamp, Scale: 50}, 1},
 		{"timestamp in us", 16, flymon.Param{From: flymon.Timestamp, Scale: 10}, 0x123456789abc >> 10 & 0xffff},
 		{"queue length", 32, flymon.Param{From: flymon.QueueLength}, 70_000},
 		{"queue length in a narrow bucket", 16, flymon.Param{From: flymon.QueueLength}, 65535},
@@ -134,6 +136,7 @@ func TestResults(t *testing.T) {
 		{"the most, for there is none", 0, 0, flymon.Param{From: flymon.Least, Value: 11, Of: []int{0, 1}}, 11},
 		{"since", 250, 0, of(flymon.Since, 0, 1), 0x134 - 250},
 		{"since, around the corner", 0x35, 0, of(flymon.Since, 0, 1), 255},
+		{"since 0, which is no time", 0, 0, of(flymon.Since, 0, 1), 0},
 		{"since nothing", 250, 1, of(flymon.Since, 0, 1), 0},
 		{"since, in 4 ns", 2, 0, flymon.Param{From: flymon.Since, Scale: 2, Of: []int{0, 1}}, 0x134>>2 - 2},
 	} {
@@ -185,13 +188,13 @@ func TestMaps(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for in, want := range tt.in {
-				for name, param := range map[string]flymon.Param{"constant": constant(in), "timestamp": {From: flymon.Timestamp}} {
+				for name, param := range map[string]flymon.Param{"constant": constant(in), "delay": {From: flymon.QueueDelay}} {
 					b := newBench(t, small(32))
 					l := one(t, "t", 0, 32)
 					l.Units[0].Op, l.Units[0].P1, l.Units[0].P2, l.Units[0].Map = flymon.XorSwap, param, constant(1), tt.rules
 					b.apply(l)
 					p := *packet(3)
-					p.Vector[5] = uint64(in)
+					p.QueueNS = uint64(in)
 					b.send(p)
 					if got := b.words("t", 0, 0)[l.Bucket(&b.geo, 0, p.Vector)]; got != want {
 						t.Errorf("%s %#x becomes %#x, want %#x", name, in, got, want)

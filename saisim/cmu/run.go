@@ -169,11 +169,11 @@ func (g *Groups) run(t *task, p *Packet, coin uint32) {
 				*word = result
 			}
 		case andOr:
-			result = before | p1
+			*word, result = before|p1, p1&^before
 			if p2 == 0 {
 				result = before & p1
+				*word = result
 			}
-			*word = result
 		case xorSwap:
 			result = before
 			*word = p1
@@ -182,7 +182,7 @@ func (g *Groups) run(t *task, p *Packet, coin uint32) {
 			}
 		}
 		g.results[i] = result
-		if i == t.digestUnit && max(result, p1) >= t.threshold {
+		if i == t.digestUnit && (u.op == maximum && p1 >= t.threshold || u.op != maximum && *word >= t.threshold) {
 			t.digest(&p.Vector)
 		}
 	}
@@ -242,7 +242,7 @@ func (g *Groups) param(s *param, p *Packet) uint32 {
 	case fromSize:
 		return min(p.Size, s.mask)
 	case fromTimestamp:
-		return uint32(p.Vector[5] >> s.scale)
+		return s.time(p)
 	case fromQueueLength:
 		return min(p.QueueBytes>>s.scale, s.mask)
 	case fromQueueDelay:
@@ -260,10 +260,14 @@ func (g *Groups) param(s *param, p *Packet) uint32 {
 		}
 		return least
 	case fromSince:
-		if g.results[s.of[1]] != 0 {
+		before := g.results[s.of[0]]
+		if before == 0 || g.results[s.of[1]] != 0 {
 			return 0
 		}
-		return (uint32(p.Vector[5]>>s.scale) - g.results[s.of[0]]) & s.mask
+		return (s.time(p) - before) & s.mask
 	}
 	return 0
 }
+
+// time is a packet's timestamp, never 0.
+func (s *param) time(p *Packet) uint32 { return max(1, uint32(p.Vector[5]>>s.scale)&s.mask) }

@@ -157,17 +157,21 @@ func (s *beauCoup) insert(p *cmu.Packet) {
 	}
 }
 
-// The greatest inter-arrival time: a filter knows flows that have come, the next has
-// the last arrival, the third the greatest interval.
+// The greatest inter-arrival time: a Bloom filter knows flows that have come, the next has
+// the last arrival, the third the greatest interval. Where there was no arrival there is no interval.
 type interArrival struct{ hashed }
 
 func (s *interArrival) insert(p *cmu.Packet) {
 	at := uint32(p.Vector[5]>>10) & 0xffff
+	if at == 0 {
+		at = 1
+	}
 	known, last, most := s.at(0, p), s.at(1, p), s.at(2, p)
-	if *known == 1 {
+	bit := uint32(1) << (s.layout.Compressed(0, s.layout.Units[0].P1.Key, p.Vector) % 16)
+	if *known&bit != 0 && *last != 0 {
 		*most = max(*most, (at-*last)&0xffff)
 	}
-	*known, *last = 1, at
+	*known, *last = *known|bit, at
 }
 
 // rows has units that are alike: in the CMUs of one group, or in one of groups four
@@ -253,7 +257,8 @@ func TestTextbook(t *testing.T) {
 		{"greatest inter-arrival time", with(rows(t, 3, 3, u), func(i int, u *flymon.Unit) {
 			switch i {
 			case 0:
-				u.P2 = constant(1)
+				u.Op, u.P2, u.Map = flymon.AndOr, constant(1), oneHot
+				u.P1 = flymon.Param{From: flymon.Compressed, Key: flymon.Ref{Shift: 10}}
 			case 1:
 				u.Op, u.P1, u.P2 = flymon.XorSwap, flymon.Param{From: flymon.Timestamp, Scale: 10}, constant(1)
 			case 2:

@@ -184,9 +184,12 @@ func (c *Chip) take(s *sketch, m *measured) {
 	results := make([]uint32, len(s.Units))
 	for i, u := range s.Units {
 		if runs(u, m.coin()) {
-			p1, result := c.operate(s, u, b, results, m)
+			p1, left, result := c.operate(s, u, b, results, m)
 			results[i] = result
-			if d := s.Digest; d != nil && d.Unit == i && max(p1, result) >= d.Threshold {
+			if u.Op == flymon.Max {
+				left = p1
+			}
+			if d := s.Digest; d != nil && d.Unit == i && left >= d.Threshold {
 				c.digest(s, b, m)
 			}
 		} else {
@@ -212,8 +215,9 @@ func (s *sketch) bank(time uint64) int {
 	return int(epoch % 2)
 }
 
-// operate has a unit run, and returns its first parameter and its result.
-func (c *Chip) operate(s *sketch, u flymon.Unit, bank int, results []uint32, m *measured) (p1, result uint32) {
+// operate has a unit run, and returns its first parameter, what it leaves in the bucket, and its
+// result.
+func (c *Chip) operate(s *sketch, u flymon.Unit, bank int, results []uint32, m *measured) (p1, left, result uint32) {
 	wide := uint32(1)<<c.prof.FlyMon.Width - 1
 	raw := c.compressed(s, u.Group, u.Key, m) % c.prof.FlyMon.Depth
 	at := raw % u.Size
@@ -232,33 +236,32 @@ func (c *Chip) operate(s *sketch, u flymon.Unit, bank int, results []uint32, m *
 	word := bucket{u.Group, u.CMU, at}
 	old := c.words[word]
 	c.Sketching("op " + string(u.Op))
-	switch u.Op {
-	case flymon.CondAdd:
-		if old < p2 {
-			c.words[word] = (old + p1) & wide
-			return p1, c.words[word]
-		}
+	left, result = operation(u.Op, old, p1, p2, wide)
+	if u.Op == flymon.CondAdd && old >= p2 {
 		c.Sketching("op cond-add, not")
-		return p1, 0
-	case flymon.Max:
-		if old < p1 {
-			c.words[word] = p1
-			return p1, p1
-		}
-		return p1, 0
-	case flymon.AndOr:
-		c.words[word] = old | p1
-		if p2 == 0 {
-			c.words[word] = old & p1
-		}
-		return p1, c.words[word]
-	default:
-		c.words[word] = p1
-		if p2 == 0 {
-			c.words[word] = old ^ p1
-		}
-		return p1, old
 	}
+	c.words[word] = left
+	return p1, left, result
+}
+
+// operation is what an operation makes of a bucket, and its result.
+func operation(op flymon.Op, old, p1, p2, wide uint32) (left, result uint32) {
+	switch {
+	case op == flymon.CondAdd && old < p2:
+		sum := (old + p1) & wide
+		return sum, sum
+	case op == flymon.Max && old < p1:
+		return p1, p1
+	case op == flymon.CondAdd, op == flymon.Max:
+		return old, 0
+	case op == flymon.AndOr && p2 == 0:
+		return old & p1, old & p1
+	case op == flymon.AndOr:
+		return old | p1, (old | p1) - old // the bits that are new
+	case p2 == 0:
+		return old ^ p1, old
+	}
+	return p1, old
 }
 
 func mapped(rules []flymon.MapRule, p uint32) uint32 {
@@ -291,13 +294,17 @@ func (c *Chip) compressed(s *sketch, group int, r flymon.Ref, m *measured) uint3
 func (c *Chip) param(s *sketch, u flymon.Unit, p flymon.Param, results []uint32, m *measured) uint32 {
 	wide := uint64(1)<<c.prof.FlyMon.Width - 1
 	c.Sketching("parameter " + string(p.From))
+	stamp := m.time >> p.Scale & wide
+	if stamp == 0 {
+		stamp = 1
+	}
 	switch p.From {
 	case flymon.Const:
 		return p.Value
 	case flymon.Size:
 		return uint32(min(m.size, wide))
 	case flymon.Timestamp:
-		return uint32(m.time >> p.Scale)
+		return uint32(stamp)
 	case flymon.QueueLength:
 		return uint32(min(m.depth>>p.Scale, wide))
 	case flymon.QueueDelay:
@@ -322,10 +329,14 @@ func (c *Chip) param(s *sketch, u flymon.Unit, p flymon.Param, results []uint32,
 		}
 		return least
 	default: // since
+		if results[p.Of[0]] == 0 {
+			c.Sketching("since nothing")
+			return 0
+		}
 		if results[p.Of[1]] != 0 {
 			return 0
 		}
-		return (uint32(m.time>>p.Scale) - results[p.Of[0]]) & uint32(wide)
+		return (uint32(stamp) - results[p.Of[0]]) & uint32(wide)
 	}
 }
 

@@ -375,7 +375,7 @@ func sketchings() (all []string) {
 	for _, what := range []string{"tasks", "tasks compared", "counted", "counted behind the recirculation port", "lost", "a bank with lost packets",
 		"on its way as the task began", "a coin that is not the unit's", "shifted", "map", "a digest", "a digest lost", "a dirty bank", "frozen", "frozen units compared",
 		"replaced, it goes on", "op cond-add", "op cond-add, not", "op max", "op and-or", "op xor-swap", "parameter const", "parameter size", "parameter timestamp",
-		"parameter queue-length", "parameter queue-delay", "parameter key", "parameter result", "parameter least", "parameter since"} {
+		"parameter queue-length", "parameter queue-delay", "parameter key", "parameter result", "parameter least", "parameter since", "since nothing"} {
 		all = append(all, "sketch: "+what)
 	}
 	return all

@@ -1,0 +1,57 @@
+package answer
+
+import (
+	"fmt"
+	"math"
+
+	"tamtam/flymon"
+)
+
+// Units of an instance of max-interval.
+const (
+	lastArrival     = 1
+	longestInterval = 2
+)
+
+// longest is the longest time between two packets of a flow, in ns: the least of the
+// instances'. A flow that shares the bucket of its last arrival has shorter intervals, those to
+// the other's packets (and one that is its own too much, if the Bloom filter takes it for known); one
+// that shares that of the longest has the longer one of both. So the answer is exact if in
+// each instance nobody shares the first, and in one nobody the second: with a the chance that a
+// bucket is nobody else's, a^d (1 - (1-a)^d) for d instances.
+func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
+	instances := float64(len(r.Sketch.Rows))
+	unit := float64(uint64(1) << r.Sketch.Scale)
+	most := r.longestPossible()
+	least, impossible := math.Inf(1), false
+	for _, row := range r.Sketch.Rows {
+		interval := float64(r.word(row[longestInterval], v)) * unit
+		if interval-unit >= most { // times are cut off to units
+			impossible = true
+			continue
+		}
+		least = math.Min(least, interval)
+	}
+	if impossible {
+		return flymon.Estimate{
+			Value: math.Min(least, most), Upper: most, Saturated: true,
+			Bound: "some interval is longer than the epoch: the clock was set, or what was before was not cleared",
+		}
+	}
+	alone := 1 - r.used()
+	e := flymon.Estimate{
+		Value: math.Min(least, most), Lower: math.Max(0, least-unit+1), Upper: math.Min(least+unit-1, most),
+		Confidence: math.Pow(alone, instances) * (1 - math.Pow(1-alone, instances)),
+	}
+	e.Bound = fmt.Sprintf("exact to %.0f if no other flow has the bucket of its last arrival in any of %.0f instances, nor that of its longest interval in one", unit, instances)
+	return e
+}
+
+// longestPossible is what no interval is longer than: the epoch. A task that has none, or that
+// is read while it counts, may have any.
+func (r *Reading) longestPossible() float64 {
+	if r.Task.Epoch == 0 || r.Task.Live {
+		return math.Inf(1)
+	}
+	return float64(r.Task.Epoch)
+}

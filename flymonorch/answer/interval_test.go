@@ -1,0 +1,152 @@
+package answer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"tamtam/flymon"
+	"tamtam/flymonorch/answer"
+	"tamtam/internal/randtest"
+	"tamtam/saisim/cmu"
+)
+
+// arrivals has flows send at random times within an epoch, some with few packets, and returns the
+// longest interval of each, in ns.
+func (r *run) arrivals(random *rand.Rand, flows int, epoch uint64) map[flymon.Vector]uint64 {
+	type arrival struct {
+		at   uint64
+		flow uint32
+	}
+	var all []arrival
+	for f := range uint32(flows) {
+		for range 1 + random.IntN(1<<random.IntN(6)) {
+			all = append(all, arrival{7*epoch + random.Uint64N(epoch), f})
+		}
+	}
+	slices.SortFunc(all, func(a, b arrival) int { return int(a.at) - int(b.at) })
+	last, longest := map[flymon.Vector]uint64{}, map[flymon.Vector]uint64{}
+	for i, a := range all {
+		v := flymon.Make(ip(a.flow), netip.Addr{}, 0, 0, 0, a.at)
+		r.groups.Run(&cmu.Packet{Vector: v, Size: 100, Number: uint64(i) + 1})
+		f := v.And(r.placed.Task.Key)
+		if at, ok := last[f]; ok {
+			longest[f] = max(longest[f], a.at-at)
+		} else {
+			longest[f] = 0
+		}
+		last[f] = a.at
+	}
+	return longest
+}
+
+// No interval is longer than the epoch, however many flows share buckets; and the longest of a
+// flow is within the bounds at least as often as these say: one flow of each random task.
+func TestLongestIntervals(t *testing.T) {
+	fixed := randtest.Cases{Seed: 1, Count: 600, Short: 150}
+	var hits, claimed, variance float64
+	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		task := flymon.Task{
+			Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
+			Epoch: time.Second, Rows: uint8(1 + random.IntN(3)), Accurate: true,
+		}
+		task.Memory = 3 * uint32(task.Rows) * 64 << random.IntN(3)
+		geo := small([]int{16, 24, 32}[random.IntN(3)])
+		r := newRunOn(t, geo, task)
+		flows := 1 + random.IntN(300)
+		longest := r.arrivals(random, flows, uint64(task.Epoch))
+		reading, one := r.bank(1), random.IntN(flows)
+		for v, exact := range longest {
+			e := reading.Flow(v)
+			if e.Saturated || e.Value > float64(task.Epoch) || e.Upper > float64(task.Epoch) || e.Lower > e.Value || e.Value > e.Upper {
+				t.Fatalf("%s: %+v in an epoch of 1 s", task.Key.Format(v), e)
+			}
+			if v == flymon.Make(ip(uint32(one)), netip.Addr{}, 0, 0, 0, 0).And(task.Key) {
+				if e.Lower <= float64(exact) && float64(exact) <= e.Upper {
+					hits++
+				}
+				claimed += e.Confidence
+				variance += e.Confidence * (1 - e.Confidence)
+			}
+		}
+	})
+	t.Logf("the bounds hold for %.0f flows, claimed are %.1f", hits, claimed)
+	if least := claimed - 4.8*math.Sqrt(variance) - 1; ran.Whole(fixed) && hits < least {
+		t.Errorf("the bounds hold for %.0f flows, want %.0f: claimed are %.1f", hits, least, claimed)
+	}
+}
+
+// A flow whose first packet finds the Bloom filter's bit set, by another flow, but no last
+// arrival has no interval yet.
+func TestIntervalOfAKnownFlowWithoutArrival(t *testing.T) {
+	task := flymon.Task{
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
+		Epoch: time.Second, Rows: 1, Memory: 3 * 32, Accurate: true,
+	}
+	seen := 0
+	for f := range uint32(400) {
+		r := newRunOn(t, small(32), task)
+		g, l := r.groups.Geometry(), &r.placed.Layout
+		// Two flows: f, and one that has the same bit of the filter but another bucket of arrivals.
+		bit := func(v flymon.Vector) [2]uint32 {
+			u := &l.Units[0]
+			return [2]uint32{l.Bucket(&g, 0, v), l.Compressed(u.Group, u.P1.Key, v) & (1<<u.P1.Bits - 1)}
+		}
+		a, b := flymon.Make(ip(0), netip.Addr{}, 0, 0, 0, 0), flymon.Make(ip(1+f), netip.Addr{}, 0, 0, 0, 0)
+		if bit(a) != bit(b) || l.Bucket(&g, 1, a) == l.Bucket(&g, 1, b) {
+			continue
+		}
+		seen++
+		for i, v := range []flymon.Vector{a, b} {
+			v[5] = uint64(7*time.Second) + uint64(time.Millisecond)*uint64(100+i)
+			r.groups.Run(&cmu.Packet{Vector: v, Size: 100, Number: uint64(i) + 1})
+		}
+		if e := r.bank(1).Flow(b); e.Value != 0 {
+			t.Errorf("a flow of one packet has an interval: %+v", e)
+		}
+	}
+	if seen == 0 {
+		t.Error("no two flows share a bit: the test shows nothing")
+	}
+}
+
+// A longest interval that the epoch has no room for is said to be none.
+func TestImpossibleInterval(t *testing.T) {
+	task := flymon.Task{
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
+		Epoch: time.Second, Memory: 3 * 96, Accurate: true,
+	}
+	r := newRunOn(t, small(32), task)
+	for i, at := range []uint64{7_900_000_000, 7_100_000_000} { // the clock was set back
+		v := flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, at)
+		r.groups.Run(&cmu.Packet{Vector: v, Size: 100, Number: uint64(i) + 1})
+	}
+	if e := r.bank(1).Flow(flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, 0)); !e.Saturated || e.Value > 1e9 || e.Lower != 0 || e.Upper != 1e9 || e.Confidence != 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// bank reads one of the banks.
+func (r *run) bank(n int) *answer.Reading {
+	r.Helper()
+	s, _ := r.groups.Status("t")
+	d := answer.Dump{
+		Geometry: r.groups.Geometry(), Task: r.placed.Task, Layout: r.placed.Layout, Sketch: r.placed.Sketch, Packets: s.Banks[n].Packets, Bytes: s.Banks[n].Bytes,
+	}
+	for i, u := range r.placed.Layout.Units {
+		words, err := r.groups.Read("t", i, n, 0, u.Size)
+		if err != nil {
+			r.Fatal(err)
+		}
+		d.Registers = append(d.Registers, words)
+	}
+	reading, err := answer.New(d)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return reading
+}
