@@ -44,7 +44,8 @@ type node struct {
 	}
 	truth    *truth.Node // nil: no oracle
 	marks    []*markWatch
-	unlinked uint64 // frames sent by ports without a link
+	watch    func(saisim.Moment) // told of what flow groups meet in the chip, beside the oracles; nil: nobody
+	unlinked uint64              // frames sent by ports without a link
 	samplers []*sampler
 	next     Time // the earliest thing to do
 	moved    uint64
@@ -126,6 +127,9 @@ func (n *node) saw(m saisim.Moment) {
 	}
 	for _, w := range n.marks {
 		w.saw(m)
+	}
+	if n.watch != nil {
+		n.watch(m)
 	}
 	l := &n.ledger[flow]
 	switch m.What {

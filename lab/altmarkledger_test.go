@@ -1,0 +1,160 @@
+package lab
+
+import (
+	"math/big"
+
+	"tamtam/altmark"
+	"tamtam/saisim"
+	"tamtam/saisim/truth"
+)
+
+// A bookkeeper keeps the books of the packets of all networks of a fabric: which came to
+// which switch, and when. It knows a packet by the name that its sender gave it, looks at no mark
+// and no counter, and shares nothing with what measures.
+type bookkeeper struct {
+	lab   *Lab
+	byID  []*books // by number of the flow group; nil: not measured
+	wires []map[uint64]onWire
+}
+
+// onWire is a packet of which the MAC has seen the beginning.
+type onWire struct {
+	at    Time
+	cycle saisim.Cycle
+}
+
+// books are those of one network.
+type books struct {
+	net     *network
+	packets map[uint64]*booked
+	pulses  map[uint64]uint64 // the packet whose delay is measured, by period
+	// latest is how long after the beginning of its period any packet came to a point, by true
+	// time; least and most are the delays from the first point to any other.
+	latest, least, most Time
+	doubled             bool // a packet came twice to a point
+}
+
+// A booked packet. Times are -1 where it was not seen.
+type booked struct {
+	period uint64
+	phase  Time // in its period, at the first point
+	at     [maxFabric]Time
+}
+
+func keepBooks(l *Lab, nets []*network) *bookkeeper {
+	k := &bookkeeper{lab: l, byID: make([]*books, len(l.t.Traffic)+1), wires: make([]map[uint64]onWire, len(l.nodes))}
+	for _, n := range nets {
+		n.books = &books{net: n, packets: map[uint64]*booked{}, pulses: map[uint64]uint64{}, least: forever}
+		for _, flow := range n.flows {
+			k.byID[flow] = n.books
+		}
+	}
+	for i, n := range l.nodes {
+		k.wires[i] = map[uint64]onWire{}
+		n.watch = func(m saisim.Moment) { k.saw(i, m) }
+	}
+	return k
+}
+
+// saw takes what a chip tells. A packet has come to a point when it enters the pipe: before
+// that the MAC may drop it.
+func (k *bookkeeper) saw(i int, m saisim.Moment) {
+	b := k.byID[flowOf(m.ID)]
+	if b == nil {
+		return
+	}
+	n := k.lab.nodes[i]
+	switch m.What {
+	case saisim.MomentReceived:
+		w := onWire{n.time(m.At), m.At}
+		if m.Early > 0 {
+			t := truth.At(uint64(m.At), m.Early, m.Byte.Den, n.hz)
+			w.at = n.base + Time(t.Sec)*Second + Time(t.Ps)
+		}
+		k.wires[i][m.Number] = w
+	case saisim.MomentEntered:
+		if w, ok := k.wires[i][m.Number]; ok && m.In < saisim.CPUPort {
+			delete(k.wires[i], m.Number)
+			t := n.sim.Chip.Timestamp(w.cycle)
+			b.came(i, m.ID, w.at, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds})
+		}
+	}
+}
+
+// came books a packet at switch i, whose clock says now.
+func (b *books) came(i int, id uint64, at Time, now altmark.Time) {
+	p := b.packets[id]
+	if p == nil {
+		if i != b.net.first() {
+			return // it never came to the first point
+		}
+		p = &booked{}
+		for j := range p.at {
+			p.at[j] = -1
+		}
+		p.period, p.phase = periodOf(b.net.session.Interval, now)
+		b.packets[id] = p
+		if quarter := 4 * p.phase / length(b.net.session.Interval); b.net.session.Method != altmark.Muxed || quarter == 2 {
+			if _, ok := b.pulses[p.period]; !ok {
+				b.pulses[p.period] = id
+			}
+		}
+	}
+	if p.at[i] >= 0 {
+		b.doubled = true
+		return
+	}
+	p.at[i] = at
+	if i != b.net.first() {
+		d := at - p.at[b.net.first()]
+		b.least, b.most = min(b.least, d), max(b.most, d)
+		b.latest = max(b.latest, p.phase+d)
+	}
+}
+
+// periodOf returns the number of the period that a time is in, and how far.
+func periodOf(n altmark.Interval, t altmark.Time) (k uint64, phase Time) {
+	ns := new(big.Int).Mul(new(big.Int).SetUint64(t.Seconds), big.NewInt(1e9))
+	ns.Add(ns, big.NewInt(int64(t.Nanoseconds)))
+	q, r := new(big.Int).QuoRem(ns.Mul(ns, big.NewInt(1000)), big.NewInt(int64(length(n))), new(big.Int))
+	return q.Uint64(), Time(r.Int64())
+}
+
+// An account is what the books say of one period between two points.
+type account struct{ sent, lost int64 }
+
+// between accounts for all periods between two switches of the way. A packet is lost between them
+// if it was at the first, and neither at the second nor at any switch that is as far or further.
+func (b *books) between(from, to int) map[uint64]account {
+	list := map[uint64]account{}
+	for _, p := range b.packets {
+		if p.at[from] < 0 {
+			continue
+		}
+		a := list[p.period]
+		a.sent++
+		if !b.beyond(p, to) {
+			a.lost++
+		}
+		list[p.period] = a
+	}
+	return list
+}
+
+func (b *books) beyond(p *booked, to int) bool {
+	for i, at := range p.at {
+		if at >= 0 && b.net.rank(i) >= b.net.rank(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// delay is that of the packet which is measured in a period, and when it was at the first switch.
+func (b *books) delay(k uint64, from, to int) (d Time, ok bool) {
+	p := b.packets[b.pulses[k]]
+	if p == nil || p.at[from] < 0 || p.at[to] < 0 {
+		return 0, false
+	}
+	return p.at[to] - p.at[from], true
+}
