@@ -2,6 +2,7 @@ package collector
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -77,23 +78,43 @@ func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 		})
 	}
 	d.Tables = compareTables(r, with)
-	now, before := sumTables(r), sumTables(with)
-	for _, t := range d.Tables {
-		// Packets that ended before the table say nothing of it.
-		ran, passed := t.OtherRan*float64(with.Records), before[t.Table].Passed
-		if passed == 0 || t.Ran > 0 || now[t.Table].MayRun > 0 {
-			continue
-		}
-		if n := ran / float64(passed) * float64(now[t.Table].Passed); n >= leastMissing {
-			d.Suspicions = append(d.Suspicions, recordplan.Suspicion{Do: recordplan.FaultSkip, Table: t.Table, Expected: n})
-		}
-	}
+	d.Suspicions = r.missing(with)
 	return d
 }
 
-// leastMissing is how many packets must be expected at a table before it is suspicious
-// that none ran it.
-const leastMissing = 10
+// missing are tables that packets ran in another capture, and packets of the same kinds that
+// came to their place did not here.
+func (r *RecordReport) missing(with *RecordReport) (list []recordplan.Suspicion) {
+	totals := sumTables(r)
+	now, before := r.atTables(), with.atTables()
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		if totals[id].MayRun > 0 {
+			continue
+		}
+		if expected, chance := unlike(now[id], before[id]); chance <= recordplan.Chance {
+			list = append(list, recordplan.Suspicion{Do: recordplan.FaultSkip, Table: id, Expected: expected, Or: recordplan.OrConfiguration})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b recordplan.Suspicion) int { return cmp.Compare(b.Expected, a.Expected) })
+	return list
+}
+
+// atTables sums up all plans.
+func (r *RecordReport) atTables() map[string]map[packetKind]atTable {
+	sums := map[string]map[packetKind]atTable{}
+	for _, p := range r.Plans {
+		for id, kinds := range p.kinds {
+			if sums[id] == nil {
+				sums[id] = map[packetKind]atTable{}
+			}
+			for k, n := range kinds {
+				a := sums[id][k]
+				sums[id][k] = atTable{a.came + n.came, a.ran + n.ran}
+			}
+		}
+	}
+	return sums
+}
 
 func share(n, all int64) float64 {
 	if all == 0 {

@@ -74,16 +74,30 @@ func (r *RecordPlanReport) writeText(out io.Writer) error {
 		return err
 	}
 	r.writeDrops(out)
+	r.Coverage.writeTables(out)
+	writeSuspicions(out, r.Suspicions)
+	return nil
+}
+
+// writeTables lists tables that packets have not run, or not hit.
+func (c *RecordCoverage) writeTables(out io.Writer) {
 	for _, list := range []struct {
 		what   string
 		tables []string
-	}{{"tables that never ran", r.Coverage.Never}, {"tables that never hit", r.Coverage.NoHit}} {
-		if len(list.tables) > 0 {
-			fmt.Fprintf(out, "\n%s: %s\n", list.what, strings.Join(list.tables, ", "))
+		unsure bool
+	}{
+		{"tables that no recorded packet ran", c.Never, false}, {"tables that no recorded packet hit", c.NoHit, false},
+		{"not seen by records to run", c.NotSeen, true}, {"not seen by records to hit", c.NoHitSeen, true},
+	} {
+		if len(list.tables) == 0 {
+			continue
 		}
+		why := ""
+		if list.unsure {
+			why = " (a packet that ends before " + c.Chosen + " has no record)"
+		}
+		fmt.Fprintf(out, "\n%s: %s%s\n", list.what, strings.Join(list.tables, ", "), why)
 	}
-	writeSuspicions(out, r.Suspicions)
-	return nil
 }
 
 func writeSuspicions(out io.Writer, list []recordplan.Suspicion) {

@@ -51,8 +51,9 @@ type RecordPlanReport struct {
 	Tables   []TableTotal   `json:"tables"` // in the order of the pipeline
 	Drops    []FlowDrops    `json:"drops,omitempty"`
 	// BeyondDrops are dropped packets of flows that found no room.
-	BeyondDrops int64                  `json:"beyond_drops,omitempty"`
-	Suspicions  []recordplan.Suspicion `json:"suspicions,omitempty"`
+	BeyondDrops int64                             `json:"beyond_drops,omitempty"`
+	Suspicions  []recordplan.Suspicion            `json:"suspicions,omitempty"`
+	kinds       map[string]map[packetKind]atTable // of each table
 }
 
 // PathTotal is what became of the packets of one path, or of one set of possible paths.
@@ -74,10 +75,15 @@ type PathTotal struct {
 // RecordCoverage says how much of the graph packets have taken.
 type RecordCoverage struct {
 	Seen  int      `json:"seen"`  // paths that are known to have been taken
-	All   string   `json:"all"`   // paths of the graph
+	All   string   `json:"all"`   // paths of the graph that can have a record
 	Share float64  `json:"share"` // of both
-	Never []string `json:"never"` // tables that no packet can have run
+	Never []string `json:"never"` // tables that no recorded packet can have run
 	NoHit []string `json:"no_hit"`
+	// NotSeen and NoHitSeen are such tables too, but those of which nothing can be said: a
+	// packet that ran them and ended before it came to the table Chosen has no record.
+	NotSeen   []string `json:"not_seen,omitempty"`
+	NoHitSeen []string `json:"no_hit_seen,omitempty"`
+	Chosen    string   `json:"chosen,omitempty"`
 }
 
 // TableTotal is how many packets ran a table, and hit there.
@@ -133,7 +139,7 @@ func (c *planRecords) report() RecordPlanReport {
 	groups := c.sorted()
 	var counted []recordplan.CountedRecord
 	for _, g := range groups {
-		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, Packets: uint64(g.packets)})
+		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, End: g.end, Packets: uint64(g.packets)})
 		switch {
 		case g.answer.Impossible:
 			r.Impossible += g.packets
@@ -147,6 +153,7 @@ func (c *planRecords) report() RecordPlanReport {
 	r.Tables = c.tables(groups)
 	r.Coverage = c.coverage(groups, r.Tables)
 	r.Drops = c.drops()
+	r.kinds = c.atTables()
 	r.Suspicions = c.decoder.Suspect(counted, measured(p))
 	return r
 }
@@ -224,17 +231,12 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 		list[i].Table, list[i].keyless = id, keyless[id]
 	}
 	for _, g := range groups {
-		says := c.decoder.Tell(g.bits)
-		last := -1
-		for i, s := range says {
-			if s.Ran == recordplan.Always {
-				last = i
-			}
-		}
+		says := c.decoder.Tell(g.bits, g.end)
+		last := lastRun(says)
 		for i, s := range says {
 			t := &list[i]
-			if t.Passed += g.sent; i <= last {
-				t.Passed += g.packets - g.sent
+			if i <= last || g.end == record.EndSent {
+				t.Passed += g.packets
 			}
 			t.RanExpected += s.RanP * float64(g.packets)
 			t.HitExpected += s.HitP * float64(g.packets)
@@ -265,12 +267,17 @@ func (c *planRecords) coverage(groups []*recordGroup, tables []TableTotal) Recor
 	if all, err := strconv.ParseFloat(r.All, 64); err == nil && all > 0 && !math.IsInf(all, 0) {
 		r.Share = float64(r.Seen) / all
 	}
+	unrecorded := c.decoder.Unrecorded()
 	for _, t := range tables {
+		never, noHit := &r.Never, &r.NoHit
+		if unrecorded[t.Table] {
+			never, noHit, r.Chosen = &r.NotSeen, &r.NoHitSeen, c.decoder.Plan().Graph.Chosen
+		}
 		switch {
 		case t.MayRun == 0:
-			r.Never = append(r.Never, t.Table)
+			*never = append(*never, t.Table)
 		case t.MayHit == 0 && !t.keyless:
-			r.NoHit = append(r.NoHit, t.Table)
+			*noHit = append(*noHit, t.Table)
 		}
 	}
 	return r
@@ -293,7 +300,7 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.bits)) // it was decoded before
+		answer, _ := c.decoder.Decode([]byte(k.bits), k.reason) // it was decoded before
 		t := pathOf(&answer)
 		w := whole{k.flow, k.isFlow, k.reason, "", t.key}
 		if k.port != record.NoPort {

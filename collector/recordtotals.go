@@ -38,20 +38,21 @@ type Records struct {
 // planRecords are the records of one plan.
 type planRecords struct {
 	decoder *recordplan.Decoder
-	groups  map[string]*recordGroup
+	groups  map[recordKey]*recordGroup
 	flows   map[dropKey]int64
+	kinds   map[kindKey]int64
 	known   map[string]bool // paths that are not new
 	packets int64
 	// beyond counts packets with records or flows that found no room.
 	beyondGroups, beyondFlows int64
 }
 
-// A recordGroup is all packets with the same record.
+// A recordGroup is all packets with the same record that ended alike.
 type recordGroup struct {
 	bits    []byte
+	end     string // see [record.Graph.End]
 	answer  recordplan.Answer
 	packets int64
-	sent    int64 // of them, to a port
 	latency distribution
 	fates   map[string]int64
 	inputs  map[uint16]int64
@@ -77,7 +78,7 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.plans[p.ID] = &planRecords{decoder: d, groups: map[string]*recordGroup{}, flows: map[dropKey]int64{}, known: map[string]bool{}}
+		c.plans[p.ID] = &planRecords{decoder: d, groups: map[recordKey]*recordGroup{}, flows: map[dropKey]int64{}, kinds: map[kindKey]int64{}, known: map[string]bool{}}
 		c.order = append(c.order, p.ID)
 	}
 	if len(c.order) == 0 {
@@ -144,22 +145,15 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 			return DecodedPacket{}, false
 		}
 	}
-	answer, err := plan.decoder.Decode(p.Bits)
+	end := plan.decoder.Plan().Graph.End(&p.Record)
+	answer, err := plan.decoder.Decode(p.Bits, end)
 	if err != nil {
 		c.wrong++
 		return DecodedPacket{}, false
 	}
-	d := DecodedPacket{RecordedPacket: p, Answer: answer, reason: reasonName(plan.decoder.Plan().Graph, p.Why)}
+	d := DecodedPacket{RecordedPacket: p, Answer: answer, end: end}
 	plan.add(&d)
 	return d, true
-}
-
-// reasonName is the name of a drop reason.
-func reasonName(g *record.Graph, why uint8) string {
-	if int(why) < len(g.Reasons) && g.Reasons[why] != "" {
-		return g.Reasons[why]
-	}
-	return fmt.Sprintf("reason %d", why)
 }
 
 func (c *planRecords) add(p *DecodedPacket) {
@@ -167,7 +161,11 @@ func (c *planRecords) add(p *DecodedPacket) {
 	if p.Why != 0 {
 		c.drop(p)
 	}
-	g := c.groups[string(p.Bits)]
+	is := recordKey{string(p.Bits), p.end}
+	if k := (kindKey{p.kind(), is}); c.kinds[k] > 0 || len(c.kinds) < maxKinds {
+		c.kinds[k]++
+	}
+	g := c.groups[is]
 	if g == nil {
 		if len(c.groups) == maxRecordGroups {
 			c.beyondGroups++
@@ -175,13 +173,10 @@ func (c *planRecords) add(p *DecodedPacket) {
 		}
 		key := pathOf(&p.Answer).key
 		p.New, c.known[key] = !c.known[key], true
-		g = &recordGroup{bits: slices.Clone(p.Bits), answer: p.Answer, latency: distribution{}, fates: map[string]int64{}, inputs: map[uint16]int64{}}
-		c.groups[string(g.bits)] = g
+		g = &recordGroup{bits: []byte(is.bits), end: is.end, answer: p.Answer, latency: distribution{}, fates: map[string]int64{}, inputs: map[uint16]int64{}}
+		c.groups[is] = g
 	}
 	g.packets++
-	if p.Why == 0 && p.OutPort != record.NoPort {
-		g.sent++
-	}
 	g.fates[p.Fate()]++
 	g.inputs[p.InPort]++
 	if latency, ok := p.Latency(); ok {
@@ -192,7 +187,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 // drop notes a dropped packet for its flow.
 func (c *planRecords) drop(p *DecodedPacket) {
 	flow, ok := p.Flow()
-	key := dropKey{flow: flow, isFlow: ok, reason: p.reason, bits: string(p.Bits), port: p.OutPort}
+	key := dropKey{flow: flow, isFlow: ok, reason: p.end, bits: string(p.Bits), port: p.OutPort}
 	if _, known := c.flows[key]; !known && len(c.flows) == maxRecordFlows {
 		c.beyondFlows++
 		return
@@ -207,7 +202,7 @@ func (c *planRecords) sorted() []*recordGroup {
 		list = append(list, g)
 	}
 	slices.SortFunc(list, func(a, b *recordGroup) int {
-		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits))
+		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits), cmp.Compare(a.end, b.end))
 	})
 	return list
 }

@@ -46,7 +46,7 @@ func someFrames(t *testing.T, n int) (list []packet) {
 // From a configured session to decoded paths: every packet of the flow group has a record
 // at the collector, by UDP or ERSPAN, sampled or not, and the plan's file tells its path.
 func TestRecordingSession(t *testing.T) {
-	const bridged = "chip.port > chip.trap > chip.acl > chip.learning > chip.router_mac miss > chip.fdb > chip.mtu"
+	const bridged = "chip.port > chip.trap > chip.acl hit > chip.learning > chip.router_mac miss > chip.fdb > chip.mtu hit"
 	for _, c := range []struct {
 		name    string
 		fields  []string

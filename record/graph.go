@@ -50,6 +50,40 @@ type Graph struct {
 	Version uint64 `json:"version,omitempty"`
 	// Reasons name the drop reasons of records, by their number; 0 is none.
 	Reasons []string `json:"reasons,omitempty"`
+	// Ends say how packets end that take an edge to [Exit]. An edge that none of them
+	// names may end any packet; nil: nothing is known of any.
+	Ends []End `json:"ends,omitempty"`
+	// Chosen is the table by whose hit packets are chosen that have a record: whatever
+	// ends before it has none. "": it is not known.
+	Chosen string `json:"chosen,omitempty"`
+}
+
+// How a packet, or a copy of it, may end beside being dropped for one of Reasons.
+const (
+	EndSent = "sent" // by a front-panel port
+	EndCPU  = "cpu"  // handed to the CPU
+)
+
+// An End says how packets end that leave a node for [Exit] by the edge of a label:
+// [EndSent], [EndCPU], or the reasons why they are dropped.
+type End struct {
+	From  string   `json:"from"`
+	Label string   `json:"label,omitempty"`
+	How   []string `json:"how"`
+}
+
+// End is how the packet of a record ended, in the words of [End]. It is of a copy: of one
+// packet some may be sent, and one be dropped.
+func (g *Graph) End(r *Record) string {
+	switch {
+	case r.Why != 0 && int(r.Why) < len(g.Reasons) && g.Reasons[r.Why] != "":
+		return g.Reasons[r.Why]
+	case r.Why != 0:
+		return fmt.Sprintf("reason %d", r.Why)
+	case r.OutPort == NoPort:
+		return EndCPU
+	}
+	return EndSent
 }
 
 // A Node is a table or a condition.

@@ -41,9 +41,11 @@ type Likely struct {
 	P        float64
 }
 
-// A Decoder turns the bits of records into paths.
+// A Decoder turns records into paths.
 //
-// Each bit says of one table that a packet ran it or did not, or that it hit. A path
+// Each bit says of one table that a packet ran it or did not, or that it hit; that it is
+// recorded at all, that it hit in the table that chooses packets; how it ended, by which
+// edges its path can end. A path
 // has a record if it runs all tables that the record says, and none of those that it
 // denies; in a topological order of the tables that holds of each step alone: it must
 // lead to a table that is not denied, and pass over none that is said. So the steps
@@ -52,10 +54,24 @@ type Likely struct {
 // graph and not with its paths. A Decoder is not safe for concurrent use.
 type Decoder struct {
 	plan       *record.Plan
+	given      record.Probabilities
 	containers record.Containers
+	all        *reader            // of packets that ended in any way
+	ended      map[string]*reader // of those that ended in one
+	answers    map[answerKey]Answer
+}
+
+type answerKey struct{ bits, end string }
+
+// A reader reads records of packets that ended in one way, or in any.
+type reader struct {
+	plan       *record.Plan
+	containers record.Containers
+	end        string // "": any
 	marks      []tableMark
 	chain      *chain
-	answers    map[string]Answer
+	chosen     int // the table that chooses packets; -1: there is none
+	otherwise  int // the table endedOtherwise; -1: there is none
 	w          weigher
 }
 
@@ -71,47 +87,81 @@ func NewDecoder(p *record.Plan) (*Decoder, error) {
 	if p.Graph == nil {
 		return nil, fmt.Errorf("plan %d has no graph: want the plan as it was written, whole", p.ID)
 	}
-	d := &Decoder{plan: p, answers: map[string]Answer{}}
+	d := &Decoder{plan: p, ended: map[string]*reader{}, answers: map[answerKey]Answer{}}
 	var err error
 	if d.containers, err = p.Containers(); err != nil {
 		return nil, fmt.Errorf("plan %d: %w", p.ID, err)
 	}
-	marks, err := p.Marks()
-	if err != nil {
-		return nil, fmt.Errorf("plan %d: %w", p.ID, err)
-	}
-	var probabilities record.Probabilities
 	if p.Probabilities != nil {
-		probabilities = *p.Probabilities
+		d.given = *p.Probabilities
 	}
-	m, err := NewModel(p.Graph, probabilities)
-	if err != nil {
+	if d.all, err = d.newReader(p.Graph, d.given, ""); err != nil {
 		return nil, fmt.Errorf("plan %d: %w", p.ID, err)
 	}
-	d.chain = newChain(m)
+	return d, nil
+}
+
+func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string) (*reader, error) {
+	marks, err := d.plan.Marks()
+	if err != nil {
+		return nil, err
+	}
+	m, err := NewModel(g, p)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), chosen: -1, otherwise: -1}
+	if t, ok := r.chain.index[endedOtherwise]; ok {
+		r.chain.tables[t].id = "" // it is none
+		r.otherwise = t
+	}
+	if t, ok := r.chain.index[g.Chosen]; ok {
+		r.chosen = t
+	}
 	known := map[string]bool{}
-	for _, n := range p.Graph.Nodes {
+	for _, n := range g.Nodes {
 		known[n.ID] = n.Kind == record.Table
 	}
 	for _, m := range marks {
-		t, ok := d.chain.index[m.Table]
+		t, ok := r.chain.index[m.Table]
 		if !ok {
 			if t = -1; !known[m.Table] {
-				return nil, fmt.Errorf("plan %d: it records %q, which is no table of its graph", p.ID, m.Table)
+				return nil, fmt.Errorf("it records %q, which is no table of its graph", m.Table)
 			}
 		}
-		d.marks = append(d.marks, tableMark{m, t})
+		r.marks = append(r.marks, tableMark{m, t})
 	}
-	return d, nil
+	return r, nil
+}
+
+// reader is the one for packets that ended in a way.
+func (d *Decoder) reader(end string) (*reader, error) {
+	if r := d.ended[end]; r != nil {
+		return r, nil
+	}
+	r := d.all
+	p, err := Complete(d.plan.Graph, d.given)
+	if err != nil {
+		return nil, err
+	}
+	if g, p := endings(d.plan.Graph, p, end); g != nil {
+		if r, err = d.newReader(g, p, end); err != nil {
+			return nil, err
+		}
+	}
+	d.ended[end] = r
+	return r, nil
 }
 
 // Plan is what the decoder was made of.
 func (d *Decoder) Plan() *record.Plan { return d.plan }
 
 // Tables are all tables that packets can run, in a topological order.
-func (d *Decoder) Tables() []string {
+func (d *Decoder) Tables() []string { return d.all.tables() }
+
+func (r *reader) tables() []string {
 	var ids []string
-	for _, t := range d.chain.tables {
+	for _, t := range r.chain.tables {
 		if t.id != "" {
 			ids = append(ids, t.id)
 		}
@@ -119,11 +169,31 @@ func (d *Decoder) Tables() []string {
 	return ids
 }
 
-// AllPaths is how many paths the graph has.
+// AllPaths is how many paths the graph has that can have a record.
 func (d *Decoder) AllPaths() string {
-	d.w.unknown(d.chain)
-	d.w.count(d.chain)
-	return d.w.total(d.chain)
+	r := d.all
+	r.unknown()
+	r.w.index()
+	r.w.count(r.chain)
+	return r.w.total(r.chain)
+}
+
+// Unrecorded are tables of which packets that ran them may have no record, since they
+// ended before they came to the table that chooses packets. That no record shows such a
+// table says little.
+func (d *Decoder) Unrecorded() map[string]bool {
+	before := map[string]bool{}
+	reach, err := record.NewReach(d.plan.Graph)
+	if err != nil || d.all.chosen < 0 {
+		return before
+	}
+	chosen, _ := reach.Index(d.plan.Graph.Chosen)
+	for _, id := range d.Tables() {
+		if t, ok := reach.Index(id); ok && reach.Before(t, chosen) {
+			before[id] = true
+		}
+	}
+	return before
 }
 
 // check says what is wrong with the length of a record.
@@ -134,48 +204,54 @@ func (d *Decoder) check(b []byte) error {
 	return nil
 }
 
-// Decode tells the paths that have a record: the bytes of its containers.
-func (d *Decoder) Decode(b []byte) (Answer, error) {
+// Decode tells the paths that have a record: the bytes of its containers, and how the
+// packet ended, see [record.Graph.End]; "" if that is not known.
+func (d *Decoder) Decode(b []byte, end string) (Answer, error) {
 	if err := d.check(b); err != nil {
 		return Answer{}, err
 	}
-	if a, ok := d.answers[string(b)]; ok {
+	key := answerKey{string(b), end}
+	if a, ok := d.answers[key]; ok {
 		return a, nil
 	}
-	a := d.decode(b)
+	r, err := d.reader(end)
+	if err != nil {
+		return Answer{}, fmt.Errorf("plan %d, of packets that ended so: %s: %w", d.plan.ID, end, err)
+	}
+	a := r.decode(b)
 	if len(d.answers) >= maxAnswers {
 		clear(d.answers)
 	}
-	d.answers[string(b)] = a
+	d.answers[key] = a
 	return a, nil
 }
 
-func (d *Decoder) decode(b []byte) Answer {
-	if stray := d.stray(b); stray >= 0 {
+func (r *reader) decode(b []byte) Answer {
+	if stray := r.stray(b); stray >= 0 {
 		return Answer{Impossible: true, Total: "0", Why: fmt.Sprintf("bit %d is set, which no table of the plan sets", stray)}
 	}
-	if !d.observe(b) {
-		return d.impossible(b)
+	if !r.observe(b) {
+		return r.impossible(b)
 	}
-	d.w.count(d.chain)
-	if !d.w.some {
-		return d.impossible(b)
+	r.w.count(r.chain)
+	if !r.w.some {
+		return r.impossible(b)
 	}
-	a := Answer{Total: d.w.total(d.chain)}
+	a := Answer{Total: r.w.total(r.chain)}
 	a.Exact = a.Total == "1"
-	a.Paths = d.likely()
+	a.Paths = r.likely()
 	return a
 }
 
 // stray finds a bit that is set though the plan has no table there, or none that
 // packets reach; -1: there is none.
-func (d *Decoder) stray(b []byte) int {
-	own := make([]bool, d.containers.Bits())
-	for _, m := range d.marks {
+func (r *reader) stray(b []byte) int {
+	own := make([]bool, r.containers.Bits())
+	for _, m := range r.marks {
 		own[m.Bit] = m.table >= 0
 	}
 	for i, o := range own {
-		if !o && d.containers.Bit(b, i) {
+		if !o && r.containers.Bit(b, i) {
 			return i
 		}
 	}
@@ -191,34 +267,45 @@ const (
 	yes
 )
 
+// unknown forgets what a record says: what is left is true of all that have one.
+func (r *reader) unknown() {
+	r.w.unknown(r.chain)
+	if r.chosen >= 0 {
+		r.w.says[r.chosen] = said{yes, yes}
+	}
+	if r.otherwise >= 0 {
+		r.w.says[r.otherwise] = said{no, no}
+	}
+}
+
 // observe notes what a record says of each table. It is false if it says of one that
 // it hit and did not run.
-func (d *Decoder) observe(b []byte) bool {
-	d.w.unknown(d.chain)
+func (r *reader) observe(b []byte) bool {
+	r.unknown()
 	fine := true
-	for _, m := range d.marks {
+	for _, m := range r.marks {
 		if m.table < 0 {
 			continue
 		}
-		t, set := &d.w.says[m.table], d.containers.Bit(b, m.Bit)
+		t, set := &r.w.says[m.table], r.containers.Bit(b, m.Bit)
 		switch {
 		case m.Hit && set:
+			fine = fine && t.ran != no
 			t.hit = yes
-			if t.ran != no {
+			if t.ran == notSaid {
 				t.ran = yes
-			} else {
-				fine = false
 			}
 		case m.Hit:
+			fine = fine && m.table != r.chosen
 			t.hit = no
 		case set:
 			t.ran = yes
 		default:
-			t.ran = no
 			fine = fine && t.hit != yes
+			t.ran = no
 		}
 	}
-	d.w.index()
+	r.w.index()
 	return fine
 }
 

@@ -87,39 +87,39 @@ func insertWay(list []wayOn, w wayOn, k int) ([]wayOn, bool) {
 }
 
 // likely lists the likeliest paths of the record that was counted.
-func (d *Decoder) likely() []Likely {
-	paths, costs := d.chain.best(MaxLikely, func(from int, e *chainEdge) (float64, bool) {
-		p, ok := d.w.step(from, e)
+func (r *reader) likely() []Likely {
+	paths, costs := r.chain.best(MaxLikely, func(from int, e *chainEdge) (float64, bool) {
+		p, ok := r.w.step(from, e)
 		return cost(p), ok
 	})
-	all := d.w.sums[len(d.w.sums)-1]
+	all := r.w.sums[len(r.w.sums)-1]
 	list := make([]Likely, len(paths))
 	for i, edges := range paths {
-		list[i] = d.path(edges)
+		list[i] = r.path(edges)
 		switch {
 		case len(paths) == 1:
 			list[i].P = 1
 		case all > 0:
 			list[i].P = min(1, math.Exp(-costs[i])/all)
-		case d.w.over: // one of very many that are not expected
+		case r.w.over: // one of very many that are not expected
 		default:
-			list[i].P = 1 / float64(d.w.paths[len(d.w.paths)-1])
+			list[i].P = 1 / float64(r.w.paths[len(r.w.paths)-1])
 		}
 	}
 	return list
 }
 
 // path writes a path out of its edges, with the hits that it and the record say.
-func (d *Decoder) path(edges []int32) Likely {
+func (r *reader) path(edges []int32) Likely {
 	l := Likely{Path: []record.Step{}, HitKnown: []bool{}}
 	from := -1
 	for _, i := range edges {
-		e := &d.chain.edges(from)[i]
-		if from >= 0 && d.chain.tables[from].id != "" {
-			s := record.Step{Table: d.chain.tables[from].id}
+		e := &r.chain.edges(from)[i]
+		if from >= 0 && r.chain.tables[from].id != "" {
+			s := record.Step{Table: r.chain.tables[from].id}
 			known := true
-			switch says := d.w.says[from].hit; {
-			case d.chain.tables[from].keyless:
+			switch says := r.w.says[from].hit; {
+			case r.chain.tables[from].keyless:
 				known = false // it means nothing
 			case !e.canHit || says == no && e.canMiss:
 			case !e.canMiss || says == yes:
@@ -135,22 +135,28 @@ func (d *Decoder) path(edges []int32) Likely {
 }
 
 // impossible finds the path that differs least from a record that no path has.
-func (d *Decoder) impossible(b []byte) Answer {
-	d.observe(b)
-	w := &d.w
+func (r *reader) impossible(b []byte) Answer {
+	r.observe(b)
+	w := &r.w
 	for i, s := range w.says {
 		w.must[i+1] = w.must[i]
 		if s.ran == yes || s.hit == yes {
 			w.must[i+1]++
 		}
 	}
-	paths, _ := d.chain.best(1, func(from int, e *chainEdge) (float64, bool) {
+	paths, _ := r.chain.best(1, func(from int, e *chainEdge) (float64, bool) {
 		differs := int(w.must[e.to] - w.must[from+1])
 		if to := int(e.to); to < len(w.says) && w.says[to].ran == no {
 			differs++
 		}
-		if from >= 0 && (w.says[from].hit == yes && !e.canHit || w.says[from].hit == no && !e.canMiss) {
+		if from >= 0 && r.hitDiffers(from, e) {
 			differs++
+		}
+		if r.goesPast(from, e) {
+			differs++
+		}
+		if int(e.to) == r.otherwise {
+			differs++ // how a packet ended counts twice what one table says
 		}
 		const apart = 1e7 // what is likely only decides between paths that differ alike
 		return float64(differs)*apart + cost(e.hit+e.miss), true
@@ -160,32 +166,66 @@ func (d *Decoder) impossible(b []byte) Answer {
 		a.Why = "the graph has no path"
 		return a
 	}
-	nearest := d.path(paths[0])
+	nearest := r.path(paths[0])
 	a.Paths = []Likely{nearest}
-	a.Why = d.differences(paths[0])
+	a.Why = r.differences(paths[0])
 	return a
 }
 
+// hitDiffers says whether a path that takes an edge from a table has another hit than the
+// record. That the table which chooses packets was hit is known without the record.
+func (r *reader) hitDiffers(from int, e *chainEdge) bool {
+	switch r.w.says[from].hit {
+	case yes:
+		return !e.canHit
+	case no:
+		return !e.canMiss || from == r.chosen
+	}
+	return false
+}
+
+// goesPast says whether a path goes past the table that chooses packets, as a record says that
+// its packet did.
+func (r *reader) goesPast(from int, e *chainEdge) bool {
+	return from < r.chosen && r.chosen < int(e.to) && r.w.says[r.chosen].ran == no
+}
+
+// endWords says how a packet ended.
+func endWords(end string) string {
+	switch end {
+	case record.EndSent:
+		return "was sent by a port"
+	case record.EndCPU:
+		return "went to the CPU"
+	}
+	return "was dropped: " + end
+}
+
 // differences says in what a record and a path differ.
-func (d *Decoder) differences(edges []int32) string {
+func (r *reader) differences(edges []int32) string {
 	var list []string
 	from := -1
-	says := d.w.says
+	says := r.w.says
 	for _, i := range edges {
-		e := &d.chain.edges(from)[i]
+		e := &r.chain.edges(from)[i]
 		if from >= 0 {
-			switch t := d.chain.tables[from].id; {
+			switch t := r.chain.tables[from].id; {
+			case from == r.otherwise:
+				list = append(list, "the packet "+endWords(r.end))
 			case says[from].ran == no:
 				list = append(list, t+" did not run")
-			case says[from].hit == yes && !e.canHit:
+			case says[from].hit == yes && r.hitDiffers(from, e):
 				list = append(list, t+" hit")
-			case says[from].hit == no && !e.canMiss:
+			case r.hitDiffers(from, e):
 				list = append(list, t+" did not hit")
 			}
 		}
 		for over := from + 1; over < int(e.to); over++ {
-			if says[over].ran == yes || says[over].hit == yes {
-				list = append(list, d.chain.tables[over].id+" ran")
+			switch {
+			case over == r.chosen && says[over].ran == no:
+				list = append(list, r.chain.tables[over].id+" did not run, by which packets are chosen")
+			case says[over].ran == yes || says[over].hit == yes:
+				list = append(list, r.chain.tables[over].id+" ran")
 			}
 		}
 		from = int(e.to)

@@ -20,30 +20,31 @@ type TableSays struct {
 // Tell says of each table, in the order of [Decoder.Tables], whether the paths that
 // have a record run it. Of an impossible record there are none: what it says counts for
 // the tables that set its bits, and nothing is known of the others. Of bytes that are
-// no record of the plan it is nil.
-func (d *Decoder) Tell(b []byte) []TableSays {
-	if d.check(b) != nil || d.stray(b) >= 0 {
+// no record of the plan it is nil. How the packet ended is as for [Decoder.Decode].
+func (d *Decoder) Tell(b []byte, end string) []TableSays {
+	r, err := d.reader(end)
+	if err != nil || d.check(b) != nil || r.stray(b) >= 0 {
 		return nil
 	}
 	var all []TableSays
-	if d.observe(b) {
-		all = d.tell()
+	if r.observe(b) {
+		all = r.tell()
 	}
 	if all == nil {
-		all = d.literally()
+		all = r.literally()
 	}
 	var tables []TableSays
-	for i, s := range all {
-		if d.chain.tables[i].id != "" {
-			tables = append(tables, s)
+	for _, t := range d.all.chain.tables {
+		if t.id != "" {
+			tables = append(tables, all[r.chain.index[t.id]])
 		}
 	}
 	return tables
 }
 
 // literally takes a record at its word, by places in the chain.
-func (d *Decoder) literally() []TableSays {
-	list := make([]TableSays, len(d.chain.tables))
+func (r *reader) literally() []TableSays {
+	list := make([]TableSays, len(r.chain.tables))
 	certain := func(s seen) (Certainty, float64) {
 		switch s {
 		case yes:
@@ -53,7 +54,7 @@ func (d *Decoder) literally() []TableSays {
 		}
 		return Maybe, 0
 	}
-	for i, s := range d.w.says {
+	for i, s := range r.w.says {
 		t := &list[i]
 		t.Ran, t.RanP = certain(s.ran)
 		t.Hit, t.HitP = certain(s.hit)
@@ -62,8 +63,8 @@ func (d *Decoder) literally() []TableSays {
 }
 
 // tell says it of what was observed, by places in the chain.
-func (d *Decoder) tell() []TableSays {
-	c, w := d.chain, &d.w
+func (r *reader) tell() []TableSays {
+	c, w := r.chain, &r.w
 	w.count(c)
 	if !w.some {
 		return nil

@@ -19,7 +19,7 @@ type plainNode struct {
 func readPlain(d *document, pipeline string) (*record.Graph, error) {
 	g := &record.Graph{
 		Program: d.Program, Pipeline: d.Pipeline, Init: d.Init,
-		Placed: d.Placed, Stages: d.Stages, Version: d.Version,
+		Placed: d.Placed, Stages: d.Stages, Version: d.Version, Chosen: d.Chosen,
 	}
 	if pipeline != "" && pipeline != g.Pipeline {
 		return nil, fmt.Errorf("no pipeline %q: the graph is of %q", pipeline, g.Pipeline)
@@ -28,6 +28,12 @@ func readPlain(d *document, pipeline string) (*record.Graph, error) {
 		g.Reasons = append(g.Reasons, *reason)
 		return nil
 	})
+	if err == nil {
+		err = eachAs(d.Ends, "end", MaxEdges, func(e *record.End) error {
+			g.Ends = append(g.Ends, *e)
+			return nil
+		})
+	}
 	if err != nil {
 		return nil, err
 	}

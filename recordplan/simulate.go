@@ -53,6 +53,8 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 	s := &Simulation{Packets: n, Seed: seed, Planned: p.Recovery}
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	distinct := map[string]simulated{}
+	all := *d.all
+	all.chosen = -1 // packets are sent by every way, those too that have no record on a chip
 	walk, err := newWalk(d)
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 		walk.packet(r)
 		known, ok := distinct[string(walk.bits)]
 		if !ok {
-			known = d.simulated(walk.bits)
+			known = all.simulated(walk.bits)
 			if len(distinct) < 1<<20 { // enough to make it fast, and to bound it
 				distinct[string(walk.bits)] = known
 				s.Records++
@@ -113,12 +115,12 @@ func (s simulated) is(tables []int32) bool {
 // simulated decodes a record as far as a simulation wants it. A path is alone if no
 // other that packets take has its record: paths of probability 0 are none of them,
 // since a plan's recovery rate does not count them either.
-func (d *Decoder) simulated(b []byte) simulated {
-	if d.stray(b) >= 0 || !d.observe(b) {
+func (r *reader) simulated(b []byte) simulated {
+	if r.stray(b) >= 0 || !r.observe(b) {
 		return simulated{impossible: true}
 	}
-	paths, costs := d.chain.best(2, func(from int, e *chainEdge) (float64, bool) {
-		p, ok := d.w.step(from, e)
+	paths, costs := r.chain.best(2, func(from int, e *chainEdge) (float64, bool) {
+		p, ok := r.w.step(from, e)
 		return cost(p), ok
 	})
 	if len(paths) == 0 {
@@ -127,7 +129,7 @@ func (d *Decoder) simulated(b []byte) simulated {
 	s := simulated{alone: len(paths) == 1 || costs[1] >= improbable}
 	from := -1
 	for _, i := range paths[0] {
-		if from = int(d.chain.edges(from)[i].to); from < len(d.chain.tables) && d.chain.tables[from].id != "" {
+		if from = int(r.chain.edges(from)[i].to); from < len(r.chain.tables) && r.chain.tables[from].id != "" {
 			s.likeliest = append(s.likeliest, int32(from))
 		}
 	}
@@ -152,16 +154,12 @@ type bitAt struct {
 }
 
 func newWalk(d *Decoder) (*walk, error) {
-	var probabilities record.Probabilities
-	if d.plan.Probabilities != nil {
-		probabilities = *d.plan.Probabilities
-	}
-	p, err := newProgram(d.plan.Graph, probabilities, d.chain)
+	p, err := newProgram(d.plan.Graph, d.given, d.all.chain)
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{program: p, ran: make([][]int, len(d.chain.tables)), hit: make([][]int, len(d.chain.tables)), bits: make([]byte, d.containers.Bytes())}
-	for _, m := range d.marks {
+	w := &walk{program: p, ran: make([][]int, len(d.all.chain.tables)), hit: make([][]int, len(d.all.chain.tables)), bits: make([]byte, d.containers.Bytes())}
+	for _, m := range d.all.marks {
 		switch {
 		case m.table < 0:
 		case m.Hit:

@@ -3,6 +3,7 @@ package recordplan
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"tamtam/record"
@@ -26,9 +27,18 @@ type Suspicion struct {
 	Contradicts uint64 `json:"contradicts"`
 	// Expected: that many packets should have run the table, and none did: by the plan's
 	// probabilities and the rest of their records if the probabilities were measured,
-	// or by an earlier capture. Of a skipped table only.
+	// or by an earlier capture. Of a skipped table only. That none did is as unlikely as
+	// [Chance], or less, if packets are what they were.
 	Expected float64 `json:"expected,omitempty"`
+	// Or is what else it may be, if the fault explains no impossible record.
+	Or string `json:"or,omitempty"`
 }
+
+// What else than a fault it may be that packets do not run a table any more.
+const (
+	OrTraffic       = "the traffic is not what the switch counted for the plan"
+	OrConfiguration = "the switch is configured otherwise"
+)
 
 // String says it in words.
 func (s Suspicion) String() string {
@@ -40,6 +50,9 @@ func (s Suspicion) String() string {
 	case s.Explains > 0:
 		what += fmt.Sprintf(": explains %d impossible records", s.Explains)
 	default:
+		if s.Or != "" {
+			what += ", or " + s.Or
+		}
 		what += fmt.Sprintf(": no packet ran it, about %.0f were expected to", s.Expected)
 	}
 	if s.Contradicts > 0 {
@@ -48,54 +61,70 @@ func (s Suspicion) String() string {
 	return what
 }
 
-// CountedRecord is how many packets had a record.
+// CountedRecord is how many packets had a record, and ended in one way.
 type CountedRecord struct {
 	Bits    []byte
+	End     string // see [record.Graph.End]; "": it is not known
 	Packets uint64
 }
 
 const (
 	// maxSuspects is how many distinct records are looked at, those of most packets, and
 	// how many suspicions are given.
-	maxSuspects    = 256
-	maxOdd         = 8
-	maxSuspicions  = 8
-	enoughExpected = 10
+	maxSuspects   = 256
+	maxOdd        = 8
+	maxSuspicions = 8
+	// leastShare is the share of packets that must be expected to have a record, but for the
+	// table in doubt, before it tells anything that none ran the table. Probabilities that a
+	// switch counted leave one in a hundred to what has not happened: below twice that
+	// they are guesses.
+	leastShare = 0.02
 )
+
+// Chance is how unlikely it must be that none of the packets ran a table, were everything
+// as before, for the table to be suspected.
+const Chance = 1e-6
+
+// A seenRecord is one whose packets are looked at, with the reader for it.
+type seenRecord struct {
+	CountedRecord
+	*reader
+	possible bool // some path has it
+}
 
 // Suspect finds the faults that explain records which no path has. The first explains
 // most and contradicts least. measured says that the plan's probabilities are more than a
 // guess: then tables are suspected too that no record shows though many should.
 func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
-	records = d.heaviest(records)
-	if len(records) == 0 {
+	seen := d.heaviest(records)
+	if len(seen) == 0 {
 		return nil
 	}
-	possible := make([]bool, len(records))
-	var odd []CountedRecord // of those that no path has, the first few tell whom to suspect
-	for i, r := range records {
-		if possible[i] = d.observe(r.Bits) && d.feasible(); !possible[i] && len(odd) < maxOdd {
-			odd = append(odd, r)
+	var odd []seenRecord // of those that no path has, the first few tell whom to suspect
+	for i := range seen {
+		r := &seen[i]
+		if r.possible = r.observe(r.Bits) && r.feasible(); !r.possible && len(odd) < maxOdd {
+			odd = append(odd, *r)
 		}
 	}
 	marked := d.markedTables()
 	others := slices.Clone(marked) // of tables that explain alike, one that records show
-	for t := range d.chain.tables {
-		if d.chain.tables[t].id != "" && !slices.Contains(marked, t) {
+	for _, t := range d.Tables() {
+		if !slices.Contains(marked, t) {
 			others = append(others, t)
 		}
 	}
 	var list []Suspicion
 	for _, t := range marked {
-		if s := d.skipped(t, records, possible); s.Explains > 0 || measured && s.Expected >= enoughExpected {
+		if s, chance := d.skipped(t, seen); s.Explains > 0 || measured && chance <= Chance {
 			list = append(list, s)
 		}
 		for _, into := range others {
 			if into == t || len(odd) == 0 || d.fixed(t) || d.fixed(into) {
 				continue
 			}
-			if d.misplaced(t, into, odd, nil).Explains > 0 {
-				list = append(list, d.misplaced(t, into, records, possible))
+			if misplaced(t, into, odd).Explains > 0 {
+				list = append(list, misplaced(t, into, seen))
 			}
 		}
 	}
@@ -103,8 +132,7 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 }
 
 // fixed says that a table is a fixed function of the chip, which no compiler places.
-func (d *Decoder) fixed(t int) bool {
-	id := d.chain.tables[t].id
+func (d *Decoder) fixed(id string) bool {
 	return slices.ContainsFunc(d.plan.Graph.Nodes, func(n record.Node) bool { return n.ID == id && n.Unit != "" })
 }
 
@@ -131,85 +159,94 @@ func rank(list []Suspicion) []Suspicion {
 }
 
 // heaviest keeps the records of most packets, without those of a wrong length.
-func (d *Decoder) heaviest(records []CountedRecord) []CountedRecord {
-	records = slices.DeleteFunc(slices.Clone(records), func(r CountedRecord) bool { return d.check(r.Bits) != nil || d.stray(r.Bits) >= 0 })
+func (d *Decoder) heaviest(records []CountedRecord) []seenRecord {
+	records = slices.DeleteFunc(slices.Clone(records), func(r CountedRecord) bool { return d.check(r.Bits) != nil || d.all.stray(r.Bits) >= 0 })
 	slices.SortFunc(records, func(a, b CountedRecord) int {
-		return cmp.Or(cmp.Compare(b.Packets, a.Packets), slices.Compare(a.Bits, b.Bits))
+		return cmp.Or(cmp.Compare(b.Packets, a.Packets), slices.Compare(a.Bits, b.Bits), cmp.Compare(a.End, b.End))
 	})
-	return records[:min(len(records), maxSuspects)]
-}
-
-func (d *Decoder) markedTables() []int {
-	var list []int
-	for _, m := range d.marks {
-		if m.table >= 0 && !slices.Contains(list, m.table) {
-			list = append(list, m.table)
+	var list []seenRecord
+	for _, c := range records[:min(len(records), maxSuspects)] {
+		if r, err := d.reader(c.End); err == nil {
+			list = append(list, seenRecord{CountedRecord: c, reader: r})
 		}
 	}
 	return list
 }
 
+func (d *Decoder) markedTables() (ids []string) {
+	for _, m := range d.all.marks {
+		if m.table >= 0 && !slices.Contains(ids, m.Table) {
+			ids = append(ids, m.Table)
+		}
+	}
+	return ids
+}
+
 // feasible says whether any path has what was observed.
-func (d *Decoder) feasible() bool {
-	d.w.index()
-	d.w.count(d.chain)
-	return d.w.some
+func (r *reader) feasible() bool {
+	r.w.index()
+	r.w.count(r.chain)
+	return r.w.some
 }
 
 // skipped weighs that a table is never run: the record never shows it, and the packet
-// goes on as if it had found nothing there.
-func (d *Decoder) skipped(t int, records []CountedRecord, possible []bool) Suspicion {
-	s := Suspicion{Do: FaultSkip, Table: d.chain.tables[t].id}
-	var expected float64
-	for i, r := range records {
-		d.observe(r.Bits)
-		says := &d.w.says[t]
+// goes on as if it had found nothing there. It also tells how likely it is that none of
+// the packets ran it, by the plan's probabilities.
+func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance float64) {
+	s = Suspicion{Do: FaultSkip, Table: id}
+	var expected, log float64
+	for i := range records {
+		r := &records[i]
+		t := r.chain.index[id]
+		r.observe(r.Bits)
+		says := &r.w.says[t]
 		ok := says.ran != yes && says.hit != yes
 		*says = said{hit: no}
-		switch ok = ok && d.feasible(); {
-		case ok && !possible[i]:
+		switch ok = ok && r.feasible(); {
+		case ok && !r.possible:
 			s.Explains += r.Packets
 		case !ok:
 			s.Contradicts += r.Packets
 		}
 		if ok {
-			d.w.says[t] = said{} // it might have run
-			if tell := d.retell(); tell != nil {
+			r.w.says[t] = said{} // it might have run
+			r.w.index()
+			if tell := r.tell(); tell != nil && r.w.sums[len(r.w.sums)-1] >= leastShare {
 				expected += tell[t].RanP * float64(r.Packets)
+				log += math.Log1p(-min(tell[t].RanP, 1-1e-9)) * float64(r.Packets)
 			}
 		}
 	}
-	if s.Contradicts == 0 && d.ranMarked(t) {
-		s.Expected = expected
+	if s.Contradicts > 0 || !d.ranMarked(id) {
+		return s, 1
 	}
-	return s
+	s.Expected = expected
+	if s.Explains == 0 {
+		s.Or = OrTraffic
+	}
+	return s, math.Exp(log)
 }
 
-func (d *Decoder) retell() []TableSays {
-	d.w.index()
-	return d.tell()
+func (d *Decoder) ranMarked(id string) bool {
+	return slices.ContainsFunc(d.all.marks, func(m tableMark) bool { return m.Table == id && !m.Hit })
 }
 
-func (d *Decoder) ranMarked(t int) bool {
-	return slices.ContainsFunc(d.marks, func(m tableMark) bool { return m.table == t && !m.Hit })
-}
-
-// misplaced weighs that a table runs when another does, and at no other time. A nil
-// possible: none of the records is.
-func (d *Decoder) misplaced(t, into int, records []CountedRecord, possible []bool) Suspicion {
-	s := Suspicion{Do: FaultMisplace, Table: d.chain.tables[t].id, Into: d.chain.tables[into].id}
-	for i, r := range records {
-		d.observe(r.Bits)
-		own, other := &d.w.says[t], &d.w.says[into]
+// misplaced weighs that a table runs when another does, and at no other time.
+func misplaced(id, into string, records []seenRecord) Suspicion {
+	s := Suspicion{Do: FaultMisplace, Table: id, Into: into}
+	for i := range records {
+		r := &records[i]
+		r.observe(r.Bits)
+		own, other := &r.w.says[r.chain.index[id]], &r.w.says[r.chain.index[into]]
 		ran := own.ran
 		*own = said{}
 		ok := ran != notSaid && (other.ran == notSaid || other.ran == ran)
 		if ok {
 			other.ran = ran
-			ok = d.feasible()
+			ok = r.feasible()
 		}
 		switch {
-		case ok && (possible == nil || !possible[i]):
+		case ok && !r.possible:
 			s.Explains += r.Packets
 		case !ok:
 			s.Contradicts += r.Packets

@@ -71,6 +71,7 @@ func DescribeProgram(p *Profile, program *pipe.Program) *record.Graph {
 		g.Reasons = append(g.Reasons, r.String())
 	}
 	g.Reasons[0] = "none" // port-down has no record
+	g.Chosen = fixedACL.String()
 	b.egress(b.ingress())
 	b.merge()
 	text, err := json.Marshal(g)
@@ -86,6 +87,8 @@ type way struct {
 	from, label string
 	facts       facts
 	drops       bool // a table of this stage may have set ctl.drop
+	// why are the reasons for which a packet is dropped that goes nowhere on this way.
+	why []DropReason
 }
 
 // A grapher strings nodes together.
@@ -100,6 +103,32 @@ func (b *grapher) to(id string, ways ...way) {
 	for _, w := range ways {
 		b.graph.Edges = append(b.graph.Edges, record.Edge{From: w.from, To: id, Label: w.label})
 	}
+}
+
+// ends ends the pipes for what goes these ways, and says how.
+func (b *grapher) ends(ways []way, how ...string) {
+	b.to(record.Exit, ways...)
+	for _, w := range ways {
+		b.graph.Ends = append(b.graph.Ends, record.End{From: w.from, Label: w.label, How: how})
+	}
+}
+
+// end ends them for what is dropped for some reason.
+func (b *grapher) end(ways []way, why ...DropReason) { b.ends(ways, reasonNames(why)...) }
+
+// endOrCPU ends them for what is dropped unless the CPU has a copy.
+func (b *grapher) endOrCPU(ways []way, why ...DropReason) {
+	b.ends(ways, append(reasonNames(why), record.EndCPU)...)
+}
+
+// reasonNames are those of records, each once.
+func reasonNames(why []DropReason) (names []string) {
+	for _, r := range why {
+		if !slices.Contains(names, r.String()) {
+			names = append(names, r.String())
+		}
+	}
+	return names
 }
 
 // node adds a node behind the ways, and returns one out of it for each label.
@@ -138,7 +167,8 @@ func (b *grapher) ingress() []way {
 	source := b.cond("chip.port.group_source", 0, port[1:], "true", "false")
 	trap := b.fixed(fixedTrap, 0, []way{port[0], source[1]})
 	barred := b.cond("chip.port.barred", 0, trap, "true", "false")
-	b.to(record.Exit, source[0], barred[0])
+	b.end(source[:1], DropSourceAddress)
+	b.end(barred[:1], DropTagFilter, DropNoLAGMember, DropNoVLAN, DropNotMember)
 	ways := barred[1:]
 	for s := range middle {
 		ways = b.stage("ingress", p, s, s, ways)
@@ -149,15 +179,23 @@ func (b *grapher) ingress() []way {
 		ways = b.stage("ingress", p, s, s, ways)
 	}
 	out, nowhere := b.forward(last, ways)
+	// What goes somewhere may find nobody there, or no room; a copy may be for the CPU.
+	why := []DropReason{DropNoLAGMember, DropNoDestination, DropBuffer, DropQueueLimit, DropWRED, DropEgressDown, DropPortRemoved}
 	if slices.ContainsFunc(p.Tables, func(t pipe.Table) bool { return uint32(t.Stage) == last }) {
-		cpu := b.cond("chip.to_cpu", last, nowhere, "true", "false")
-		b.to(record.Exit, cpu[1])
-		out = b.stage("ingress", p, last, last, append(out, cpu[0]))
+		for _, w := range nowhere {
+			cpu := b.cond(w.from+".to_cpu", last, []way{w}, "true", "false")
+			b.end(cpu[1:], w.why...)
+			out = append(out, cpu[0])
+			why = append(why, w.why...) // the program may think better of it
+		}
+		out = b.stage("ingress", p, last, last, out)
 	} else {
-		b.to(record.Exit, nowhere...)
+		for _, w := range nowhere {
+			b.endOrCPU([]way{w}, w.why...)
+		}
 	}
 	queued := b.cond("chip.queued", last, out, "true", "false")
-	b.to(record.Exit, queued[1])
+	b.endOrCPU(queued[1:], why...)
 	return queued[:1]
 }
 
@@ -177,8 +215,22 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 	leaves := b.cond("chip.next_hop.leads", last, hop[:1], "vlan", "port", "drop")
 	fdb := b.fixed(fixedFDB, last, []way{bridged[0], leaves[0]})
 	to := b.cond("chip.fdb.leads", last, fdb, "port", "drop")
-	return []way{decided[2], bridged[1], leaves[1], to[0]},
-		[]way{decided[3], routed[2], bridged[2], v4[1], v6[1], route[1], hop[1], leaves[2], to[1]}
+	return []way{decided[2], bridged[1], leaves[1], to[0]}, []way{
+		decided[3].dropped(DropACL, DropTrap, DropLearning, DropTTL, DropNoDestination), // no port is there that is asked for
+		routed[2].dropped(DropTrap, DropRouterDown, DropIPHeader),
+		bridged[2].dropped(DropNotRouter, DropMiss),
+		v4[1].dropped(DropTTL, DropNoRoute),
+		v6[1].dropped(DropTTL, DropNoRoute),
+		route[1].dropped(DropTrap, DropTTL, DropRoute),
+		hop[1].dropped(DropNoNextHop, DropNoNeighbor),
+		leaves[2].dropped(DropRoute, DropRouterDown, DropSamePort, DropL3MTU),
+		to[1].dropped(DropFDB, DropMiss, DropSamePort, DropNoDestination),
+	}
+}
+
+func (w way) dropped(why ...DropReason) way {
+	w.why = why
+	return w
 }
 
 // egress continues the ways of copies that have come out of a queue.
@@ -200,10 +252,11 @@ func (b *grapher) egress(ways []way) {
 	acl := b.cond("chip.egress_acl.applies", first+last, mtu[:1], "true", "false")
 	hit := b.fixed(fixedEgressACL, first+last, acl[:1], record.Hit, record.Miss)
 	drop := b.cond("chip.egress_acl.drop", first+last, hit[:1], "true", "false")
-	b.to(record.Exit, mtu[1], drop[0])
+	b.end(mtu[1:], DropEgressMTU)
+	b.end(drop[:1], DropEgressACL)
 	ways = b.stage("egress", p, last, first+last, []way{drop[1], hit[1], acl[1]})
 	stamp := b.cond("chip.tail_stamp.applies", first+last, ways, "true", "false")
-	b.to(record.Exit, append(b.fixed(fixedStamp, first+last, stamp[:1]), stamp[1])...)
+	b.ends(append(b.fixed(fixedStamp, first+last, stamp[:1]), stamp[1]), record.EndSent)
 }
 
 // stage adds the program's tables of a stage, and a condition behind those that may
@@ -233,7 +286,11 @@ func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []w
 		return on
 	}
 	drop := b.cond(name+".stage"+number(s)+".drop", at, drops, "true", "false")
-	b.to(record.Exit, drop[0])
+	if p == &b.program.Egress {
+		b.end(drop[:1], DropEgressProgram)
+	} else {
+		b.endOrCPU(drop[:1], DropProgram)
+	}
 	return append(on, drop[1])
 }
 

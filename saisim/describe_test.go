@@ -142,7 +142,15 @@ func TestDescribeProgram(t *testing.T) {
 3 chip.bridged group -> ingress.last
 3 chip.next_hop.leads port -> ingress.last
 3 chip.fdb.leads port -> ingress.last
-3 chip.to_cpu true -> ingress.last
+3 chip.decided.to_cpu true -> ingress.last
+3 chip.routed.to_cpu true -> ingress.last
+3 chip.bridged.to_cpu true -> ingress.last
+3 chip.ipv4_route.to_cpu true -> ingress.last
+3 chip.ipv6_route.to_cpu true -> ingress.last
+3 chip.route.leads.to_cpu true -> ingress.last
+3 chip.next_hop.to_cpu true -> ingress.last
+3 chip.next_hop.leads.to_cpu true -> ingress.last
+3 chip.fdb.leads.to_cpu true -> ingress.last
 3 ingress.last -> chip.queued
 4 chip.flymon.applies false -> egress.out
 4 chip.flymon -> egress.out

@@ -25,11 +25,17 @@ type tableRecorder struct {
 	trailOfMirror bool
 	// graphs are those of the programs that there have been, by version.
 	graphs map[uint64]*walks
-	trails map[saisim.Trail]bool
+	trails map[endedTrail]bool
 	// ended counts where the fast engine says that copies ended, less where the
 	// reference does.
 	ended   map[ending]int
 	mirrors map[[2]uint64]bool // copies that mirror sessions have: frame and copy
+}
+
+// An endedTrail is where a copy went, and how it ended there, as a record would say it.
+type endedTrail struct {
+	saisim.Trail
+	end string
 }
 
 // An ending is a [reference.Ending] that can be compared.
@@ -337,12 +343,23 @@ func (p *pair) see(m saisim.Moment) {
 			p.trailOfMirror = true
 		}
 		if m.In != saisim.CPUPort && !p.faulty {
-			p.trails[m.Trail] = true
+			p.trails[endedTrail{m.Trail, endOf(m)}] = true
 		}
 		if p.recording {
 			p.ended[ending{m.ID, m.In, m.Port, m.What != saisim.MomentDropped, m.Why, p.stepsOf(m.Trail)}]++
 		}
 	}
+}
+
+// endOf is how a copy ended.
+func endOf(m saisim.Moment) string {
+	switch m.What {
+	case saisim.MomentSent:
+		return record.EndSent
+	case saisim.MomentPunted:
+		return record.EndCPU
+	}
+	return m.Why.String()
 }
 
 // seeReference takes what the reference tells of it.
@@ -404,10 +421,15 @@ func newWalks(g *record.Graph) *walks {
 	for _, e := range g.Edges {
 		edges[e.From] = append(edges[e.From], e)
 	}
+	ends := map[[2]string][]string{}
+	for _, e := range g.Ends {
+		ends[[2]string{e.From, e.Label}] = e.How
+	}
 	for _, n := range g.Nodes {
 		condition[n.ID] = n.Kind == record.Condition
 	}
 	var reach func(to string, set map[string]bool)
+	var follow func(e record.Edge, set map[string]bool) // an edge to the end by how it ends packets too
 	reach = func(to string, set map[string]bool) {
 		if set[to] {
 			return
@@ -415,7 +437,15 @@ func newWalks(g *record.Graph) *walks {
 		set[to] = true
 		if condition[to] {
 			for _, e := range edges[to] {
-				reach(e.To, set)
+				follow(e, set)
+			}
+		}
+	}
+	follow = func(e record.Edge, set map[string]bool) {
+		reach(e.To, set)
+		if e.To == record.Exit {
+			for _, how := range ends[[2]string{e.From, e.Label}] {
+				set[record.Exit+" "+how] = true
 			}
 		}
 	}
@@ -431,7 +461,7 @@ func newWalks(g *record.Graph) *walks {
 			set := map[string]bool{}
 			for _, e := range edges[n.ID] {
 				if !branches || e.Label == label {
-					reach(e.To, set)
+					follow(e, set)
 				}
 			}
 			w.next[record.Step{Table: n.ID, Hit: hit}] = set
@@ -450,8 +480,8 @@ func (w *walks) path(t saisim.Trail) (path []record.Step) {
 	return path
 }
 
-// has says what is wrong with a path, nil: it is one of the graph.
-func (w *walks) has(path []record.Step) error {
+// has says what is wrong with a path that ended in a way, nil: it is one of the graph.
+func (w *walks) has(path []record.Step, end string) error {
 	set, keyless := w.first, map[string]bool{}
 	for _, n := range w.graph.Nodes {
 		keyless[n.ID] = n.Keyless
@@ -465,8 +495,15 @@ func (w *walks) has(path []record.Step) error {
 		}
 		set = w.next[s]
 	}
-	if !set[record.Exit] {
-		return errors.New("it cannot end there")
+	ends := []string{end}
+	switch end {
+	case saisim.DropPortRemoved.String(): // anywhere; only what is in a queue has a record
+		return nil
+	case saisim.DropEgressDown.String(): // also behind the egress pipe, when its record says that it was sent
+		ends = append(ends, record.EndSent)
+	}
+	if !slices.ContainsFunc(ends, func(end string) bool { return set[record.Exit+" "+end] }) {
+		return errors.New("it cannot end so")
 	}
 	return nil
 }
@@ -488,10 +525,11 @@ func (p *pair) offTheGraph() error {
 		if w == nil {
 			return fmt.Errorf("a trail of graph %d, which never was", t.Graph)
 		}
-		if err := w.has(w.path(t)); err != nil {
-			return fmt.Errorf("trail%s: %w", steps(w.path(t)), err)
+		if err := w.has(w.path(t.Trail), t.end); err != nil {
+			return fmt.Errorf("trail%s, %s: %w", steps(w.path(t.Trail)), t.end, err)
 		}
-		for _, s := range w.path(t) {
+		p.saw["record: end: "+t.end]++
+		for _, s := range w.path(t.Trail) {
 			p.saw["record: trail: "+trailOf(s)]++
 		}
 	}
@@ -535,5 +573,5 @@ func recordings() (all []string) {
 }
 
 func newTableRecorder() tableRecorder {
-	return tableRecorder{graphs: map[uint64]*walks{}, trails: map[saisim.Trail]bool{}, ended: map[ending]int{}, mirrors: map[[2]uint64]bool{}}
+	return tableRecorder{graphs: map[uint64]*walks{}, trails: map[endedTrail]bool{}, ended: map[ending]int{}, mirrors: map[[2]uint64]bool{}}
 }

@@ -1,0 +1,121 @@
+package collector
+
+import (
+	"encoding/binary"
+	"math"
+	"net/netip"
+
+	"tamtam/record"
+	"tamtam/recordplan"
+)
+
+// A packetKind is what packets have in common that a switch is expected to do the same with:
+// where they came in and where they are going. Their senders differ.
+type packetKind struct {
+	in        uint16
+	mac       [6]byte // destination
+	vlan      uint16  // of the outermost tag
+	etherType uint16
+	ip        netip.Addr // destination
+	protocol  uint8
+	port      uint16 // of the service: the lower of both
+}
+
+// kind is that of a recorded packet, as far as its frame was kept.
+func (p *RecordedPacket) kind() packetKind {
+	k := packetKind{in: p.InPort}
+	copy(k.mac[:], p.Frame)
+	for at, tags := 12, 0; len(p.Frame) >= at+2 && tags <= maxVLANTags; at, tags = at+4, tags+1 {
+		k.etherType = binary.BigEndian.Uint16(p.Frame[at:])
+		if k.etherType != etherCTag && k.etherType != etherSTag {
+			break
+		}
+		if tags == 0 && len(p.Frame) >= at+4 {
+			k.vlan = 1 + binary.BigEndian.Uint16(p.Frame[at+2:])&0xfff // 0: no tag
+		}
+	}
+	if f, ok := p.Flow(); ok {
+		k.ip, k.protocol, k.port = f.Destination, f.Protocol, min(f.SourcePort, f.DestPort)
+	}
+	return k
+}
+
+// A recordKey is what is told apart of records: their bits, and how packets with them ended.
+type recordKey struct{ bits, end string }
+
+// A kindKey is packets of a kind with one record.
+type kindKey struct {
+	packetKind
+	recordKey
+}
+
+// maxKinds bounds how many of these are counted for a plan.
+const maxKinds = 1 << 17
+
+// atTable is how many packets of a kind came as far as a table's place, and how many of
+// them ran it.
+type atTable struct{ came, ran int64 }
+
+// atTables are those of which the record is sure, for each table of a plan and each kind.
+func (c *planRecords) atTables() map[string]map[packetKind]atTable {
+	sums := map[string]map[packetKind]atTable{}
+	ids := c.decoder.Tables()
+	tell := map[recordKey][]recordplan.TableSays{}
+	for k, n := range c.kinds {
+		says, ok := tell[k.recordKey]
+		if !ok {
+			says = c.decoder.Tell([]byte(k.bits), k.end)
+			tell[k.recordKey] = says
+		}
+		last := lastRun(says)
+		for i, s := range says {
+			if s.Ran == recordplan.Maybe || i > last && k.end != record.EndSent {
+				continue
+			}
+			if sums[ids[i]] == nil {
+				sums[ids[i]] = map[packetKind]atTable{}
+			}
+			a := sums[ids[i]][k.packetKind]
+			a.came += n
+			if s.Ran == recordplan.Always {
+				a.ran += n
+			}
+			sums[ids[i]][k.packetKind] = a
+		}
+	}
+	return sums
+}
+
+// lastRun is the last table that a packet certainly ran.
+func lastRun(says []recordplan.TableSays) int {
+	last := -1
+	for i, s := range says {
+		if s.Ran == recordplan.Always {
+			last = i
+		}
+	}
+	return last
+}
+
+// unlike says how unlikely it is that none of the packets now ran a table of which so many
+// packets of the same kinds did before, if it is chance which packets of a kind do: Fisher's exact
+// test, for each kind. It also tells how many would be expected to.
+func unlike(now, before map[packetKind]atTable) (expected, chance float64) {
+	choose := func(n, k int64) float64 { // the logarithm
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(k + 1))
+		c, _ := math.Lgamma(float64(n - k + 1))
+		return a - b - c
+	}
+	log := 0.0
+	for k, n := range now {
+		was := before[k]
+		if was.came == 0 || n.came == 0 {
+			continue
+		}
+		expected += float64(n.came) * float64(was.ran) / float64(was.came)
+		all := was.came + n.came
+		log += choose(all-was.ran, n.came) - choose(all, n.came)
+	}
+	return expected, math.Exp(log)
+}
