@@ -3,10 +3,12 @@ package capture
 import (
 	"bytes"
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"tamtam/internal/randtest"
 )
 
 // file writes a capture whose packets have the given times in nanoseconds; each one's data says
@@ -100,21 +102,21 @@ func TestSortedGivesPacketsBeforeDamage(t *testing.T) {
 
 // Any file that is a little out of order gives the sorted whole.
 func TestSortedRandom(t *testing.T) {
-	for seed := range int64(20) {
-		random := rand.New(rand.NewSource(seed))
-		times := make([]int64, random.Intn(5000))
+	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		times := make([]int64, random.IntN(5000))
 		for j := range times {
-			times[j] = int64(j)*10 + random.Int63n(lookAhead*9)
+			times[j] = int64(j)*10 + random.Int64N(lookAhead*9)
 		}
 		packets, err := readAll(t, NewSorted(file(t, "a", times...)).Next)
 		if err != nil || len(packets) != len(times) {
-			t.Fatalf("seed %d: %d of %d packets, %v", seed, len(packets), len(times), err)
+			t.Fatalf("%d of %d packets, %v", len(packets), len(times), err)
 		}
 		for i := range packets[min(1, len(packets)):] {
 			a, b := packets[i], packets[i+1]
 			if b.Time.Before(a.Time) || b.Time.Equal(a.Time) && b.Number < a.Number {
-				t.Fatalf("seed %d: packet %d at %v after packet %d at %v", seed, b.Number, b.Time, a.Number, a.Time)
+				t.Fatalf("packet %d at %v after packet %d at %v", b.Number, b.Time, a.Number, a.Time)
 			}
 		}
-	}
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/sairedis"
@@ -294,14 +295,7 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 // Whatever was written in whatever order, and whoever was restarted in between,
 // the ASIC is what the final configuration makes it when applied once.
 func TestConfigurationConverges(t *testing.T) {
-	runs := 100
-	if testing.Short() {
-		runs = 4
-	}
-	for i := range runs {
-		seed := uint64(i + 1)
-		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) { converge(t, seed) })
-	}
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100, Short: 4}, converge)
 }
 
 func converge(t *testing.T, seed uint64) {

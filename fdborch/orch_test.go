@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
@@ -301,7 +302,7 @@ func TestConvergence(t *testing.T) {
 		one + " port=Ethernet0", one + " port=Ethernet4", one + " port=Ethernet0 type=dynamic", one + " port=x", "-" + one, dash + " port=Ethernet0", "-" + dash,
 		two + " port=Ethernet4", "-" + two, "member Vlan10 Ethernet0", "-member Vlan10 Ethernet0", "member Vlan20 Ethernet4", "-member Vlan20 Ethernet4", "step",
 	}
-	for seed := range uint64(60) {
+	randtest.Run(t, randtest.Cases{Count: 60}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		b, fresh := newBench(t), newBench(t)
 		last := map[string]string{}
@@ -321,8 +322,8 @@ func TestConvergence(t *testing.T) {
 		fresh.step()
 		for _, list := range []func(*bench) []string{(*bench).asic, func(b *bench) []string { return b.rows(schema.StateFDB) }, func(b *bench) []string { return b.rows(schema.StateStaticFDB) }} {
 			if d := cmp.Diff(list(fresh), list(b)); d != "" {
-				t.Errorf("seed %d: -once +sequence\n%s\n%v", seed, d, last)
+				t.Errorf("-once +sequence\n%s\n%v", d, last)
 			}
 		}
-	}
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"tamtam/internal/randtest"
 )
 
 // What upsets a measurement in its midst makes flagged or missing periods, never
@@ -13,44 +15,45 @@ func TestMarkingUpset(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	const seed = 5
-	for name, events := range map[string]string{
-		"clock stepped ahead":   `{do: step-clock, switch: s1, by: 3ms}`,
-		"clock stepped back":    `{do: step-clock, switch: s0, by: -20ms}`,
-		"orchagent restarted":   `{do: restart, switch: s1, what: orchagent}`,
-		"managers restarted":    `{do: restart, switch: s0, what: managers}`,
-		"initiator's chip lost": `{do: restart, switch: s0, what: syncd}`,
-		"second chip lost":      `{do: restart, switch: s1, what: syncd}`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(seed, 0))
-			c := randomCase(rnd)
-			for c.points != 2 || !c.holds || c.session.Interval < -9 || c.session.Interval > -6 || !c.session.Method.Loss() {
-				c = randomCase(rnd)
-			}
-			c.offset = [3]Time{}
-			l := length(c.session.Interval)
-			c.traffic.Kind, c.traffic.Burst, c.traffic.PPS = "", OnOff{}, uint64(100*Second/l)
-			at := 8*l + l*3/10
-			top := c.topology(t, "events: ["+strings.Replace(events, "{", fmt.Sprintf("{at: %v, ", at), 1)+"]\n")
-			r, err := Run(t.Context(), withTime(top, 20*l), Options{Seed: seed})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, p := range r.AltMark["p"].Segments[0].Periods {
-				if p.Lost != nil && *p.Lost != p.TrueLost {
-					t.Errorf("seed %d: period %d at %v (%s): %d lost of %d, truly %d of %d %q", seed, p.Period, p.Start, p.Status, *p.Lost, *p.Sent, p.TrueLost, p.TrueSent, p.Reasons)
+	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
+		for name, events := range map[string]string{
+			"clock stepped ahead":   `{do: step-clock, switch: s1, by: 3ms}`,
+			"clock stepped back":    `{do: step-clock, switch: s0, by: -20ms}`,
+			"orchagent restarted":   `{do: restart, switch: s1, what: orchagent}`,
+			"managers restarted":    `{do: restart, switch: s0, what: managers}`,
+			"initiator's chip lost": `{do: restart, switch: s0, what: syncd}`,
+			"second chip lost":      `{do: restart, switch: s1, what: syncd}`,
+		} {
+			t.Run(name, func(t *testing.T) {
+				rnd := rand.New(rand.NewPCG(seed, 0))
+				c := randomCase(rnd)
+				for c.points != 2 || !c.holds || c.session.Interval < -9 || c.session.Interval > -6 || !c.session.Method.Loss() {
+					c = randomCase(rnd)
 				}
-			}
-			n := r.AltMark["p"].Segments[0].Numbers
-			least := int64(10)
-			if strings.Contains(events, "step-clock") {
-				least = 1 // the clocks stay further apart than the sessions say
-			}
-			if n["complete"] < least || n["flagged"] == 0 {
-				t.Errorf("seed %d: %d complete periods of %d, %d flagged", seed, n["complete"], n["periods"], n["flagged"])
-			}
-			t.Logf("seed %d: %d complete, %d flagged, %d missing", seed, n["complete"], n["flagged"], n["missing"])
-		})
-	}
+				c.offset = [3]Time{}
+				l := length(c.session.Interval)
+				c.traffic.Kind, c.traffic.Burst, c.traffic.PPS = "", OnOff{}, uint64(100*Second/l)
+				at := 8*l + l*3/10
+				top := c.topology(t, "events: ["+strings.Replace(events, "{", fmt.Sprintf("{at: %v, ", at), 1)+"]\n")
+				r, err := Run(t.Context(), withTime(top, 20*l), Options{Seed: seed})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range r.AltMark["p"].Segments[0].Periods {
+					if p.Lost != nil && *p.Lost != p.TrueLost {
+						t.Errorf("period %d at %v (%s): %d lost of %d, truly %d of %d %q", p.Period, p.Start, p.Status, *p.Lost, *p.Sent, p.TrueLost, p.TrueSent, p.Reasons)
+					}
+				}
+				n := r.AltMark["p"].Segments[0].Numbers
+				least := int64(10)
+				if strings.Contains(events, "step-clock") {
+					least = 1 // the clocks stay further apart than the sessions say
+				}
+				if n["complete"] < least || n["flagged"] == 0 {
+					t.Errorf("%d complete periods of %d, %d flagged", n["complete"], n["periods"], n["flagged"])
+				}
+				t.Logf("%d complete, %d flagged, %d missing", n["complete"], n["flagged"], n["missing"])
+			})
+		}
+	})
 }

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"tamtam/altmark"
+	"tamtam/internal/randtest"
 )
 
 // A markCase is an experiment of alternate marking made at random: two or three
@@ -216,33 +218,25 @@ func TestAnyMarkedTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
 	}
-	const seed, cases = 20, 40
-	complete := make([]int, cases)
-	t.Run("cases", func(t *testing.T) {
-		for i := range cases {
-			t.Run(fmt.Sprint(i), func(t *testing.T) {
-				t.Parallel()
-				rnd := rand.New(rand.NewPCG(seed, uint64(i)))
-				c := randomCase(rnd)
-				top := c.topology(t, "")
-				r, err := Run(t.Context(), withTime(top, Time(c.periods)*length(c.session.Interval)), Options{Seed: rnd.Uint64() | 1, Workers: 1})
-				if err != nil {
-					t.Fatal(err)
-				}
-				complete[i] = c.judge(t, r)
-				if t.Failed() {
-					t.Logf("seed %d, case %d: %d points, %+v, holds %v, links %+v, traffic %+v", seed, i, c.points, c.session, c.holds, c.link, c.traffic)
-				}
-			})
+	var complete atomic.Int64
+	fixed := randtest.Cases{Count: 40}
+	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		t.Parallel()
+		rnd := rand.New(rand.NewPCG(20, seed))
+		c := randomCase(rnd)
+		top := c.topology(t, "")
+		r, err := Run(t.Context(), withTime(top, Time(c.periods)*length(c.session.Interval)), Options{Seed: rnd.Uint64() | 1, Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		complete.Add(int64(c.judge(t, r)))
+		if t.Failed() {
+			t.Logf("%d points, %+v, holds %v, links %+v, traffic %+v", c.points, c.session, c.holds, c.link, c.traffic)
 		}
 	})
-	sum := 0
-	for _, n := range complete {
-		sum += n
-	}
-	t.Logf("seed %d: %d complete periods in %d cases", seed, sum, cases)
-	if sum < 5*cases {
-		t.Errorf("seed %d: %d complete periods in %d cases, want five a case at least", seed, sum, cases)
+	t.Logf("%d complete periods in %d cases", complete.Load(), run.Count)
+	if run.Whole(fixed) && complete.Load() < int64(5*run.Count) {
+		t.Errorf("%d complete periods in %d cases, want five a case at least", complete.Load(), run.Count)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
@@ -295,7 +296,7 @@ var lines = []string{
 // Whatever came in whatever order, the ASIC is what the last rows and ways make
 // it.
 func TestConvergence(t *testing.T) {
-	for seed := range uint64(20) {
+	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		b := newBench(t)
 		for range 40 {
@@ -311,14 +312,14 @@ func TestConvergence(t *testing.T) {
 			once.do(line)
 		}
 		if d := cmp.Diff(once.asic(), b.asic()); d != "" {
-			t.Errorf("seed %d: %s", seed, d)
+			t.Error(d)
 		}
 		for _, s := range []string{"a", "b", "e"} {
 			if b.state(s) != once.state(s) {
-				t.Errorf("seed %d: %s: %s, once %s", seed, s, b.state(s), once.state(s))
+				t.Errorf("%s: %s, once %s", s, b.state(s), once.state(s))
 			}
 		}
-	}
+	})
 }
 
 // Whichever SAI call fails, nothing is left over, and everything comes when the

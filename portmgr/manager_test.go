@@ -1,13 +1,13 @@
 package portmgr
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/forward/forwardtest"
+	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -212,10 +212,8 @@ func TestConvergence(t *testing.T) {
 		"BREAKOUT_CFG|Ethernet0 brkout_mode=1x1G", "BREAKOUT_CFG|Ethernet0 brkout_mode=2x1G", "-BREAKOUT_CFG|Ethernet0",
 		"restart", "step", "step",
 	}
-	for seed := range uint64(100) {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			t.Parallel()
-			forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh(t), lines, 40, applTables, stateTables)
-		})
-	}
+	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
+		t.Parallel()
+		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh(t), lines, 40, applTables, stateTables)
+	})
 }

@@ -1,13 +1,13 @@
 package qosmgr
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/forward/forwardtest"
+	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -139,11 +139,9 @@ func TestConvergence(t *testing.T) {
 		"COPP_GROUP|g trap_action=copy", "-COPP_GROUP|g", "COPP_TRAP|a trap_ids=stp trap_group=g always_enabled=true", "COPP_TRAP|b trap_ids=stp trap_group=g", "FEATURE|b state=enabled", "-FEATURE|b", "-COPP_TRAP|a",
 		"restart", "step", "step",
 	}
-	for seed := range uint64(40) {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			t.Parallel()
-			fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
-			forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 40, forwarded(), forwarded())
-		})
-	}
+	randtest.Run(t, randtest.Cases{Count: 40}, func(t *testing.T, seed uint64) {
+		t.Parallel()
+		fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
+		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 40, forwarded(), forwarded())
+	})
 }

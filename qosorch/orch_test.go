@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -166,42 +167,40 @@ var changes = append(slices.Clone(whole),
 // Whatever came in whatever order, the ASIC and the statuses are what the last
 // rows make them when they are written once.
 func TestConvergence(t *testing.T) {
-	for seed := range uint64(30) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 9))
-			b := newBench(t)
-			for range 30 {
-				n := 1 + r.IntN(4)
-				var lines []string
-				for range n {
-					lines = append(lines, changes[r.IntN(len(changes))])
-				}
-				b.do(lines...)
+	randtest.Run(t, randtest.Cases{Count: 30}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		b := newBench(t)
+		for range 30 {
+			n := 1 + r.IntN(4)
+			var lines []string
+			for range n {
+				lines = append(lines, changes[r.IntN(len(changes))])
 			}
-			once := newBench(t)
-			for _, name := range []string{"Ethernet0", "Ethernet4"} {
-				if _, ok := b.ports.ports[name]; !ok {
-					once.do("port- " + name)
-				}
+			b.do(lines...)
+		}
+		once := newBench(t)
+		for _, name := range []string{"Ethernet0", "Ethernet4"} {
+			if _, ok := b.ports.ports[name]; !ok {
+				once.do("port- " + name)
 			}
-			var rows []string
-			for k, f := range b.orch.ledger.Rows {
-				line := k.Table + ":" + k.Key
-				for name, v := range f {
-					line += " " + name + "=" + v
-				}
-				rows = append(rows, line)
+		}
+		var rows []string
+		for k, f := range b.orch.ledger.Rows {
+			line := k.Table + ":" + k.Key
+			for name, v := range f {
+				line += " " + name + "=" + v
 			}
-			once.do(rows...)
-			if d := cmp.Diff(once.asic(), b.asic()); d != "" {
-				t.Errorf("ASIC: %s", d)
-			}
-			if d := cmp.Diff(once.statuses(), b.statuses()); d != "" {
-				t.Errorf("STATE_DB: %s", d)
-			}
-			b.emptyAll()
-		})
-	}
+			rows = append(rows, line)
+		}
+		once.do(rows...)
+		if d := cmp.Diff(once.asic(), b.asic()); d != "" {
+			t.Errorf("ASIC: %s", d)
+		}
+		if d := cmp.Diff(once.statuses(), b.statuses()); d != "" {
+			t.Errorf("STATE_DB: %s", d)
+		}
+		b.emptyAll()
+	})
 }
 
 // Whichever SAI call fails, for good or for want of room, nothing is left over

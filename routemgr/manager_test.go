@@ -1,13 +1,13 @@
 package routemgr
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/forward/forwardtest"
+	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -198,9 +198,7 @@ func TestConvergence(t *testing.T) {
 		"restart", "step", "step",
 	}
 	fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
-	for seed := range uint64(60) {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 60, applTables, stateTables)
-		})
-	}
+	randtest.Run(t, randtest.Cases{Count: 60}, func(t *testing.T, seed uint64) {
+		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 60, applTables, stateTables)
+	})
 }

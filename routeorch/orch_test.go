@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -357,33 +358,31 @@ func TestConvergence(t *testing.T) {
 		"ROUTE_TABLE:::/0 nexthop=fe80::2,:: ifname=Ethernet8,Ethernet8", "-ROUTE_TABLE:::/0", "ROUTE_TABLE:10.0.0.0/24 ifname=Ethernet4 nexthop=0.0.0.0", "ROUTE_TABLE:10.0.0.0/24 ifname=Vlan10", "-ROUTE_TABLE:10.0.0.0/24",
 		"-port Vlan10", "port Vlan10", "-port Ethernet4", "port Ethernet4", "-link Ethernet4", "link Ethernet4", "-link Vlan10", "link Vlan10", "step", "step",
 	}
-	for seed := range uint64(100) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			rnd := rand.New(rand.NewPCG(seed, 9))
-			b, once := newBench(t), newBench(t)
-			last := map[string]string{}
-			for range 60 {
-				line := lines[rnd.IntN(len(lines))]
-				b.write(line)
-				name := strings.TrimPrefix(line, "-")
-				if row, _, _ := strings.Cut(name, " "); row != "port" && row != "link" {
-					name = row
-				}
-				last[name] = line
+	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 9))
+		b, once := newBench(t), newBench(t)
+		last := map[string]string{}
+		for range 60 {
+			line := lines[rnd.IntN(len(lines))]
+			b.write(line)
+			name := strings.TrimPrefix(line, "-")
+			if row, _, _ := strings.Cut(name, " "); row != "port" && row != "link" {
+				name = row
 			}
-			b.step()
-			var final []string
-			for _, l := range last {
-				final = append(final, l)
-			}
-			slices.Sort(final)
-			once.do(final...)
-			if d := cmp.Diff(once.asic(), b.asic()); d != "" {
-				t.Errorf("the ASIC: -once +sequence\n%s\n%s", d, strings.Join(final, "\n"))
-			}
-			if d := cmp.Diff(once.statuses(), b.statuses()); d != "" {
-				t.Errorf("statuses: -once +sequence\n%s\n%s", d, strings.Join(final, "\n"))
-			}
-		})
-	}
+			last[name] = line
+		}
+		b.step()
+		var final []string
+		for _, l := range last {
+			final = append(final, l)
+		}
+		slices.Sort(final)
+		once.do(final...)
+		if d := cmp.Diff(once.asic(), b.asic()); d != "" {
+			t.Errorf("the ASIC: -once +sequence\n%s\n%s", d, strings.Join(final, "\n"))
+		}
+		if d := cmp.Diff(once.statuses(), b.statuses()); d != "" {
+			t.Errorf("statuses: -once +sequence\n%s\n%s", d, strings.Join(final, "\n"))
+		}
+	})
 }

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"reflect"
 	"testing"
+
+	"tamtam/internal/randtest"
 )
 
 // sample is one attribute of each kind and form.
@@ -211,21 +213,22 @@ func randomPlain(r *rand.Rand, m *AttrMeta) Value {
 
 // Every value of every attribute survives being written and read.
 func TestRoundTrip(t *testing.T) {
-	const seed = 1
-	r := rand.New(rand.NewPCG(seed, 0))
-	for _, o := range objects {
-		for _, m := range ObjectMeta(o.id).Attrs {
-			for range 20 {
-				v := randomValue(r, m)
-				text, err := FormatValue(m.ID, v)
-				if err != nil {
-					t.Fatalf("seed %d: %s: %#v: %v", seed, m.Name, v, err)
-				}
-				got, err := ParseValue(m.ID, text)
-				if err != nil || !reflect.DeepEqual(got, v) {
-					t.Fatalf("seed %d: %s: %#v is written %q and read %#v, %v", seed, m.Name, v, text, got, err)
+	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for _, o := range objects {
+			for _, m := range ObjectMeta(o.id).Attrs {
+				for range 20 {
+					v := randomValue(r, m)
+					text, err := FormatValue(m.ID, v)
+					if err != nil {
+						t.Fatalf("%s: %#v: %v", m.Name, v, err)
+					}
+					got, err := ParseValue(m.ID, text)
+					if err != nil || !reflect.DeepEqual(got, v) {
+						t.Fatalf("%s: %#v is written %q and read %#v, %v", m.Name, v, text, got, err)
+					}
 				}
 			}
 		}
-	}
+	})
 }

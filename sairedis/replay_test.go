@@ -2,11 +2,11 @@ package sairedis
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -16,39 +16,37 @@ import (
 // A restarted syncd brings a new backend to the state in ASIC_DB; all virtual
 // ids stay, and work goes on.
 func TestReplay(t *testing.T) {
-	for seed := range uint64(10) {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			ctx := context.Background()
-			rnd := rand.New(rand.NewPCG(seed, 2))
-			g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
-			b := build(g, randomConfig(rnd))
-			g.breakOut()
-			before, view := backendText(g.fake), g.view()
-			vids := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
-			for range 2 {
-				g.fake = newFake()
-				g.restartServer(ServerOptions{TempView: true})
-				g.ports() // answered when the replay is over
-				if got := backendText(g.fake); got != before {
-					t.Fatalf("after the restart the backend is\n%s\nwant\n%s", got, before)
-				}
-				if got := g.view(); got != view {
-					t.Fatalf("after the restart ASIC_STATE is\n%s\nwant\n%s", got, view)
-				}
-				now := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
-				slices.Sort(vids)
-				slices.Sort(now)
-				if !slices.Equal(vids, now) {
-					t.Fatalf("virtual ids changed:\n%v\n%v", vids, now)
-				}
+	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
+		ctx := context.Background()
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+		b := build(g, randomConfig(rnd))
+		g.breakOut()
+		before, view := backendText(g.fake), g.view()
+		vids := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
+		for range 2 {
+			g.fake = newFake()
+			g.restartServer(ServerOptions{TempView: true})
+			g.ports() // answered when the replay is over
+			if got := backendText(g.fake); got != before {
+				t.Fatalf("after the restart the backend is\n%s\nwant\n%s", got, before)
 			}
-			for name, vid := range b.made {
-				if name == "counter0" {
-					g.must("set", g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLCounter, vid), sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text("new")}))
-				}
+			if got := g.view(); got != view {
+				t.Fatalf("after the restart ASIC_STATE is\n%s\nwant\n%s", got, view)
 			}
-		})
-	}
+			now := g.redis.DB(swss.ASICDB).Client().HKeys(ctx, vidToRID).Val()
+			slices.Sort(vids)
+			slices.Sort(now)
+			if !slices.Equal(vids, now) {
+				t.Fatalf("virtual ids changed:\n%v\n%v", vids, now)
+			}
+		}
+		for name, vid := range b.made {
+			if name == "counter0" {
+				g.must("set", g.client.Set(ctx, sai.Obj(sai.ObjectTypeACLCounter, vid), sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text("new")}))
+			}
+		}
+	})
 }
 
 // breakOut removes what came with the switch at its last port, and makes two

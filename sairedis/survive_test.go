@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -154,36 +155,37 @@ func TestNothingStopsSyncd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine asks and one answers, as in the other tests: nothing more for the race detector")
 	}
-	total := map[string]int{}
-	for seed := range uint64(8) {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			ctx, cancel := context.WithCancel(context.Background())
-			r := swsstest.Start(t)
-			b := &brittle{
-				strict: newStrict(), rnd: rand.New(rand.NewPCG(seed, 3)), db: r.DB(swss.ASICDB),
-				own: map[string]bool{}, made: map[string]bool{}, count: total,
-			}
-			done := make(chan struct{})
-			go func() { defer close(done); b.serve(ctx) }()
-			c, err := NewClient(ctx, r, ClientOptions{Timeout: 5 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			u := &user{Rand: rand.New(rand.NewPCG(seed, 4)), c: c, live: map[sai.ObjectType][]sai.Key{}, types: allTypes()}
-			u.createSwitch(ctx)
-			for range 3500 {
-				u.act(ctx)
-			}
-			if c.broken != nil {
-				t.Errorf("lost: %v", c.broken)
-			}
-			cancel()
-			<-done
-			if b.died != nil {
-				t.Error(b.died)
-			}
-		})
+	total, fixed := map[string]int{}, randtest.Cases{Count: 8}
+	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		ctx, cancel := context.WithCancel(context.Background())
+		r := swsstest.Start(t)
+		b := &brittle{
+			strict: newStrict(), rnd: rand.New(rand.NewPCG(seed, 3)), db: r.DB(swss.ASICDB),
+			own: map[string]bool{}, made: map[string]bool{}, count: total,
+		}
+		done := make(chan struct{})
+		go func() { defer close(done); b.serve(ctx) }()
+		c, err := NewClient(ctx, r, ClientOptions{Timeout: 5 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		u := &user{Rand: rand.New(rand.NewPCG(seed, 4)), c: c, live: map[sai.ObjectType][]sai.Key{}, types: allTypes()}
+		u.createSwitch(ctx)
+		for range 3500 {
+			u.act(ctx)
+		}
+		if c.broken != nil {
+			t.Errorf("lost: %v", c.broken)
+		}
+		cancel()
+		<-done
+		if b.died != nil {
+			t.Error(b.died)
+		}
+	})
+	if !run.Whole(fixed) {
+		return
 	}
 	for _, op := range []string{
 		"create", "remove", "set", "get", "bulkcreate", "bulkremove", "bulkset", "notify", "get_stats", "clear_stats", "flush",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/swss"
@@ -226,65 +227,59 @@ func (g *rig) rid(vid sai.OID) sai.OID {
 // are as if the new configuration had been made on a fresh device; objects that
 // did not change kept their real ids, and nothing is left over.
 func TestApplyView(t *testing.T) {
-	seeds := uint64(30)
-	if testing.Short() {
-		seeds = 5
-	}
-	for seed := range seeds {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			ctx := context.Background()
-			rnd := rand.New(rand.NewPCG(seed, 1))
-			first := randomConfig(rnd)
-			g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	randtest.Run(t, randtest.Cases{Count: 30, Short: 5}, func(t *testing.T, seed uint64) {
+		ctx := context.Background()
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		first := randomConfig(rnd)
+		g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+		g.must("INIT_VIEW", g.client.InitView(ctx))
+		was := build(g, first)
+		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+
+		for step := range 3 {
+			old := map[string]sai.OID{}
+			for name, vid := range was.made {
+				old[name] = g.rid(vid)
+			}
+			cfg := mutate(rnd, was.cfg)
+			g.restartClient()
 			g.must("INIT_VIEW", g.client.InitView(ctx))
-			was := build(g, first)
+			is := build(g, cfg)
 			g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 
-			for step := range 3 {
-				old := map[string]sai.OID{}
-				for name, vid := range was.made {
-					old[name] = g.rid(vid)
-				}
-				cfg := mutate(rnd, was.cfg)
-				g.restartClient()
-				g.must("INIT_VIEW", g.client.InitView(ctx))
-				is := build(g, cfg)
-				g.must("APPLY_VIEW", g.client.ApplyView(ctx))
-
-				fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
-				build(fresh, cfg)
-				if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
-					t.Fatalf("step %d: the backend is\n%s\nwant\n%s", step, got, want)
-				}
-				if got, want := g.view(), fresh.view(); got != want {
-					t.Fatalf("step %d: ASIC_STATE is\n%s\nwant\n%s", step, got, want)
-				}
-				for name, vid := range is.made {
-					if is.lasting(was, name) && g.rid(vid) != old[name] {
-						t.Errorf("step %d: %s did not change, but its real id did", step, name)
-					}
-				}
-				if n := len(g.redis.DB(swss.ASICDB).Client().Keys(ctx, tempAsicState+"*").Val()); n != 0 {
-					t.Errorf("%d rows left in %s", n, tempAsicState)
-				}
-				was = is
+			fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+			build(fresh, cfg)
+			if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
+				t.Fatalf("step %d: the backend is\n%s\nwant\n%s", step, got, want)
 			}
-			// All still works under the new virtual ids.
-			for _, k := range slices.Backward(kinds) {
-				for i := range k.count {
-					if vid, ok := was.made[fmt.Sprintf("%s%d", k.name, i)]; ok {
-						if k.name == "group" {
-							for p := range was.ports {
-								g.must("unbind", g.client.Set(ctx, sai.Obj(sai.ObjectTypePort, was.ports[p]), sai.Attr{ID: sai.PortAttrIngressACL, Value: sai.NullOID}))
-							}
+			if got, want := g.view(), fresh.view(); got != want {
+				t.Fatalf("step %d: ASIC_STATE is\n%s\nwant\n%s", step, got, want)
+			}
+			for name, vid := range is.made {
+				if is.lasting(was, name) && g.rid(vid) != old[name] {
+					t.Errorf("step %d: %s did not change, but its real id did", step, name)
+				}
+			}
+			if n := len(g.redis.DB(swss.ASICDB).Client().Keys(ctx, tempAsicState+"*").Val()); n != 0 {
+				t.Errorf("%d rows left in %s", n, tempAsicState)
+			}
+			was = is
+		}
+		// All still works under the new virtual ids.
+		for _, k := range slices.Backward(kinds) {
+			for i := range k.count {
+				if vid, ok := was.made[fmt.Sprintf("%s%d", k.name, i)]; ok {
+					if k.name == "group" {
+						for p := range was.ports {
+							g.must("unbind", g.client.Set(ctx, sai.Obj(sai.ObjectTypePort, was.ports[p]), sai.Attr{ID: sai.PortAttrIngressACL, Value: sai.NullOID}))
 						}
-						g.must("remove", g.client.Remove(ctx, sai.Obj(k.t, vid)))
 					}
+					g.must("remove", g.client.Remove(ctx, sai.Obj(k.t, vid)))
 				}
 			}
-			if left := g.fake.Created(); len(left) > 0 {
-				t.Errorf("left in the backend: %v", left)
-			}
-		})
-	}
+		}
+		if left := g.fake.Created(); len(left) > 0 {
+			t.Errorf("left in the backend: %v", left)
+		}
+	})
 }

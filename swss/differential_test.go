@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/internal/randtest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -114,52 +115,50 @@ func randomCommand(r *rand.Rand) []string {
 // embedded server replies, publishes and keeps what a real one does.
 func TestCommandsAgree(t *testing.T) {
 	real := newSide(t, swsstest.StartServer(t).Addr)
-	for seed := range uint64(40) {
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 0))
-			fake := newSide(t, swsstest.Start(t).Addr())
-			real.cmd.do("FLUSHALL")
-			real.cmd.do("DISCARD")
-			real.cmd.do("SELECT", "0")
-			real.seen()
-			var history []string
-			multi := false
-			for range 400 {
-				args := randomCommand(r)
-				switch n := r.IntN(12); {
-				case n == 0 && !multi:
-					args, multi = []string{"MULTI"}, true
-				case n == 0 && multi:
-					args, multi = []string{"EXEC"}, false
-				case n == 1 && multi && r.IntN(3) == 0:
-					args, multi = []string{"DISCARD"}, false
-				}
-				if multi && slices.Contains([]string{"PUBSUB", "CONFIG", "EVAL"}, args[0]) {
-					continue
-				}
-				history = append(history, strings.Join(args, " "))
-				want, got := normal(args, real.cmd.do(args...)), normal(args, fake.cmd.do(args...))
-				if args[0] == "EXEC" {
-					want, got = sortedInside(want), sortedInside(got)
-				}
-				if want != got {
-					t.Fatalf("reply %s, want %s, after\n%s", got, want, strings.Join(tail(history), "\n"))
-				}
-				if diff := cmp.Diff(real.seen(), fake.seen()); diff != "" {
-					t.Fatalf("messages differ (-want +got) after\n%s\n%s", strings.Join(tail(history), "\n"), diff)
-				}
+	randtest.Run(t, randtest.Cases{Count: 40}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		fake := newSide(t, swsstest.Start(t).Addr())
+		real.cmd.do("FLUSHALL")
+		real.cmd.do("DISCARD")
+		real.cmd.do("SELECT", "0")
+		real.seen()
+		var history []string
+		multi := false
+		for range 400 {
+			args := randomCommand(r)
+			switch n := r.IntN(12); {
+			case n == 0 && !multi:
+				args, multi = []string{"MULTI"}, true
+			case n == 0 && multi:
+				args, multi = []string{"EXEC"}, false
+			case n == 1 && multi && r.IntN(3) == 0:
+				args, multi = []string{"DISCARD"}, false
 			}
-			if multi {
-				real.cmd.do("EXEC")
-				fake.cmd.do("EXEC")
+			if multi && slices.Contains([]string{"PUBSUB", "CONFIG", "EVAL"}, args[0]) {
+				continue
 			}
-			for _, db := range []int{0, 4} {
-				if diff := cmp.Diff(real.cmd.contents(db), fake.cmd.contents(db)); diff != "" {
-					t.Fatalf("contents differ (-want +got):\n%s", diff)
-				}
+			history = append(history, strings.Join(args, " "))
+			want, got := normal(args, real.cmd.do(args...)), normal(args, fake.cmd.do(args...))
+			if args[0] == "EXEC" {
+				want, got = sortedInside(want), sortedInside(got)
 			}
-		})
-	}
+			if want != got {
+				t.Fatalf("reply %s, want %s, after\n%s", got, want, strings.Join(tail(history), "\n"))
+			}
+			if diff := cmp.Diff(real.seen(), fake.seen()); diff != "" {
+				t.Fatalf("messages differ (-want +got) after\n%s\n%s", strings.Join(tail(history), "\n"), diff)
+			}
+		}
+		if multi {
+			real.cmd.do("EXEC")
+			fake.cmd.do("EXEC")
+		}
+		for _, db := range []int{0, 4} {
+			if diff := cmp.Diff(real.cmd.contents(db), fake.cmd.contents(db)); diff != "" {
+				t.Fatalf("contents differ (-want +got):\n%s", diff)
+			}
+		}
+	})
 }
 
 // sortedInside makes a transaction's replies comparable although members of
@@ -179,17 +178,15 @@ func tail(lines []string) []string { return lines[max(0, len(lines)-25):] }
 // bytes in both servers and delivers the same.
 func TestTablesAgree(t *testing.T) {
 	server := swsstest.StartServer(t)
-	for seed := range uint64(10) {
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			dialRaw(t, server.Addr).do("FLUSHALL")
-			fake := swsstest.Start(t)
-			want := playTables(t, server.Open(), seed)
-			got := playTables(t, fake, seed)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-redis-server +embedded):\n%s", diff)
-			}
-		})
-	}
+	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
+		dialRaw(t, server.Addr).do("FLUSHALL")
+		fake := swsstest.Start(t)
+		want := playTables(t, server.Open(), seed)
+		got := playTables(t, fake, seed)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-redis-server +embedded):\n%s", diff)
+		}
+	})
 }
 
 // playTables uses all kinds of tables at random and returns what was delivered

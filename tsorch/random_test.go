@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
 )
@@ -127,49 +128,43 @@ func (w world) disturb(b *bench, r *rand.Rand) {
 // ASIC ends up as if the last rows had been applied once; and all that is said
 // about them is the same.
 func TestRandomRowsConverge(t *testing.T) {
-	seeds := 30
-	if testing.Short() {
-		seeds = 10
-	}
-	for seed := range seeds {
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(uint64(seed), 1))
-			b := newBench(t, saitest.Options{})
-			w := world{}
-			for i := range 4 {
-				lane := 4*i + 1
-				w.apply(b, schema.AppPort, fmt.Sprintf("Ethernet%d", 4*i), []string{
-					"lanes", fmt.Sprintf("%d,%d,%d,%d", lane, lane+1, lane+2, lane+3), "speed", "100000", "mtu", "9100", "admin_status", "up"})
+	randtest.Run(t, randtest.Cases{Count: 30, Short: 10}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		b := newBench(t, saitest.Options{})
+		w := world{}
+		for i := range 4 {
+			lane := 4*i + 1
+			w.apply(b, schema.AppPort, fmt.Sprintf("Ethernet%d", 4*i), []string{
+				"lanes", fmt.Sprintf("%d,%d,%d,%d", lane, lane+1, lane+2, lane+3), "speed", "100000", "mtu", "9100", "admin_status", "up"})
+		}
+		w.apply(b, schema.AppPort, schema.PortConfigDone, []string{"count", "4"})
+		w.apply(b, schema.AppTAMSwitch, schema.TAMGlobalKey, []string{"op-switch-id", "7"})
+		w.apply(b, schema.AppTAMFeature, feature, []string{"status", "ACTIVE"})
+		for range 150 {
+			w.disturb(b, r)
+			if r.IntN(2) == 0 {
+				b.step()
 			}
-			w.apply(b, schema.AppPort, schema.PortConfigDone, []string{"count", "4"})
-			w.apply(b, schema.AppTAMSwitch, schema.TAMGlobalKey, []string{"op-switch-id", "7"})
-			w.apply(b, schema.AppTAMFeature, feature, []string{"status", "ACTIVE"})
-			for range 150 {
-				w.disturb(b, r)
-				if r.IntN(2) == 0 {
-					b.step()
-				}
-				if r.IntN(60) == 0 {
-					b.restart()
-				}
+			if r.IntN(60) == 0 {
+				b.restart()
 			}
-			b.step()
-			once := newBench(t, saitest.Options{})
-			for i := range 4 {
-				once.del(schema.AppPort, fmt.Sprintf("Ethernet%d", 4*i))
-			}
-			once.del(schema.AppTAMSwitch, schema.TAMGlobalKey)
-			once.step()
-			for k, fields := range w {
-				once.set(k[0], k[1], fields...)
-			}
-			once.step()
-			compare(t, "ASIC", b.content(), once.content())
-			compare(t, "STATE_DB", b.statuses(), once.statuses())
-			compare(t, "counter names", b.counterNames(), once.counterNames())
-			b.cleared(w)
-		})
-	}
+		}
+		b.step()
+		once := newBench(t, saitest.Options{})
+		for i := range 4 {
+			once.del(schema.AppPort, fmt.Sprintf("Ethernet%d", 4*i))
+		}
+		once.del(schema.AppTAMSwitch, schema.TAMGlobalKey)
+		once.step()
+		for k, fields := range w {
+			once.set(k[0], k[1], fields...)
+		}
+		once.step()
+		compare(t, "ASIC", b.content(), once.content())
+		compare(t, "STATE_DB", b.statuses(), once.statuses())
+		compare(t, "counter names", b.counterNames(), once.counterNames())
+		b.cleared(w)
+	})
 }
 
 func compare(t *testing.T, what string, got, want []string) {
