@@ -124,54 +124,56 @@ func TestLaterView(t *testing.T) {
 // A step of APPLY_VIEW that fails makes it fail; ASIC_DB then tells what there
 // is, and the next view mends it.
 func TestApplyViewFails(t *testing.T) {
-	ctx := context.Background()
-	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
-	rec := saitest.NewRecorder(g.fake)
-	g.stop()
-	srvCtx, cancel := context.WithCancel(ctx)
-	s := NewServer(g.redis, rec, ServerOptions{TempView: true})
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Serve(srvCtx) }()
-	defer func() { cancel(); <-done }()
-	cfg := randomConfig(rand.New(rand.NewPCG(7, 7)))
-	g.must("INIT_VIEW", g.client.InitView(ctx))
-	g.createSwitch()
-	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
-	step := 1
-	if testing.Short() {
-		step = 7 // the race detector needs not every call
-	}
-	for n := 1; ; n += step {
-		g.restartClient()
-		g.must("INIT_VIEW", g.client.InitView(ctx))
-		build(g, cfg)
-		rec.FailAt(n, sai.StatusInsufficientResources)
-		err := g.client.ApplyView(ctx)
-		calls := rec.Changes()
-		rec.FailAt(0, 0)
-		if calls < n {
-			break // every step has failed once
-		}
-		_ = err // a create that fails is tried once more, and then works
-		fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
-		build(fresh, cfg)
-		g.restartClient()
-		g.must("INIT_VIEW", g.client.InitView(ctx))
-		build(g, cfg)
-		g.must("APPLY_VIEW after a failed one", g.client.ApplyView(ctx))
-		if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
-			t.Fatalf("call %d failed; then the backend is\n%s\nwant\n%s", n, got, want)
-		}
-		if got, want := g.view(), fresh.view(); got != want {
-			t.Fatalf("call %d failed; then ASIC_STATE is\n%s\nwant\n%s", n, got, want)
-		}
-		// Back to nothing, for the next round.
-		g.restartClient()
+	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
+		ctx := context.Background()
+		g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+		rec := saitest.NewRecorder(g.fake)
+		g.stop()
+		srvCtx, cancel := context.WithCancel(ctx)
+		s := NewServer(g.redis, rec, ServerOptions{TempView: true})
+		done := make(chan struct{})
+		go func() { defer close(done); _ = s.Serve(srvCtx) }()
+		defer func() { cancel(); <-done }()
+		cfg := randomConfig(rand.New(rand.NewPCG(seed, 7)))
 		g.must("INIT_VIEW", g.client.InitView(ctx))
 		g.createSwitch()
 		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
-		if left := g.fake.Created(); len(left) > 0 {
-			t.Fatalf("left in the backend: %v", left)
+		step := 1
+		if testing.Short() {
+			step = 7 // the race detector needs not every call
 		}
-	}
+		for n := 1; ; n += step {
+			g.restartClient()
+			g.must("INIT_VIEW", g.client.InitView(ctx))
+			build(g, cfg)
+			rec.FailAt(n, sai.StatusInsufficientResources)
+			err := g.client.ApplyView(ctx)
+			calls := rec.Changes()
+			rec.FailAt(0, 0)
+			if calls < n {
+				break // every step has failed once
+			}
+			_ = err // a create that fails is tried once more, and then works
+			fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+			build(fresh, cfg)
+			g.restartClient()
+			g.must("INIT_VIEW", g.client.InitView(ctx))
+			build(g, cfg)
+			g.must("APPLY_VIEW after a failed one", g.client.ApplyView(ctx))
+			if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
+				t.Fatalf("call %d failed; then the backend is\n%s\nwant\n%s", n, got, want)
+			}
+			if got, want := g.view(), fresh.view(); got != want {
+				t.Fatalf("call %d failed; then ASIC_STATE is\n%s\nwant\n%s", n, got, want)
+			}
+			// Back to nothing, for the next round.
+			g.restartClient()
+			g.must("INIT_VIEW", g.client.InitView(ctx))
+			g.createSwitch()
+			g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+			if left := g.fake.Created(); len(left) > 0 {
+				t.Fatalf("left in the backend: %v", left)
+			}
+		}
+	})
 }

@@ -35,9 +35,9 @@ func TestRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv("TAMTAM_SEED", tt.seed)
 			t.Setenv("TAMTAM_CASES", tt.count)
-			seeds, c := seedsOf(t, fixed)
-			if !slices.Equal(seeds, tt.want) || c.Whole(fixed) != tt.whole {
-				t.Errorf("seeds %d, whole %v, want %d, %v", seeds, c.Whole(fixed), tt.want, tt.whole)
+			ran, c := seedsOf(t, fixed)
+			if !slices.Equal(ran, tt.want) || c.Whole(fixed) != tt.whole {
+				t.Errorf("seeds %d, whole %v, want %d, %v", ran, c.Whole(fixed), tt.want, tt.whole)
 			}
 		})
 	}
@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 func TestOneCaseWithoutCount(t *testing.T) {
 	t.Setenv("TAMTAM_SEED", "")
 	t.Setenv("TAMTAM_CASES", "")
-	if seeds, _ := seedsOf(t, Cases{Seed: 7}); !slices.Equal(seeds, []uint64{7}) {
-		t.Errorf("seeds %d, want 7 alone", seeds)
+	if ran, _ := seedsOf(t, Cases{Seed: 7}); !slices.Equal(ran, []uint64{7}) {
+		t.Errorf("seeds %d, want 7 alone", ran)
 	}
 }

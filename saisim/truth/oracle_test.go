@@ -293,38 +293,40 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
+// inOrder is the report of a network whose chips tell of their frames in some order.
+func inOrder(seed uint64) Report {
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	o := New(Group{Name: "all", Flows: BySrc, KeepDelays: 5})
+	a, b := o.Chip("a", 1000, name), o.Chip("b", 1000, name)
+	frames := [2][]uint64{}
+	for id := range uint64(60) {
+		frames[id%2] = append(frames[id%2], id)
+	}
+	for len(frames[0])+len(frames[1]) > 0 {
+		i := rnd.IntN(2)
+		if len(frames[i]) == 0 {
+			continue
+		}
+		id := frames[i][0]
+		frames[i] = frames[i][1:]
+		n := []*Node{a, b}[i]
+		at := saisim.Cycle(id * 10 % 70)
+		n.See(saisim.Moment{What: saisim.MomentReceived, ID: id, Number: id + 1, At: at, Data: udp(byte(id%5), 2, 3, 4, 60), Len: 60})
+		n.See(saisim.Moment{What: saisim.MomentQueued, ID: id, Number: id + 1, Copy: 1, Port: 2})
+		n.See(saisim.Moment{What: saisim.MomentReplicated, ID: id, Number: id + 1, Copies: 1})
+		n.See(saisim.Moment{What: saisim.MomentSent, ID: id, Number: id + 1, Copy: 1, At: at + saisim.Cycle(id), Port: 2, Len: 60})
+	}
+	return o.Reports()["all"]
+}
+
 // The same network told in another order of the chips gives the same report.
 func TestOrderDoesNotMatter(t *testing.T) {
-	run := func(seed uint64) Report {
-		rnd := rand.New(rand.NewPCG(seed, 0))
-		o := New(Group{Name: "all", Flows: BySrc, KeepDelays: 5})
-		a, b := o.Chip("a", 1000, name), o.Chip("b", 1000, name)
-		frames := [2][]uint64{}
-		for id := range uint64(60) {
-			frames[id%2] = append(frames[id%2], id)
-		}
-		for len(frames[0])+len(frames[1]) > 0 {
-			i := rnd.IntN(2)
-			if len(frames[i]) == 0 {
-				continue
-			}
-			id := frames[i][0]
-			frames[i] = frames[i][1:]
-			n := []*Node{a, b}[i]
-			at := saisim.Cycle(id * 10 % 70)
-			n.See(saisim.Moment{What: saisim.MomentReceived, ID: id, Number: id + 1, At: at, Data: udp(byte(id%5), 2, 3, 4, 60), Len: 60})
-			n.See(saisim.Moment{What: saisim.MomentQueued, ID: id, Number: id + 1, Copy: 1, Port: 2})
-			n.See(saisim.Moment{What: saisim.MomentReplicated, ID: id, Number: id + 1, Copies: 1})
-			n.See(saisim.Moment{What: saisim.MomentSent, ID: id, Number: id + 1, Copy: 1, At: at + saisim.Cycle(id), Port: 2, Len: 60})
-		}
-		return o.Reports()["all"]
-	}
-	want := run(1)
+	want := inOrder(1)
 	if len(want.Deliveries) != 5 || len(want.Flows) != 5 {
 		t.Fatalf("%+v", want)
 	}
 	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
-		if got := run(seed); !reflect.DeepEqual(got, want) {
+		if got := inOrder(seed); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v\nwant %+v", got, want)
 		}
 	})
