@@ -56,31 +56,36 @@ func before(t altmark.Time) altmark.Time {
 	return t
 }
 
-// The guard on both sides of a period, at its last nanosecond.
+// What is late at the beginning of a period and what is early at its end, to the
+// nanosecond: late packets have a delay and clocks, early ones clocks alone.
 func TestWithin(t *testing.T) {
 	for _, tt := range []struct {
-		n     altmark.Interval
-		guard time.Duration
-		at    altmark.Time
-		want  bool
+		n            altmark.Interval
+		guard, early time.Duration
+		at           altmark.Time
+		want         bool
 	}{
-		{0, time.Millisecond, altmark.Time{Seconds: 5, Nanoseconds: 999_999}, false},
-		{0, time.Millisecond, altmark.Time{Seconds: 5, Nanoseconds: 1_000_000}, true},
-		{0, time.Millisecond, altmark.Time{Seconds: 5, Nanoseconds: 998_999_999}, true},
-		{0, time.Millisecond, altmark.Time{Seconds: 5, Nanoseconds: 999_000_000}, false},
-		{4, 2 * time.Second, altmark.Time{Seconds: 16 + 1, Nanoseconds: 999_999_999}, false},
-		{4, 2 * time.Second, altmark.Time{Seconds: 16 + 2}, true},
-		{4, 2 * time.Second, altmark.Time{Seconds: 16 + 13, Nanoseconds: 999_999_999}, true},
-		{4, 2 * time.Second, altmark.Time{Seconds: 16 + 14}, false},
-		{-10, 100, altmark.Time{Nanoseconds: 976_562 + 100}, false}, // the period begins at 976562.5 ns
-		{-10, 100, altmark.Time{Nanoseconds: 976_562 + 101}, true},
-		{-10, 100, altmark.Time{Nanoseconds: 2*976_562 + 1 - 101}, true}, // and ends at 1953125
-		{-10, 100, altmark.Time{Nanoseconds: 2*976_562 + 1 - 100}, false},
-		{0, 0, altmark.Time{Seconds: 5}, true},
-		{0, time.Hour, altmark.Time{Seconds: 5}, false},
+		{0, time.Millisecond, time.Millisecond, altmark.Time{Seconds: 5, Nanoseconds: 999_999}, false},
+		{0, time.Millisecond, time.Millisecond, altmark.Time{Seconds: 5, Nanoseconds: 1_000_000}, true},
+		{0, time.Millisecond, time.Millisecond, altmark.Time{Seconds: 5, Nanoseconds: 998_999_999}, true},
+		{0, time.Millisecond, time.Millisecond, altmark.Time{Seconds: 5, Nanoseconds: 999_000_000}, false},
+		{4, 2 * time.Second, 2 * time.Second, altmark.Time{Seconds: 16 + 1, Nanoseconds: 999_999_999}, false},
+		{4, 2 * time.Second, 2 * time.Second, altmark.Time{Seconds: 16 + 2}, true},
+		{4, 2 * time.Second, 2 * time.Second, altmark.Time{Seconds: 16 + 13, Nanoseconds: 999_999_999}, true},
+		{4, 2 * time.Second, 2 * time.Second, altmark.Time{Seconds: 16 + 14}, false},
+		{-10, 100, 100, altmark.Time{Nanoseconds: 976_562 + 100}, false}, // the period begins at 976562.5 ns
+		{-10, 100, 100, altmark.Time{Nanoseconds: 976_562 + 101}, true},
+		{-10, 100, 100, altmark.Time{Nanoseconds: 2*976_562 + 1 - 101}, true}, // and ends at 1953125
+		{-10, 100, 100, altmark.Time{Nanoseconds: 2*976_562 + 1 - 100}, false},
+		{0, time.Millisecond, time.Microsecond, altmark.Time{Seconds: 5, Nanoseconds: 999_998_999}, true},
+		{0, time.Millisecond, time.Microsecond, altmark.Time{Seconds: 5, Nanoseconds: 999_999_000}, false},
+		{0, time.Millisecond, time.Microsecond, altmark.Time{Seconds: 5, Nanoseconds: 999_999}, false},
+		{0, 0, 0, altmark.Time{Seconds: 5}, true},
+		{0, time.Hour, 0, altmark.Time{Seconds: 5}, false},
+		{-10, 0, time.Hour, altmark.Time{Seconds: 5}, false},
 	} {
-		if got := tt.n.Within(tt.at, tt.guard); got != tt.want {
-			t.Errorf("interval %d, guard %v: %v is within: %v, want %v", tt.n, tt.guard, tt.at, got, tt.want)
+		if got := tt.n.Within(tt.at, tt.guard, tt.early); got != tt.want {
+			t.Errorf("interval %d, guard %v and %v: %v is within: %v, want %v", tt.n, tt.guard, tt.early, tt.at, got, tt.want)
 		}
 	}
 }
@@ -98,10 +103,11 @@ func TestCheck(t *testing.T) {
 		{"the paper's", muxed, ""},
 		{"slots: A + Dmax is L/4", with(func(s *altmark.Session) { s.MaxDelay = 249 * time.Millisecond }), "A + Dmax = 1ms + 249ms = 250ms, want less than L/4 = 250ms"},
 		{"just below", with(func(s *altmark.Session) { s.MaxDelay = 249*time.Millisecond - 1 }), ""},
-		{"step: d is L/2", with(func(s *altmark.Session) { s.Method, s.MaxDelay = altmark.Step, 499*time.Millisecond }), "d = A + (Dmax - Dmin) = 1ms + (499ms - 0s) = 500ms, want less than L/2 = 500ms"},
-		{"step: the same spread behind a long way", with(func(s *altmark.Session) {
+		{"step: A + Dmax is L/2", with(func(s *altmark.Session) { s.Method, s.MaxDelay = altmark.Step, 499*time.Millisecond }), "A + Dmax = 1ms + 499ms = 500ms, want less than L/2 = 500ms"},
+		{"step: a small spread behind a long way, read before all have come", with(func(s *altmark.Session) {
 			s.Method, s.MinDelay, s.MaxDelay = altmark.Step, 300*time.Millisecond, 499*time.Millisecond
-		}), ""},
+		}), "A + Dmax = 1ms + 499ms = 500ms, want less than L/2 = 500ms"},
+		{"step: just below", with(func(s *altmark.Session) { s.Method, s.MaxDelay = altmark.Step, 499*time.Millisecond-1 }), ""},
 		{"without slots: Dmax - Dmin is L/8", with(func(s *altmark.Session) { s.SlotSync, s.MaxDelay = false, 125*time.Millisecond }), "want less than L/8 = 125ms"},
 		{"pulses: A + Dmax is L", with(func(s *altmark.Session) { s.Method, s.MaxDelay = altmark.Pulse, 999*time.Millisecond }), "too short for pulses"},
 		{"double without a second bit", with(func(s *altmark.Session) { s.Method = altmark.Double }), "mark2 is not given"},

@@ -28,9 +28,14 @@ const (
 	DefaultMaxDelayPart   = 8  // Dmax = L/8
 )
 
-// Guard is d = A + (Dmax - Dmin), RFC 9341 section 5: so long after a period has
-// ended packets of it may come, and so long before it begins at this point.
-func (s Session) Guard() time.Duration { return s.ClockError + s.MaxDelay - s.MinDelay }
+// Guard is A + Dmax: so long after a period has ended by this point's clock packets
+// of it may come. RFC 9341, section 5, has d = A + Dmax - Dmin, for it lets the periods
+// of a point begin Dmin later; here they begin with kL by every clock.
+func (s Session) Guard() time.Duration { return s.ClockError + s.MaxDelay }
+
+// Early is A: so long before a period begins by this point's clock packets of it may
+// come. Nothing but the clocks can make a packet early.
+func (s Session) Early() time.Duration { return s.ClockError }
 
 // Check says whether the session can be, with the numbers where its interval
 // cannot hold the guard.
@@ -67,18 +72,18 @@ func (s Session) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkGuard holds the arithmetic of the issue: d < L/2; for slots A + Dmax < L/4;
-// for step detection in the mark Dmax - Dmin < L/8 as well.
+// checkGuard has a period's packets come before the reading in the middle of the next:
+// A + Dmax < L/2; for slots before the quarter behind their own: A + Dmax < L/4; for
+// step detection in the mark Dmax - Dmin < L/8 as well.
 func (s Session) checkGuard() error {
 	l := s.Interval.Duration()
-	d := s.Guard()
 	switch {
 	case s.Method == Muxed && s.SlotSync && 4*(s.ClockError+s.MaxDelay) >= l:
 		return fmt.Errorf("interval of %s is too short for muxed marking: A + Dmax = %v + %v = %v, want less than L/4 = %v",
 			s.Interval, s.ClockError, s.MaxDelay, s.ClockError+s.MaxDelay, l/4)
-	case s.Method != Pulse && 2*d >= l:
-		return fmt.Errorf("interval of %s is too short: d = A + (Dmax - Dmin) = %v + (%v - %v) = %v, want less than L/2 = %v",
-			s.Interval, s.ClockError, s.MaxDelay, s.MinDelay, d, l/2)
+	case s.Method != Pulse && 2*s.Guard() >= l:
+		return fmt.Errorf("interval of %s is too short: A + Dmax = %v + %v = %v, want less than L/2 = %v",
+			s.Interval, s.ClockError, s.MaxDelay, s.Guard(), l/2)
 	case s.Method == Pulse && s.ClockError+s.MaxDelay >= l:
 		return fmt.Errorf("interval of %s is too short for pulses: A + Dmax = %v + %v = %v, want less than L",
 			s.Interval, s.ClockError, s.MaxDelay, s.ClockError+s.MaxDelay)

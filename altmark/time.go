@@ -127,20 +127,20 @@ func (n Interval) quarterStart(k, slot uint64) Time {
 	return Time{secs, uint32((rest*second + 1<<sh - 1) >> sh)}
 }
 
-// Within says whether t is at least d behind the beginning of its period and at
-// least d before its end: outside of the guard, where only packets of that
-// period may be met.
-func (n Interval) Within(t Time, d time.Duration) bool {
-	phase, length, guard := n.phase(t), second, uint64(max(d, 0))
+// Within says whether t is at least guard behind the beginning of its period and more
+// than early before its end: where only packets of that period may be met.
+func (n Interval) Within(t Time, guard, early time.Duration) bool {
+	phase, length := n.phase(t), second
+	behind, before := uint64(max(guard, 0)), uint64(max(early, 0))
 	if n > 0 {
 		length <<= n
 	} else {
-		if guard > second {
+		if max(behind, before) > second {
 			return false
 		}
-		guard <<= -n
+		behind, before = behind<<-n, before<<-n
 	}
-	return phase >= guard && length-phase > guard
+	return phase >= behind && length-phase > before
 }
 
 // phase is how far t is in its period; for n < 0 in units of 2^n ns.

@@ -35,7 +35,8 @@ type base struct {
 // take returns the period that a reading completes, false if it completes none.
 func (m *meter) take(s altmark.Session, t clock, r reading) (p altmark.Period, ok bool) {
 	now := s.Interval.Period(t.at)
-	quiet := s.Interval.Within(t.at, readingGuard(s))
+	guard, early := readingGuards(s)
+	quiet := s.Interval.Within(t.at, guard, early)
 	reset := m.begun && (m.generation != r.generation || m.started != t.started || m.fewer(r))
 	stepped := m.begun && !reset && m.steps != t.steps
 	switch {
@@ -73,14 +74,14 @@ func (m *meter) take(s altmark.Session, t clock, r reading) (p altmark.Period, o
 	return p, ok
 }
 
-// readingGuard is how far from both ends of a period it must be read. A point of
-// pulse marking counts by its own clock, so that no packet is of another period:
-// its guard, which may be longer than a period, is one of pulses.
-func readingGuard(s altmark.Session) time.Duration {
+// readingGuards are how far behind the beginning of a period and before its end it
+// must be read. A point of pulse marking counts by its own clock, so that no packet is
+// of another period: its guard, which may be longer than a period, is one of pulses.
+func readingGuards(s altmark.Session) (guard, early time.Duration) {
 	if s.Method == altmark.Pulse {
-		return 0
+		return 0, 0
 	}
-	return s.Guard()
+	return s.Guard(), s.Early()
 }
 
 // begin takes a reading as the first in period now. The colour of now may have

@@ -74,7 +74,7 @@ func TestFirstPeriods(t *testing.T) {
 	b.wantLast("s1", "1700000000: 0 first")
 	b.pass(time.Second)
 	b.wantLast("s1", "1700000001: 0")
-	b = withSession(t, initiator(), func(b *bench) { b.now = b.now.Add(450 * time.Millisecond) })
+	b = withSession(t, initiator(), func(b *bench) { b.now = b.now.Add(490 * time.Millisecond) })
 	b.pass(2 * time.Second)
 	b.wantLast("s1", "1700000001: 0 first")
 	b.pass(time.Second)
@@ -126,7 +126,7 @@ func TestCounterReset(t *testing.T) {
 func TestClockStep(t *testing.T) {
 	b := withSession(t, initiator())
 	b.pass(3 * time.Second)
-	b.ahead, b.chip.steps = 400*time.Millisecond, 1
+	b.ahead, b.chip.steps = 490*time.Millisecond, 1
 	b.pass(4 * time.Second)
 	var got []string
 	past := b.row(swss.CountersDB, schema.CountersAltMarkPast, "s1")

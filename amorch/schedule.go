@@ -58,10 +58,13 @@ func (f *flip) note(n altmark.Interval, k uint64, now time.Time) {
 
 // flags of period k: its beginning or its end came too late for the guard, or the
 // beginning of the period before: packets of that have its colour, and those that
-// came after the reading of the colour count as its own.
+// came after the reading of the colour count as its own. So do packets that come
+// to another point behind its reading, in the middle of a period: they are as late as
+// the switch-over, and by the guard.
 func (f *flip) flags(s altmark.Session, k uint64) (flags altmark.Flags) {
+	most := min(s.Guard(), s.Interval.Duration()/2-s.Guard())
 	for i, at := range f.lates[:min(f.n, len(f.lates))] {
-		if (at+1 == k || at == k || at == k+1) && f.late[i] > s.Guard() {
+		if (at+1 == k || at == k || at == k+1) && f.late[i] > most {
 			flags |= altmark.OutOfWindow
 		}
 	}

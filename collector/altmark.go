@@ -41,6 +41,13 @@ const (
 	AltMarkMissing                          // a report is missing: nothing is known
 )
 
+// Words that reasons begin with where the reports of several points together say it.
+const (
+	AltMarkSplit  = "split-or-duplicated" // more packets came to a point than to one before it
+	AltMarkPulses = "pulses-differ"       // muxed: a pulse was lost or late, or a late packet taken for one
+	AltMarkMargin = "sync-margin-low"     // a delay is not as the settings say, nor are the guards then
+)
+
 var altMarkStatusWords = []string{"", "ok", "flagged", "missing"}
 
 func (s AltMarkStatus) String() string {
@@ -65,7 +72,7 @@ type AltMarkResult struct {
 	Counted                  bool   // both points reported: what follows is what they say
 	Sent, Received           uint64 // packets at From and To
 	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
-	Lost                     int64  // Sent - Received; below zero when packets were duplicated
+	Lost                     int64  // Sent - Received
 	LossValid                bool
 
 	Delay      time.Duration // of the marked packet, by the clocks of both points

@@ -107,39 +107,54 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 			r.Reasons = append(r.Reasons, name+": two reports that differ")
 		}
 	}
-	neighbours := m.neighbours(r.Period, i, j)
-	r.Reasons = append(r.Reasons, neighbours...)
+	others := append(m.split(r.Period), m.neighbours(r.Period, i, j)...)
+	others = append(others, m.pulses(r.Period, i, j)...)
+	r.Reasons = append(r.Reasons, others...)
 	delay := m.delay(r.Period, i, j)
 	r.RawDelay, r.RawDelayValid = delay.raw, delay.rawValid
 	if delay.reason != "" {
 		r.Reasons = append(r.Reasons, delay.reason)
 	}
-	foreign := m.foreign(a, b)
-	if foreign {
-		r.Reasons = append(r.Reasons, fmt.Sprintf("%s: %d pulses, and %d at %s", r.To, b.Captures, a.Captures, r.From))
-	}
 	if delay.valid {
 		r.Delay, r.DelayValid = delay.raw, true
 	}
 	if m.method().Loss() && len(m.faults) == 0 && !(a.Flags | b.Flags).VoidsLoss() && !a.conflict && !b.conflict &&
-		len(neighbours) == 0 && !delay.guard && !foreign {
+		len(others) == 0 && !delay.guard {
 		r.Lost, r.LossValid = int64(a.Packets-b.Packets), true
 	}
 }
 
 func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Method }
 
-// foreign says whether the later point took packets for pulses that the earlier did not send.
-// Muxed marking takes packets that are too late for pulses; a pulse in a bit of its own
-// may be a duplicate, but not without an original.
-func (m *AltMark) foreign(a, b altMarkReport) bool {
-	switch m.method() {
-	case altmark.Muxed:
-		return b.Captures > a.Captures
-	case altmark.Double:
-		return a.Captures == 0 && b.Captures > 0
+// split says whether some packets of a period came to a later point of the path without having
+// met an earlier one, or more than once: more came than were sent. Then no difference of points
+// is a loss: what one of them has too few may be what another has too many, and a duplicate
+// makes up for a packet that was lost. Nor is the way of the pulse that of the packets.
+//
+// Counts that are not those of the period alone prove nothing.
+func (m *AltMark) split(k uint64) (reasons []string) {
+	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
+	last := len(m.path.Points) - 1
+	say := func(i, j int) {
+		a, b := m.report(k, i), m.report(k, j)
+		if !a.has || !b.has || a.conflict || b.conflict || (a.Flags|b.Flags)&void != 0 {
+			return
+		}
+		from, to := m.path.Points[i].Switch, m.path.Points[j].Switch
+		if m.method().Loss() && b.Packets > a.Packets {
+			reasons = append(reasons, fmt.Sprintf("%s: %s counted %d packets, and %s %d", AltMarkSplit, to, b.Packets, from, a.Packets))
+		}
+		if m.method() == altmark.Double && b.Captures > a.Captures {
+			reasons = append(reasons, fmt.Sprintf("%s: %s had %d pulses, and %s %d", AltMarkSplit, to, b.Captures, from, a.Captures))
+		}
 	}
-	return false
+	for i := range last {
+		say(i, i+1)
+	}
+	if last > 1 {
+		say(0, last)
+	}
+	return reasons
 }
 
 // neighbours says what other periods make of this one's counts.
@@ -147,30 +162,64 @@ func (m *AltMark) foreign(a, b altMarkReport) bool {
 // Packets where the guard condition allows none are in the counter of their colour when it is
 // read next: they may be of this period and in the report of the one before or behind of the
 // same colour. And a muxed pulse that left too late may be counted as a packet of the
-// following period, so that the initiator's report of the period before must be known.
+// following period.
 func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if !m.method().Loss() {
 		return nil
 	}
 	for _, p := range []int{i, j} {
+		name := m.path.Points[p].Switch
 		for _, q := range []uint64{k - 2, k + 2} {
 			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
-				reasons = append(reasons, fmt.Sprintf("%s: out-of-window in period %d", m.path.Points[p].Switch, q))
+				reasons = append(reasons, fmt.Sprintf("%s: out-of-window in period %d", name, q))
 			}
+		}
+		if p > 0 && !m.report(k+2, p).has {
+			reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, which tells of late packets", name, k+2))
 		}
 	}
 	if m.method() != altmark.Muxed {
 		return reasons
 	}
 	name := m.path.Points[0].Switch
-	switch before := m.report(k-1, 0); {
-	case !before.has:
-		reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, whose pulse may have been late", name, k-1))
-	case before.Flags&altmark.LatePulse != 0:
+	if m.report(k-1, 0).Flags&altmark.LatePulse != 0 {
 		reasons = append(reasons, fmt.Sprintf("%s: late-pulse in period %d", name, k-1))
 	}
 	if i != 0 && m.report(k, 0).Flags&altmark.LatePulse != 0 {
 		reasons = append(reasons, name+": late-pulse")
+	}
+	return reasons
+}
+
+// pulses says where the pulses of a muxed mark make the counts of a period doubtful.
+//
+// A pulse has the mark of the periods around its own. One that comes too late for its quarters
+// is counted as a packet of the period behind, in whichever of its quarters it comes; and a
+// packet that comes in the two middle quarters of the period behind its own is counted there,
+// as a pulse. So a period's packets are its own only if the pulses of the one before,
+// its own and the one behind are known. Where one is missing nobody knows whether it was lost
+// or late.
+func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
+	if m.method() != altmark.Muxed {
+		return nil
+	}
+	first := m.path.Points[0].Switch
+	for _, q := range []uint64{k - 1, k, k + 1} {
+		sent := m.report(q, 0)
+		if !sent.has {
+			reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, which tells of its pulse", first, q))
+			continue
+		}
+		for _, p := range []int{i, j} {
+			name, came := m.path.Points[p].Switch, m.report(q, p)
+			switch {
+			case !came.has:
+				reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, which tells of its pulse", name, q))
+			case q > k && came.Captures <= sent.Captures: // no packet of k among the pulses
+			case came.Captures != sent.Captures:
+				reasons = append(reasons, fmt.Sprintf("%s: %s had %d pulses in period %d, and %s %d", AltMarkPulses, name, came.Captures, q, first, sent.Captures))
+			}
+		}
 	}
 	return reasons
 }
@@ -200,11 +249,11 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 	low, high := m.bounds(i, j)
 	if d.raw < low || d.raw > high {
 		d.guard = true
-		d.reason = fmt.Sprintf("sync-margin-low: delay %v from %s to %s, want %v to %v: the guard condition does not hold",
-			d.raw, m.path.Points[i].Switch, m.path.Points[j].Switch, low, high)
+		d.reason = fmt.Sprintf("%s: delay %v from %s to %s, want %v to %v: the guard condition does not hold",
+			AltMarkMargin, d.raw, m.path.Points[i].Switch, m.path.Points[j].Switch, low, high)
 		return d
 	}
-	d.valid = !(a.Flags | b.Flags).VoidsDelay()
+	d.valid = !(a.Flags | b.Flags).VoidsDelay() && len(m.split(k)) == 0
 	return d
 }
 

@@ -180,9 +180,10 @@ func (f *markFlow) followSteps(p *markProfile, pk *packet, q uint64, t markTime)
 	f.window(p, f.colour, uint8(q>>2&1), t)
 }
 
-// window counts a packet that came where only packets of the other colour may.
+// window counts a packet that came where only packets of the other colour may: too
+// late to be of the period before, too early to be of the one behind.
 func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
-	if colour != timeBit && p.s.Interval.Within(t.at, p.guard) {
+	if colour != timeBit && p.s.Interval.Within(t.at, p.guard, p.early) {
 		f.of[colour].outside++
 	}
 }

@@ -147,12 +147,16 @@ func newMarkerOf(t testing.TB, p saisim.Profile) *marker {
 
 // profileJSON is the ENTRY of a profile.
 func profileJSON(lane int, s altmark.Session, guard time.Duration) sai.Bytes {
+	return guardedJSON(lane, s, guard, guard)
+}
+
+func guardedJSON(lane int, s altmark.Session, guard, early time.Duration) sai.Bytes {
 	mark2 := ""
 	if s.Mark2 != altmark.NoMark {
 		mark2 = s.Mark2.String()
 	}
-	return settingsJSON(fmt.Sprintf(`{"lane":%d,"role":%q,"method":%q,"interval":%d,"mark":%q,"mark2":%q,"clear":%t,"slot-sync":%t,"guard-ns":%d}`,
-		lane, s.Role, s.Method, s.Interval, s.Mark, mark2, s.Clear, s.SlotSync, guard))
+	return settingsJSON(fmt.Sprintf(`{"lane":%d,"role":%q,"method":%q,"interval":%d,"mark":%q,"mark2":%q,"clear":%t,"slot-sync":%t,"guard-ns":%d,"early-ns":%d}`,
+		lane, s.Role, s.Method, s.Interval, s.Mark, mark2, s.Clear, s.SlotSync, guard, early))
 }
 
 func settingsJSON(settings string) sai.Bytes {
@@ -461,7 +465,7 @@ func (x *flowByTables) step(s altmark.Session, now altmark.Time, f markedFrame, 
 		c.seconds, c.nanoseconds = now.Seconds, uint64(now.Nanoseconds)
 	}
 	// Without a guard every packet of the other colour is out of window.
-	if s.Role != altmark.Initiator && s.Method != altmark.Pulse && colour != bits[:1] && s.Interval.Within(now, 0) {
+	if s.Role != altmark.Initiator && s.Method != altmark.Pulse && colour != bits[:1] && s.Interval.Within(now, 0, 0) {
 		c.outside++
 	}
 	return out

@@ -123,12 +123,14 @@ func TestEighthsAreExact(t *testing.T) {
 	}
 }
 
-// A colour that is met at least the guard away from both ends of a period of the
-// other colour is out of window, at those who read it.
+// A colour that is met at least the guard behind the beginning of a period of the
+// other colour, and more than the early guard before its end, is out of window, at
+// those who read it: packets are late by delay and clocks, and early by clocks alone.
 func TestOutOfWindow(t *testing.T) {
 	const n = altmark.Interval(-1)
 	m := newMarker(t)
-	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true}, n.Duration()/10)
+	m.extension(saisim.AltMarkProfile, guardedJSON(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true},
+		n.Duration()/10, n.Duration()/50))
 	m.flow(0, 1)
 	k := uint64(0)
 	for _, tt := range []struct {
@@ -136,7 +138,7 @@ func TestOutOfWindow(t *testing.T) {
 		bit  byte
 		want [2]uint64
 	}{
-		{99, 1, [2]uint64{}}, {101, 1, [2]uint64{0, 1}}, {500, 1, [2]uint64{0, 1}}, {899, 1, [2]uint64{0, 1}}, {901, 1, [2]uint64{}},
+		{99, 1, [2]uint64{}}, {101, 1, [2]uint64{0, 1}}, {500, 1, [2]uint64{0, 1}}, {901, 1, [2]uint64{0, 1}}, {979, 1, [2]uint64{0, 1}}, {981, 1, [2]uint64{}},
 		{500, 0, [2]uint64{}}, {1099, 0, [2]uint64{}}, {1101, 0, [2]uint64{1, 0}}, {1500, 1, [2]uint64{}},
 	} {
 		before := m.colours(1)

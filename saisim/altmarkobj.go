@@ -14,7 +14,7 @@ import (
 // alternate marking: what a lane's sessions have in common. Its ENTRY is
 //
 //	{"attributes":[{"profile":{"sai_metadata":{...},"value":{"lane":0,"role":"terminator",
-//	 "method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000}}}]}
+//	 "method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000,"early-ns":1000000}}}]}
 const AltMarkProfile = "tamtam.altmark.profile"
 
 // AltMarkWindow is the name of the extension object that reads flows of alternate
@@ -50,6 +50,7 @@ type markSettings struct {
 	Clear    bool   `json:"clear"`
 	SlotSync bool   `json:"slot-sync"`
 	GuardNS  int64  `json:"guard-ns"`
+	EarlyNS  int64  `json:"early-ns"`
 }
 
 // apply makes the profile that of its lane. One that is changed takes a lane from
@@ -96,7 +97,7 @@ func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
 	}
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	p := markProfile{s: altmark.Session{Clear: v.Clear, SlotSync: v.SlotSync}, guard: time.Duration(v.GuardNS)}
+	p := markProfile{s: altmark.Session{Clear: v.Clear, SlotSync: v.SlotSync}, guard: time.Duration(v.GuardNS), early: time.Duration(v.EarlyNS)}
 	if v.Lane == nil || *v.Lane < 0 || *v.Lane >= int(c.prof.AltMark.Profiles) {
 		bad("lane is %s, want 0 to %d", shown(v.Lane), c.prof.AltMark.Profiles-1)
 	} else {
@@ -124,6 +125,9 @@ func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
 	}
 	if v.GuardNS < 0 || p.guard > altmark.MaxInterval.Duration() {
 		bad("guard-ns is %d, want 0 to %d", v.GuardNS, altmark.MaxInterval.Duration())
+	}
+	if v.EarlyNS < 0 || p.early > altmark.MaxInterval.Duration() {
+		bad("early-ns is %d, want 0 to %d", v.EarlyNS, altmark.MaxInterval.Duration())
 	}
 	if len(errs) == 0 {
 		word(p.s.Check())

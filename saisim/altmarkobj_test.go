@@ -15,7 +15,7 @@ import (
 
 // A profile that cannot be is refused with what is wrong, all of it.
 func TestProfileRefusals(t *testing.T) {
-	good := `{"lane":1,"role":"terminator","method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000}`
+	good := `{"lane":1,"role":"terminator","method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000,"early-ns":1000000}`
 	with := func(old, now string) string { return string(settingsJSON(strings.Replace(good, old, now, 1))) }
 	slow := saisim.SmallProfile()
 	slow.ClockHz = 60_000 // a quarter of 2^-10 s has 14.6 cycles
@@ -45,6 +45,7 @@ func TestProfileRefusals(t *testing.T) {
 		{"clearing where it does not end", saisim.SmallProfile(), with(`terminator`, `transit`), "only a terminator clears the mark"},
 		{"step without slots", saisim.SmallProfile(), with(`"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true`,
 			`"step","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":false`), "only muxed marking has slots"},
+		{"an early guard before now", saisim.SmallProfile(), with(`1000000}`, `-1}`), "early-ns is -1, want 0 to 256000000000"},
 		{"a guard before now", saisim.SmallProfile(), with(`12500000`, `-1`), "guard-ns is -1, want 0 to 256000000000"},
 		{"a clock too slow", slow, with(`"interval":0`, `"interval":-10`), "interval is -10, want one with a quarter of at least 16 cycles of 60000 Hz"},
 		{"two mistakes", saisim.SmallProfile(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`), "lane is -1, want 0 to 7\nrole \"x\""},

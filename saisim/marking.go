@@ -35,7 +35,7 @@
 //     Elsewhere: captured is, with the colour of 1, m = 1 for pulse, m2 = 1 for double,
 //     m != time bit in slots 1 and 2 for muxed. Out of window, but for pulse: the
 //     colour is not the time bit, and T is in its period at least the guard behind the
-//     beginning and more than the guard before the end.
+//     beginning and more than the early guard before the end.
 //     A terminator that clears writes 0 to the marks.
 //  5. Muxed without slot synchronisation, elsewhere: Reg has the flow's colour c, when
 //     it last stepped, and when the last packet came. The first packet: c = m, both
@@ -80,9 +80,9 @@ type marking struct {
 
 // A markProfile is what one lane's sessions have in common.
 type markProfile struct {
-	lane  int
-	s     altmark.Session
-	guard time.Duration
+	lane         int
+	s            altmark.Session
+	guard, early time.Duration // at the beginning and at the end of a period
 	// Without slots: a packet later than gap after the one before follows a gap; a
 	// step comes at least step after the one before.
 	gap, step time.Duration

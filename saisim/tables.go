@@ -208,8 +208,8 @@ type ACLCounterRow struct {
 
 // An AltMarkRow is a profile of alternate marking.
 type AltMarkRow struct {
-	Lane  int
-	Guard time.Duration
+	Lane         int
+	Guard, Early time.Duration
 	altmark.Session
 }
 
@@ -275,7 +275,7 @@ func (c *Chip) Tables() Tables {
 	c.routingTables(&t, objects)
 	for _, p := range c.marking.lanes {
 		if p != nil {
-			t.AltMarks = append(t.AltMarks, AltMarkRow{p.lane, p.guard, p.s})
+			t.AltMarks = append(t.AltMarks, AltMarkRow{p.lane, p.guard, p.early, p.s})
 		}
 	}
 	t.Sketches = c.sketches()

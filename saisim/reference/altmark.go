@@ -126,11 +126,11 @@ func either(first bool, a, b []rule) []rule {
 // A profile says how the packets of a lane are marked.
 type profile struct {
 	altmark.Session
-	guard *big.Rat // ns
+	guard, early *big.Rat // ns, at the beginning and at the end of a period
 }
 
 func newProfile(r saisim.AltMarkRow) profile {
-	return profile{r.Session, big.NewRat(int64(r.Guard), 1)}
+	return profile{r.Session, big.NewRat(int64(r.Guard), 1), big.NewRat(int64(r.Early), 1)}
 }
 
 // nanoseconds is a time in ns since 1970.
@@ -171,11 +171,11 @@ func (p profile) timeBits(t *big.Rat) string {
 	return fmt.Sprintf("%d%02b", period.Bit(0), slot)
 }
 
-// within says whether t is out of the guard at both ends of its period.
+// within says whether t is out of the guards at both ends of its period.
 func (p profile) within(t *big.Rat) bool {
 	_, in := p.position(t)
 	left := new(big.Rat).Sub(p.length(), in)
-	return in.Cmp(p.guard) >= 0 && left.Cmp(p.guard) > 0
+	return in.Cmp(p.guard) >= 0 && left.Cmp(p.early) > 0
 }
 
 // bitsOf returns the values of a profile's marks in a packet as it came in, false

@@ -150,7 +150,8 @@ func (g *gen) profileOp(lane int) {
 	marks := append(altmark.MarkWords(), option...)
 	v := map[string]any{
 		"lane": lane, "role": word(append(altmark.RoleWords(), "initiator")), "method": word(append(altmark.MethodWords(), "muxed", "double")),
-		"interval": n, "mark": word(marks), "slot-sync": true, "guard-ns": g.Uint64N(uint64(n.Duration()) / 3),
+		"interval": n, "mark": word(marks), "slot-sync": true,
+		"guard-ns": g.Uint64N(uint64(n.Duration()) / 3), "early-ns": g.Uint64N(uint64(n.Duration()) / 3),
 	}
 	v["clear"] = v["role"] == "terminator" && g.chance(50)
 	switch v["method"] {
