@@ -56,6 +56,12 @@ type recorder struct {
 // newRecording has the first session as the fields say.
 func newRecording(t *testing.T, profile saisim.Profile, program *pipe.Program, fields swss.FieldValues) *recorder {
 	t.Helper()
+	return newRecordingWith(t, profile, program, fields, func(ConfigDB) {})
+}
+
+// newRecordingWith changes the rest of the configuration too.
+func newRecordingWith(t *testing.T, profile saisim.Profile, program *pipe.Program, fields swss.FieldValues, change func(ConfigDB)) *recorder {
+	t.Helper()
 	c, err := ParseConfigDB([]byte(routedConfig))
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +78,7 @@ func newRecording(t *testing.T, profile saisim.Profile, program *pipe.Program, f
 		maps.Copy(c[table], rows)
 	}
 	maps.Copy(c[schema.CfgTAMTableRecord]["s0"], fields)
+	change(c)
 	r := &recorder{T: t, Sim: testSim(t, SimConfig{Config: c, Profile: profile, Start: time.Unix(1000, 0)}), raw: map[uint64][]byte{}}
 	if program != nil {
 		if err := r.Chip.Control(r.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: program}}); err != nil {
