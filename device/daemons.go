@@ -147,6 +147,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	}
 	acl.Count(routes.Used)
 	acl.Count(fdb.Used)
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler)
 	features := orch.NewFeatures(o.Daemon)
 	o.ts, err = tsorch.New(ctx, tsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: ports.Switch(), Features: features})
 	if err != nil {

@@ -300,7 +300,9 @@ func (b *Book) changes() (dels, sets map[string][]string) {
 		case e.want == nil:
 			dels[r.Table] = append(dels[r.Table], r.Key)
 		case !maps.Equal(e.want, e.have):
-			b.handOver(e)
+			if !sameButWords(e.want, e.have) {
+				b.handOver(e)
+			}
 			sets[r.Table] = append(sets[r.Table], r.Key)
 		case e.state != (Row{}) && b.state[e.state].have.by != orch.Orchagent:
 			sets[r.Table] = append(sets[r.Table], r.Key) // orchagent has to tell again
@@ -312,6 +314,20 @@ func (b *Book) changes() (dels, sets map[string][]string) {
 		}
 	}
 	return dels, sets
+}
+
+// sameButWords says whether two versions of a row differ in nothing but the
+// user's words: then the row stays in force, and there is nothing to wait for.
+func sameButWords(a, b swss.FieldValues) bool {
+	if a == nil || b == nil {
+		return false
+	}
+	plain := func(row swss.FieldValues) swss.FieldValues {
+		row = maps.Clone(row)
+		maps.DeleteFunc(row, func(field, _ string) bool { return schema.IsDescription(field) })
+		return row
+	}
+	return maps.Equal(plain(a), plain(b))
 }
 
 // handOver makes flushState write the row as pending whatever it says now.

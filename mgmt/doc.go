@@ -25,7 +25,7 @@
 // with YANG's defaults where a row lacks a field; state that repeats config is
 // APPL_DB, what was validated and is applied; status, reason and since are
 // STATE_DB. What a row says but YANG does not allow is left out. One Get sees
-// all or nothing of any Set.
+// all or nothing of any Set, whatever paths it has.
 //
 // # Writing
 //

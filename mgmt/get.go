@@ -55,7 +55,8 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 	return nil, status.Errorf(codes.InvalidArgument, "type %d is not known", t)
 }
 
-// Get answers a GetRequest: one Notification per path, in order.
+// Get answers a GetRequest: one Notification per path, in order, all of one
+// instant as far as Sets go.
 func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	if err := checkEncoding(req.GetEncoding()); err != nil {
 		return nil, err
@@ -76,8 +77,11 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 		return nil, err
 	}
 	defer s.leave()
+	// No Set is written from the first row that is read to the last.
+	s.snapshot.RLock()
+	defer s.snapshot.RUnlock()
 	resp := &gpb.GetResponse{}
-	size := 0
+	size, now := 0, s.now().UnixNano()
 	for _, p := range req.GetPath() {
 		targets, err := s.model.resolve(req.GetPrefix(), p, codes.InvalidArgument)
 		if err != nil {
@@ -101,7 +105,7 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 		if len(n.Update) == 0 && !wild && targets[0].node != s.model.root {
 			return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].text())
 		}
-		n.Timestamp = s.now().UnixNano()
+		n.Timestamp = now
 		resp.Notification = append(resp.Notification, n)
 	}
 	return resp, nil
@@ -131,7 +135,7 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 	return p
 }
 
-// getTarget appends what there is of a target.
+// getTarget appends what there is of a target. The caller holds the snapshot.
 func (s *Server) getTarget(ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update) ([]*gpb.Update, error) {
 	sel := s.model.selectLeaves(t.node, filter)
 	if len(sel) == 0 {
@@ -141,9 +145,7 @@ func (s *Server) getTarget(ctx context.Context, t target, filter func(*node) boo
 	if sel[g] == nil { // its entries are needed all the same
 		sel[g] = &selected{rows: make([]bool, len(g.rows))}
 	}
-	s.snapshot.RLock()
 	data, err := s.reader.collect(ctx, s.model, sel, t.keys)
-	s.snapshot.RUnlock()
 	if err != nil {
 		return nil, s.dbError(err)
 	}

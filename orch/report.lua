@@ -1,6 +1,7 @@
 -- Writes status rows. KEYS: the rows. ARGV: the manager's name, the writer's
 -- name, the time, then per row: SET or DEL, the status field's name, status,
--- reason, by.
+-- reason, by. since is when the status became what it is; a reason in other
+-- words leaves it.
 local manager, writer, now = ARGV[1], ARGV[2], ARGV[3]
 for i, key in ipairs(KEYS) do
   local a = 5 * i - 1
@@ -9,9 +10,9 @@ for i, key in ipairs(KEYS) do
   if writer == manager or old[4] ~= manager then
     if op == 'DEL' then
       redis.call('DEL', key)
-    elseif old[1] == status and old[2] == reason and old[3] then
-      if old[4] ~= by then
-        redis.call('HSET', key, 'by', by)
+    elseif old[1] == status and old[3] then
+      if old[2] ~= reason or old[4] ~= by then
+        redis.call('HSET', key, 'reason', reason, 'by', by)
       end
     else
       redis.call('HSET', key, field, status, 'reason', reason, 'since', now, 'by', by)

@@ -104,6 +104,12 @@ func (t StatusTable) OK(status, reason string) bool {
 	return strings.EqualFold(status, t.Good) || t.Off != "" && status == t.Off && reason == ""
 }
 
+// IsDescription says whether a field of a row holds words for people, which
+// nothing but what shows them depends on.
+func IsDescription(field string) bool {
+	return strings.EqualFold(field, "description") || strings.EqualFold(field, "POLICY_DESC")
+}
+
 // StatusField is the field of stateTable's rows that holds the status.
 func StatusField(stateTable string) string {
 	if stateTable == StateTAMFeature {
@@ -115,9 +121,9 @@ func StatusField(stateTable string) string {
 // Status is a row of STATE_DB: what became of a configured row.
 type Status struct {
 	Status string
-	Reason string // in words; empty when there is nothing to say
-	Since  time.Time
-	By     string // the process that decides it: ByTAMMgr, ByOrchAgent
+	Reason string    // in words; empty when there is nothing to say
+	Since  time.Time // when Status became what it is
+	By     string    // the process that decides it: ByTAMMgr, ByOrchAgent
 }
 
 // ParseStatus reads a status row of stateTable; other fields are ignored.

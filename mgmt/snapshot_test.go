@@ -1,0 +1,110 @@
+package mgmt
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/swss"
+)
+
+// afterRead calls f once, when a row with this key was read.
+type afterRead struct {
+	key  string
+	done atomic.Bool
+	f    func()
+}
+
+func (h *afterRead) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *afterRead) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (h *afterRead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, c := range cmds {
+			if args := c.Args(); len(args) > 1 && args[1] == h.key {
+				if h.done.CompareAndSwap(false, true) {
+					h.f()
+				}
+			}
+		}
+		return err
+	}
+}
+
+// TestGetOfOneInstant: what one Get answers is from before a Set or from after
+// it, however many paths and tables it asks for. The Set comes when half of the
+// Get was read; the lock for writers goes before readers that come later, so
+// that each path by itself would get its own side of the Set.
+func TestGetOfOneInstant(t *testing.T) {
+	set := func(port string) *gpb.SetRequest {
+		return &gpb.SetRequest{Update: []*gpb.Update{
+			update(c1, `{"config":{"name":"c1","ip":"10.0.0.1","port":`+port+`}}`),
+			update("/tam/samplers/sampler[name=x]", `{"name":"x","config":{"sampling-rate":`+port+`}}`),
+		}}
+	}
+	const rate = "/tam/samplers/sampler[name=x]/config/sampling-rate"
+	for name, paths := range map[string][]string{
+		"two paths":                        {c1 + "/config/port", rate},
+		"two paths, the other way round":   {rate, c1 + "/config/port"},
+		"one path over two tables":         {"/tam"},
+		"one path with a wildcard in it":   {"/tam/*"},
+		"one path to whatever is below it": {"/tam/.../config"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, nil)
+			b.mustSet(set("1"))
+			key := "TAM_COLLECTORS_TABLE|c1"
+			if paths[0] == rate {
+				key = "TAM_SAMPLINGRATE_TABLE|x"
+			}
+			done := make(chan error, 1)
+			h := &afterRead{key: key, f: func() {
+				go func() {
+					_, err := b.server.Set(b.ctx, set("2"))
+					done <- err
+				}()
+				for b.server.snapshot.TryRLock() { // until the Set waits for the Get
+					b.server.snapshot.RUnlock()
+					runtime.Gosched()
+				}
+			}}
+			req := &gpb.GetRequest{Encoding: gpb.Encoding_PROTO, Type: gpb.GetRequest_CONFIG}
+			for _, p := range paths {
+				req.Path = append(req.Path, path(p))
+			}
+			b.redis.DB(swss.ConfigDB).Client().AddHook(h)
+			resp, err := b.server.Get(b.ctx, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			values := 0
+			for _, n := range resp.GetNotification() {
+				for _, u := range n.GetUpdate() {
+					text := pathText(u.GetPath())
+					if !strings.HasSuffix(text, "/port") && !strings.HasSuffix(text, "/sampling-rate") {
+						continue
+					}
+					if values++; u.GetVal().GetUintVal() != 1 {
+						t.Errorf("half a Set is seen: %s is %s", text, u.GetVal())
+					}
+				}
+				if n.GetTimestamp() != resp.GetNotification()[0].GetTimestamp() {
+					t.Errorf("two instants: %v", resp)
+				}
+			}
+			if values != 2 {
+				t.Errorf("%d values: %v", values, resp)
+			}
+		})
+	}
+}
