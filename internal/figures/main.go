@@ -26,10 +26,8 @@ var notYet = map[string]bool{
 	"docs/flymon.md":                  true,
 	"docs/gnmi.md":                    true,
 	"docs/sim.md":                     true,
-	"docs/tablerecord-decode.md":      true,
 	"docs/tablerecord-experiments.md": true,
 	"docs/tablerecord-plan.md":        true,
-	"docs/tablerecord.md":             true,
 	"docs/tailstamping.md":            true,
 }
 
