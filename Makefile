@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz soak differential mutants figures bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build test test-long race fuzz soak calibrate differential mutants figures bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -39,6 +39,15 @@ MINUTES ?= 30
 soak: SEED = 0
 soak:
 	$(GO) run ./internal/soak -minutes $(MINUTES) -seed $(SEED) -only '$(ONLY)'
+
+### calibrate       answers against exact values: NETWORKS (10000) of alternate marking, INSTANCES (1000) of each sketch, PROGRAMS (1000)
+NETWORKS  ?= 10000
+INSTANCES ?= 1000
+PROGRAMS  ?= 1000
+calibrate:
+	TAMTAM_CASES=$(PROGRAMS) $(GO) test -count=1 -timeout 24h -v -run '^TestRecordsOfRandom' ./recordplan ./device
+	TAMTAM_CASES=$(INSTANCES) $(GO) test -count=1 -timeout 24h -v -run '^TestFlyMonCalibration$$' ./device
+	TAMTAM_CASES=$(NETWORKS) $(GO) test -count=1 -timeout 24h -v -run '^TestAltMarkCalibration$$' ./lab
 
 ### differential    both engines on CASES random cases (default 20000) from SEED on (default 1000000)
 CASES ?= 20000

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks everything: format, vet, import rules, all tests, the tests again under the race
-# detector, a few seconds of fuzzing, and what the pages quote of commands that end in seconds.
+# Checks everything: format, vet, import rules, all tests, a second of fuzzing for each target, the
+# tests again under the race detector, and what the pages quote of commands that end in seconds.
 # Exits 0 only when all that could run passed.
 #
 # Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
@@ -11,11 +11,11 @@
 # Usage: scripts/test.sh [--no-install] [--no-race] [--fuzz SECONDS]
 #   --no-install      install nothing
 #   --no-race         leave the race detector out
-#   --fuzz SECONDS    time for each fuzz target (default 3, 0 for none)
+#   --fuzz SECONDS    time for each fuzz target (default 1, 0 for none)
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-install=yes race=yes fuzz=3
+install=yes race=yes fuzz=1
 while [ $# -gt 0 ]; do
 	case $1 in
 	--no-install) install=no ;;
@@ -91,36 +91,42 @@ gofmt_clean() {
 	[ -z "$files" ] || { echo "not formatted (gofmt -w mends it):"; echo "$files"; return 1; }
 }
 
-# Fuzzing adds to what the tests do with the stored inputs: a few seconds of new ones. Each
-# target costs a build too, so the whole is bounded.
+# Fuzzing adds to what the tests do with the stored inputs: a second of new ones for each target.
+# The test binaries are plain ones. Binaries that count branches, and so find more, need everything
+# compiled once more; 'make soak' and 'make fuzz' have them.
+fuzz_target() { # DIR TARGET
+	local out
+	if out=$(cd "$1" && "$log/fuzz/${1//\//.}.test" -test.run '^$' -test.fuzz "^$2\$" -test.fuzztime "${fuzz}s" \
+		-test.fuzzcachedir "$log/fuzz" -test.parallel 1 2>&1); then
+		echo "ok   $1 $2: $(grep -o 'execs: [0-9]*' <<<"$out" | tail -1)"
+	elif grep -q '^    context deadline exceeded$' <<<"$out" && ! grep -qE 'Failing input|panic|_test\.go:' <<<"$out"; then
+		# The time was up while a worker was in the midst of an input: that is called a failure.
+		echo "ok   $1 $2: time was up"
+	else
+		echo "FAIL $1 $2"
+		tail -40 <<<"$out"
+		return 1
+	fi
+}
 fuzz_targets() {
-	local start=$SECONDS limit=60 dir target status=0 left=0
-	while IFS=: read -r dir target; do
-		if [ $((SECONDS - start)) -ge $limit ]; then
-			left=$((left + 1))
-			continue
-		fi
-		if go test -run '^$' -fuzz "^$target\$" -fuzztime "${fuzz}s" "./$dir" >"$log/fuzz" 2>&1; then
-			echo "ok   $dir $target: $(grep -o 'execs: [0-9]*' "$log/fuzz" | tail -1)"
-		elif grep -q '^    context deadline exceeded$' "$log/fuzz" && ! grep -qE 'Failing input|panic|_test\.go:' "$log/fuzz"; then
-			# The time was up while a worker was in the midst of an input: go test calls that a failure.
-			echo "ok   $dir $target: time was up"
-		else
-			echo "FAIL $dir $target"
-			tail -40 "$log/fuzz"
-			status=1
-		fi
-	done < <(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|^\./||; s|/[^/]*:func |:|' | sort -u)
-	[ $left = 0 ] || echo "$left targets left out after $limit s; 'make fuzz' runs them all"
-	return $status
+	local targets
+	targets=$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|^\./||; s|/[^/]*:func | |' | sort -u)
+	mkdir "$log/fuzz"
+	export -f fuzz_target
+	export log fuzz
+	cut -d' ' -f1 <<<"$targets" | uniq | xargs -P 2 -I{} sh -c 'go test -c -vet=off -o "$log/fuzz/$(echo {} | tr / .).test" ./{}' &&
+		xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <<<"$targets"
 }
 
-check "gofmt" gofmt_clean
-check "go vet" go vet ./...
-check "import rules" go test -count=1 ./internal/archtest
-if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing: --fuzz 0"; fi
+# Those that take longest come first, so that no core idles at the end. All of go vet comes with the
+# tests, which need the same packages compiled.
+tests() {
+	go test -vet=all -count=1 -timeout 5m ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
+	return "${PIPESTATUS[0]}"
+}
+
 # The race detector makes code several times slower, so tests that run long leave some of their
-# rounds out there (-short); the run after it leaves out nothing.
+# rounds out there (-short); the run before leaves out nothing.
 #
 # concurrent lists the packages in whose code or tests anything runs at the same time: in others
 # there is nothing for the race detector to find. That tests run side by side does not count, as
@@ -134,17 +140,16 @@ concurrent() {
 race_tests() {
 	local packages
 	mapfile -t packages < <(concurrent)
-	[ ${#packages[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -count=1 -timeout 5m "${packages[@]}"
+	[ ${#packages[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -vet=off -count=1 -timeout 5m "${packages[@]}"
 }
+
+check "gofmt" gofmt_clean
+check "import rules" go test -count=1 ./internal/archtest
+check "go vet, tests" tests
+if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing: --fuzz 0"; fi
 if [ $race = yes ]; then
 	check "tests under the race detector (-short)" race_tests
 fi
-
-tests() {
-	go test -count=1 -timeout 5m ./... 2>&1 | tee "$log/tests"
-	return "${PIPESTATUS[0]}"
-}
-check "tests" tests
 check "figures of the pages (make figures has the long ones too)" go run ./internal/figures -quick
 
 # --- summary; the last lines are go test's own, one for each package
