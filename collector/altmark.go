@@ -124,6 +124,9 @@ const altMarkLast = 1 << 60
 // within [AltMarkPath.Wait] more periods, the results come without. The order in which reports
 // come does not change what the last result for a period says, as long as it is remembered.
 //
+// A report comes with the time at which it came, by one clock for all points: reports of one period
+// that come more than half a period apart may be of different times, and nothing is made of them.
+//
 // An AltMark has no clock and no lock.
 type AltMark struct {
 	path    AltMarkPath
@@ -134,6 +137,8 @@ type AltMark struct {
 	base    uint64   // the latest period that reports are due of
 	gone    []uint64 // periods that were given and forgotten, the latest of them
 	begun   bool
+	history uint64 // the latest period of which a report came at an unknown time
+	notices []string
 	stats   AltMarkStats
 }
 
@@ -146,6 +151,7 @@ type altMarkEntry struct {
 
 type altMarkReport struct {
 	altmark.Period
+	arrived       time.Time // zero: not known
 	has, conflict bool
 }
 
@@ -190,8 +196,10 @@ func (m *AltMark) Path() AltMarkPath {
 func (m *AltMark) Stats() AltMarkStats { return m.stats }
 
 // Add takes a report of a point, 0 to the number of points less one, and returns the results
-// that it brought about, by period and way along the path.
-func (m *AltMark) Add(point int, p altmark.Period) []AltMarkResult {
+// that it brought about, by period and way along the path. It arrived at a time by a clock that is
+// the same for all points, and none of theirs; the zero time where that is not known, as for what a
+// switch had reported before anybody listened.
+func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkResult {
 	m.stats.Reports++
 	if p.Number >= altMarkLast || uint64(p.Colour) != p.Number&1 {
 		m.stats.Refused++
@@ -207,7 +215,10 @@ func (m *AltMark) Add(point int, p altmark.Period) []AltMarkResult {
 	e := m.entry(p.Number, &out)
 	switch r := &e.reports[point]; {
 	case !r.has:
-		*r = altMarkReport{Period: p, has: true}
+		*r = altMarkReport{Period: p, arrived: arrived, has: true}
+		if arrived.IsZero() && (p.Number > m.history || p.Number+altMarkKeep < m.history) {
+			m.history = p.Number
+		}
 		if e.given != nil {
 			m.stats.Late++
 		}
@@ -256,7 +267,7 @@ func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
 	out := m.Flush()
 	m.path.Points[point].Settings = s
 	m.faults = altMarkFaults(m.path.Points)
-	m.entries, m.gone, m.last, m.due, m.begun = nil, nil, make([]uint64, len(m.path.Points)), 0, false
+	m.entries, m.gone, m.last, m.due, m.begun, m.history = nil, nil, make([]uint64, len(m.path.Points)), 0, false, 0
 	return out
 }
 
@@ -317,20 +328,42 @@ func (m *AltMark) complete(k uint64) bool {
 	return e != nil && !slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return !r.has })
 }
 
-// settle gives what is complete or no longer waited for.
+// settle gives what is complete or no longer waited for. Of what was reported before anybody
+// listened it waits for what comes then.
 func (m *AltMark) settle(out *[]AltMarkResult) {
 	for _, e := range m.entries {
-		k := e.number
-		if e.given == nil && (m.base >= k+2+uint64(m.path.Wait) || m.complete(k) && m.complete(k+1) && m.complete(k+2)) {
+		k, from := e.number, e.number
+		if m.early(e) {
+			from = max(k, m.history)
+		}
+		if e.given == nil && (m.base >= from+2+uint64(m.path.Wait) ||
+			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!m.early(e) || !m.doubt(k, m.all()...).open)) {
 			m.give(e, out)
 		}
 	}
 }
 
+// early says whether it is not known when some report of a period came.
+func (m *AltMark) early(e *altMarkEntry) bool {
+	return slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return r.has && r.arrived.IsZero() })
+}
+
+// untimely says whether later periods must tell about the clocks of this one.
+func (m *AltMark) untimely(e *altMarkEntry) bool {
+	return slices.ContainsFunc(m.all(), func(p int) bool { return e.reports[p].has && !m.timely(e.number, p) })
+}
+
+func (m *AltMark) all() (points []int) {
+	for i := range m.path.Points {
+		points = append(points, i)
+	}
+	return points
+}
+
 // revise gives the results again that a report of period k makes others.
 func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 	for _, e := range m.entries {
-		if e.given == nil || e.number+2 < k || e.number >= k+AltMarkWindow {
+		if e.given == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+AltMarkWindow {
 			continue
 		}
 		for i, r := range m.results(e) {

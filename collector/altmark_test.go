@@ -43,6 +43,11 @@ func report(k, packets uint64, after time.Duration) altmark.Period {
 		Timestamp: altmark.Time{Seconds: k, Nanoseconds: uint32(5e8 + after.Nanoseconds())}}
 }
 
+// add gives a report to a join when it was made, by a clock that agrees with all.
+func add(m *AltMark, point int, p altmark.Period) []AltMarkResult {
+	return m.Add(point, p, p.ReadAt.Std())
+}
+
 func newAltMark(t *testing.T, p AltMarkPath) *AltMark {
 	t.Helper()
 	m, err := NewAltMark(p)
@@ -89,9 +94,9 @@ func TestAltMarkPath(t *testing.T) {
 	m := newAltMark(t, threePoints(altmark.Double))
 	var got []AltMarkResult
 	for k := uint64(10); k < 14; k++ {
-		got = append(got, m.Add(0, report(k, 1000, 0))...)
-		got = append(got, m.Add(1, report(k, 990, 3*ms))...)
-		got = append(got, m.Add(2, report(k, 989, time.Duration(k)*ms))...)
+		got = append(got, add(m, 0, report(k, 1000, 0))...)
+		got = append(got, add(m, 1, report(k, 990, 3*ms))...)
+		got = append(got, add(m, 2, report(k, 989, time.Duration(k)*ms))...)
 	}
 	wantLines(t, got,
 		"10 mp1>mp2 ok lost 10 delay 3ms", "10 mp2>mp3 ok lost 1 delay 7ms", "10 mp1>mp3 ok lost 11 delay 10ms",
@@ -110,14 +115,14 @@ func TestAltMarkMissing(t *testing.T) {
 	m := newAltMark(t, twoPoints(altmark.Double))
 	var got []AltMarkResult
 	for k := uint64(10); k < 16; k++ {
-		got = append(got, m.Add(0, report(k, 5, 0))...)
+		got = append(got, add(m, 0, report(k, 5, 0))...)
 		if k != 11 {
-			got = append(got, m.Add(1, report(k, 5, 7*ms))...)
+			got = append(got, add(m, 1, report(k, 5, 7*ms))...)
 		}
 	}
 	wantLines(t, got, "12 mp1>mp3 ok lost 0 delay 7ms", "10 mp1>mp3 ok lost 0 delay 7ms", "13 mp1>mp3 ok lost 0 delay 7ms jitter 0s")
-	wantLines(t, m.Add(0, report(16, 5, 0)), "11 mp1>mp3 missing: mp3: no report")
-	got = m.Add(1, report(11, 4, 9*ms))
+	wantLines(t, add(m, 0, report(16, 5, 0)), "11 mp1>mp3 missing: mp3: no report")
+	got = add(m, 1, report(11, 4, 9*ms))
 	wantLines(t, got[:2], "11 mp1>mp3 ok lost 1 delay 9ms jitter 2ms revised", "12 mp1>mp3 ok lost 0 delay 7ms jitter -2ms revised")
 	if m.Stats().Late != 1 {
 		t.Errorf("%+v", m.Stats())
@@ -127,11 +132,11 @@ func TestAltMarkMissing(t *testing.T) {
 // Periods of which no point reports are missing as well, if one tells that time goes on.
 func TestAltMarkSilence(t *testing.T) {
 	m := newAltMark(t, twoPoints(altmark.Step))
-	m.Add(0, report(10, 5, 0))
-	m.Add(1, report(10, 5, 0))
+	add(m, 0, report(10, 5, 0))
+	add(m, 1, report(10, 5, 0))
 	got := append(m.Advance(12), m.Advance(16)...)
 	wantLines(t, got, "10 mp1>mp3 flagged: mp3: no report of period 12, which tells of late packets", "11 mp1>mp3 missing: mp1: no report; mp3: no report")
-	got = m.Add(1, report(14, 5, 0))
+	got = add(m, 1, report(14, 5, 0))
 	wantLines(t, append(got, m.Flush()...), "12 mp1>mp3 missing: mp1: no report; mp3: no report", "13 mp1>mp3 missing: mp1: no report; mp3: no report",
 		"14 mp1>mp3 missing: mp1: no report", "15 mp1>mp3 missing: mp1: no report; mp3: no report")
 }
@@ -148,7 +153,7 @@ func TestAltMarkFlags(t *testing.T) {
 					if k == 10 && i == point {
 						p.Flags = flag
 					}
-					m.Add(i, p)
+					add(m, i, p)
 				}
 			}
 			r := m.entries[0].given[0]
@@ -179,7 +184,7 @@ func TestAltMarkSettings(t *testing.T) {
 		var got []AltMarkResult
 		for k := uint64(10); k < 13; k++ {
 			for i := range 3 {
-				got = append(got, m.Add(i, report(k, 9, 4*ms*time.Duration(i)))...)
+				got = append(got, add(m, i, report(k, 9, 4*ms*time.Duration(i)))...)
 			}
 		}
 		if len(got) != 3 {
@@ -210,13 +215,13 @@ func TestAltMarkSettingsChange(t *testing.T) {
 	known := p.Points[1].Settings
 	p.Points[1].Settings = altmark.Session{}
 	m := newAltMark(t, p)
-	m.Add(0, report(10, 5, 0))
+	add(m, 0, report(10, 5, 0))
 	wantLines(t, m.Settings(1, known), "10 mp1>mp3 flagged: mp3: the settings of session s are not known; mp3: no report")
 	wantLines(t, m.Settings(1, known))
 	var got []AltMarkResult
 	for k := uint64(11); k < 14; k++ {
-		m.Add(0, report(k, 6, 0))
-		got = append(got, m.Add(1, report(k, 5, 0))...)
+		add(m, 0, report(k, 6, 0))
+		got = append(got, add(m, 1, report(k, 5, 0))...)
 	}
 	wantLines(t, got, "11 mp1>mp3 ok lost 1")
 }
@@ -234,8 +239,8 @@ func TestAltMarkSyncMargin(t *testing.T) {
 		m := newAltMark(t, twoPoints(altmark.Double))
 		var got []AltMarkResult
 		for k := uint64(10); k < 13; k++ {
-			m.Add(0, report(k, 9, 0))
-			got = append(got, m.Add(1, report(k, 9, after))...)
+			add(m, 0, report(k, 9, 0))
+			got = append(got, add(m, 1, report(k, 9, after))...)
 		}
 		wantLines(t, got, "10 mp1>mp3 "+want)
 	}
@@ -250,7 +255,7 @@ func TestAltMarkNeighbours(t *testing.T) {
 			for i := range 2 {
 				p := report(k, 9, 6*ms*time.Duration(i))
 				change(i, &p)
-				got = append(got, m.Add(i, p)...)
+				got = append(got, add(m, i, p)...)
 			}
 		}
 		return got
@@ -294,7 +299,7 @@ func TestAltMarkMuxedLate(t *testing.T) {
 				if i == 2 {
 					late(k, &p)
 				}
-				got = append(got, m.Add(i, p)...)
+				got = append(got, add(m, i, p)...)
 			}
 		}
 		return slices.DeleteFunc(got[:18], func(r AltMarkResult) bool { return r.To != "mp3" || r.From != "mp1" || r.Period == 9 })
@@ -329,13 +334,13 @@ func TestAltMarkSplit(t *testing.T) {
 	m := newAltMark(t, threePoints(altmark.Double))
 	var got []AltMarkResult
 	for k := uint64(10); k < 14; k++ {
-		m.Add(0, report(k, 250, 0))
+		add(m, 0, report(k, 250, 0))
 		on := uint64(250)
 		if k == 11 {
 			on = 139
 		}
-		m.Add(1, report(k, on, 4*ms))
-		got = append(got, m.Add(2, report(k, 244, 8*ms))...)
+		add(m, 1, report(k, on, 4*ms))
+		got = append(got, add(m, 2, report(k, 244, 8*ms))...)
 	}
 	const split = " flagged: split-or-duplicated: mp3 counted 244 packets, and mp2 139"
 	wantLines(t, got, "10 mp1>mp2 ok lost 0 delay 4ms", "10 mp2>mp3 ok lost 6 delay 4ms", "10 mp1>mp3 ok lost 6 delay 8ms",
@@ -343,13 +348,13 @@ func TestAltMarkSplit(t *testing.T) {
 	m = newAltMark(t, twoPoints(altmark.Double))
 	got = nil
 	for k := uint64(10); k < 13; k++ { // two pulses where one was sent: duplicates, which make up for losses
-		m.Add(0, report(k, 16, 0))
+		add(m, 0, report(k, 16, 0))
 		p := report(k, 12, 8*ms)
 		if p.Captures = 2; k == 11 {
 			p.Captures = 1
 		}
 		p.Flags = map[uint32]altmark.Flags{2: altmark.ManyPulses}[p.Captures]
-		got = append(got, m.Add(1, p)...)
+		got = append(got, add(m, 1, p)...)
 	}
 	wantLines(t, got, "10 mp1>mp3 flagged: mp3: many-pulses; split-or-duplicated: mp3 had 2 pulses, and mp1 1")
 }
@@ -380,8 +385,8 @@ func TestAltMarkPulses(t *testing.T) {
 			}
 		}
 		for k := uint64(9); k <= last; k++ {
-			m.Add(0, *reports[k][0])
-			got = append(got, m.Add(1, *reports[k][1])...)
+			add(m, 0, *reports[k][0])
+			got = append(got, add(m, 1, *reports[k][1])...)
 		}
 		return got[1 : 1+len(pulses)]
 	}
@@ -408,11 +413,11 @@ func TestAltMarkTwoWay(t *testing.T) {
 	}
 	const off = 40 * ms
 	var got []AltMarkResult
-	add := func(m *AltMark, i int, p altmark.Period) {
+	both := func(m *AltMark, i int, p altmark.Period) {
 		if p.Flags |= altmark.Unsynchronised; p.Number == 12 && i == 1 {
 			p.Flags |= altmark.ClockStep
 		}
-		for _, r := range m.Add(i, p) {
+		for _, r := range add(m, i, p) {
 			if r.DelayValid || r.LossValid {
 				t.Errorf("clocks are not synchronised: %s", line(r))
 			}
@@ -423,10 +428,10 @@ func TestAltMarkTwoWay(t *testing.T) {
 	}
 	a, b := newAltMark(t, there), newAltMark(t, back)
 	for k := uint64(10); k < 15; k++ {
-		add(a, 0, report(k, 9, 0))
-		add(a, 1, report(k, 9, 6*ms+off))
-		add(b, 0, report(k, 9, 100*ms+off))
-		add(b, 1, report(k, 9, 100*ms+time.Duration(k)*ms))
+		both(a, 0, report(k, 9, 0))
+		both(a, 1, report(k, 9, 6*ms+off))
+		both(b, 0, report(k, 9, 100*ms+off))
+		both(b, 1, report(k, 9, 100*ms+time.Duration(k)*ms))
 	}
 	var delays []string
 	for _, r := range got {
@@ -447,11 +452,11 @@ func TestAltMarkTwoWay(t *testing.T) {
 func TestAltMarkConflicts(t *testing.T) {
 	m := newAltMark(t, twoPoints(altmark.Step))
 	for _, packets := range []uint64{5, 5, 6} {
-		m.Add(0, report(10, packets, 0))
+		add(m, 0, report(10, packets, 0))
 	}
-	m.Add(1, report(10, 5, 0))
-	m.Add(1, altmark.Period{Number: 10, Colour: 1})
-	m.Add(1, altmark.Period{Number: 1 << 60})
+	add(m, 1, report(10, 5, 0))
+	add(m, 1, altmark.Period{Number: 10, Colour: 1})
+	add(m, 1, altmark.Period{Number: 1 << 60})
 	wantLines(t, m.Flush(), "10 mp1>mp3 flagged: mp1: two reports that differ; mp3: no report of period 12, which tells of late packets")
 	if s := m.Stats(); s != (AltMarkStats{Reports: 6, Duplicates: 1, Conflicts: 1, Refused: 2}) {
 		t.Errorf("%+v", s)
@@ -464,9 +469,9 @@ func TestAltMarkFormats(t *testing.T) {
 	var results []AltMarkResult
 	for k := uint64(10); k < 13; k++ {
 		if k != 11 {
-			m.Add(0, report(k, 9, 0))
+			add(m, 0, report(k, 9, 0))
 		}
-		results = append(results, m.Add(1, report(k, 7, 0))...)
+		results = append(results, add(m, 1, report(k, 7, 0))...)
 	}
 	results = append(results, m.Flush()...)[:2]
 	js, err := json.Marshal(results)
@@ -490,6 +495,7 @@ func TestAltMarkFormats(t *testing.T) {
 type pointReport struct {
 	point int
 	altmark.Period
+	arrived time.Time
 }
 
 func randomReports(rnd *rand.Rand, points, periods int) (all []pointReport) {
@@ -503,11 +509,12 @@ func randomReports(rnd *rand.Rand, points, periods int) (all []pointReport) {
 				p.Flags = altmark.Flags(1 << rnd.IntN(9))
 			}
 			sent -= rnd.Uint64N(10)
+			came := [...]time.Time{{}, p.ReadAt.Std().Add(700 * ms), p.ReadAt.Std()}[min(rnd.IntN(12), 2)]
 			if rnd.IntN(6) > 0 {
-				all = append(all, pointReport{i, p})
+				all = append(all, pointReport{i, p, came})
 			}
 			if rnd.IntN(6) == 0 {
-				all = append(all, pointReport{i, p})
+				all = append(all, pointReport{i, p, came})
 				if rnd.IntN(6) == 0 {
 					all[len(all)-1].Packets++
 				}
@@ -532,7 +539,7 @@ func lastResults(t *testing.T, path AltMarkPath, reports []pointReport) map[stri
 		}
 	}
 	for _, r := range reports {
-		take(m.Add(r.point, r.Period))
+		take(m.Add(r.point, r.Period, r.arrived))
 		if len(m.entries) > altMarkKeep || len(m.gone) > 2*altMarkKeep {
 			t.Fatalf("%d periods are remembered, %d forgotten", len(m.entries), len(m.gone))
 		}

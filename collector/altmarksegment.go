@@ -109,6 +109,10 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	}
 	others := append(m.split(r.Period), m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)
+	if doubt := m.doubt(r.Period, segment(i, j)...); doubt.reason != "" {
+		others = append([]string{doubt.reason}, others...)
+		m.notice(doubt)
+	}
 	r.Reasons = append(r.Reasons, others...)
 	delay := m.delay(r.Period, i, j)
 	r.RawDelay, r.RawDelayValid = delay.raw, delay.rawValid
@@ -242,7 +246,7 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 	if b.has && m.method() == altmark.Pulse {
 		b = m.pulseAt(k, i, j)
 	}
-	if !b.has || b.conflict || b.Captures != 1 || b.Flags&voidsRawDelay != 0 {
+	if !b.has || b.conflict || b.Captures != 1 || b.Flags&voidsRawDelay != 0 || m.doubt(k, segment(i, j)...).reason != "" {
 		return d
 	}
 	d.raw, d.rawValid = b.Timestamp.Sub(a.Timestamp), true

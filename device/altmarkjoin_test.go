@@ -74,8 +74,14 @@ func TestAltMarkJoined(t *testing.T) {
 	}
 }
 
+// A told is a period and when it was reported, by a true clock.
+type told struct {
+	altmark.Period
+	at time.Time
+}
+
 // reports runs through periods and returns what m says of its own, in the order it says it.
-func (m *marked) reports(from, to uint64, in func(k uint64)) (told []altmark.Period) {
+func (m *marked) reports(from, to uint64, in func(k uint64)) (all []told) {
 	m.Helper()
 	known := map[uint64]altmark.Period{}
 	for k := from; k <= to; k++ {
@@ -90,10 +96,10 @@ func (m *marked) reports(from, to uint64, in func(k uint64)) (told []altmark.Per
 			}
 		}) {
 			known[number] = news[number]
-			told = append(told, news[number])
+			all = append(all, told{news[number], m.Now()})
 		}
 	}
-	return told
+	return all
 }
 
 // handOn gives what left m to the next switch, but for every fifth frame, and counts those by
@@ -114,7 +120,7 @@ func (m *marked) handOn(next *marked) map[uint64]int64 {
 }
 
 // joinMarked joins what two switches told and returns the last result of each period.
-func joinMarked(t *testing.T, first, second *marked, a, b []altmark.Period) map[uint64]collector.AltMarkResult {
+func joinMarked(t *testing.T, first, second *marked, a, b []told) map[uint64]collector.AltMarkResult {
 	t.Helper()
 	point := func(m *marked, name string) collector.AltMarkPoint {
 		s, err := schema.ParseAltMarkSession("m", m.row(swss.ConfigDB, schema.CfgTAMAltMark, "m"))
@@ -135,10 +141,10 @@ func joinMarked(t *testing.T, first, second *marked, a, b []altmark.Period) map[
 	}
 	for i := range max(len(a), len(b)) {
 		if i < len(a) {
-			take(join.Add(0, a[i]))
+			take(join.Add(0, a[i].Period, a[i].at))
 		}
 		if i < len(b) {
-			take(join.Add(1, b[i]))
+			take(join.Add(1, b[i].Period, b[i].at))
 		}
 	}
 	take(join.Flush())

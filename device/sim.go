@@ -23,6 +23,8 @@ type Sim struct {
 	Managers  *orch.Daemon
 	Orchagent *Orchagent
 	Syncd     *sairedis.Server
+	// Settled is called whenever the daemons have done what there was to do at an instant; nil: not.
+	Settled func(context.Context) error
 
 	common    Common
 	chip      saisim.Config
@@ -130,9 +132,13 @@ func (s *Sim) Settle(ctx context.Context) error {
 			worked = worked || w
 		}
 		if !worked {
-			return nil
+			break
 		}
 	}
+	if s.Settled != nil {
+		return s.Settled(ctx)
+	}
+	return nil
 }
 
 // notify hands on what the chip has told since the last time.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tamtam/altmark"
 	"tamtam/device"
@@ -30,7 +31,7 @@ type AltMarkPath struct {
 }
 
 // drainPeriods is after how many periods of the shortest interval the periods that
-// switches published are read: fewer than they keep.
+// switches published are joined.
 const drainPeriods = schema.AltMarkHistory / 4
 
 // A marking reads what switches publish of alternate marking, and knows what
@@ -56,7 +57,13 @@ type markPoint struct {
 	watch   *markWatch
 
 	fields  swss.FieldValues // as last read
-	periods []altmark.Period // as they were published
+	periods []published
+}
+
+// A published is a period as a switch has published it.
+type published struct {
+	altmark.Period
+	at time.Time // by a true clock
 }
 
 func (p *markPoint) String() string { return p.node.s.Name + ":" + p.session.Name }
@@ -136,6 +143,8 @@ func (l *Lab) markPoint(text string, marks uint8) (*markPoint, error) {
 	}
 	p.watch = &markWatch{filter: filter, interval: p.session.Interval, node: n}
 	n.marks = append(n.marks, p.watch)
+	n.points = append(n.points, p)
+	n.sim.Settled = n.listen
 	return p, nil
 }
 
@@ -172,35 +181,39 @@ func (t *Topology) impairments() (all []*Impairment) {
 	return all
 }
 
-// drain reads what all switches have published since the last time.
-func (m *marking) drain(ctx context.Context) error {
+// drain joins what all switches have published since the last time.
+func (m *marking) drain() {
 	for _, path := range m.paths {
-		for _, p := range path.points {
-			if err := p.drain(ctx); err != nil {
-				return fmt.Errorf("%s: %w", p, err)
-			}
-		}
 		path.join.feed(path.points)
+	}
+}
+
+// listen hears at once what a switch publishes: collectors know when a report came.
+func (n *node) listen(ctx context.Context) error {
+	for _, p := range n.points {
+		if err := p.listen(ctx); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
 	}
 	return nil
 }
 
-// drain reads the periods that are new, or not as they were, in their order.
-func (p *markPoint) drain(ctx context.Context) error {
+// listen reads the periods that are new, or not as they were, in their order.
+func (p *markPoint) listen(ctx context.Context) error {
 	table := swss.NewTable(p.node.sim.Redis.DB(swss.CountersDB), schema.CountersAltMarkPast)
 	fields, _, err := table.Get(ctx, p.session.Name)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	var fresh []altmark.Period
+	var fresh []published
 	for field, value := range fields {
 		if field == "NULL" || p.fields[field] == value {
 			continue
 		}
 		period, err := schema.ParseAltMarkPeriod(p.session.Name, field, value)
 		errs = append(errs, err)
-		fresh = append(fresh, period)
+		fresh = append(fresh, published{period, p.node.sim.Now()})
 	}
 	p.fields = fields
 	sortPeriods(fresh)
@@ -220,8 +233,8 @@ func (m *marking) follow(now Time) {
 	}
 }
 
-func sortPeriods(list []altmark.Period) {
-	slices.SortFunc(list, func(a, b altmark.Period) int { return cmp.Compare(a.Number, b.Number) })
+func sortPeriods(list []published) {
+	slices.SortFunc(list, func(a, b published) int { return cmp.Compare(a.Number, b.Number) })
 }
 
 func (v *validator) altMark() {

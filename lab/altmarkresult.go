@@ -16,6 +16,7 @@ import (
 type AltMarkReport struct {
 	Points   []string          `json:"points"` // SWITCH:SESSION
 	Segments []*AltMarkSegment `json:"segments"`
+	Notices  []string          `json:"notices"` // what is to be known of the path as a whole
 }
 
 // An AltMarkSegment is the way between two points.
@@ -72,7 +73,7 @@ func newJoin(path *markPath) (*markJoin, error) {
 func (j *markJoin) feed(points []*markPoint) {
 	type report struct {
 		point int
-		altmark.Period
+		published
 	}
 	var list []report
 	for i, p := range points {
@@ -82,10 +83,10 @@ func (j *markJoin) feed(points []*markPoint) {
 		j.fed[i] = len(p.periods)
 	}
 	slices.SortStableFunc(list, func(a, b report) int {
-		return cmp.Or(cmp.Compare(a.ReadAt.Seconds, b.ReadAt.Seconds), cmp.Compare(a.ReadAt.Nanoseconds, b.ReadAt.Nanoseconds), a.point-b.point)
+		return cmp.Or(a.at.Compare(b.at), a.point-b.point)
 	})
 	for _, x := range list {
-		j.keep(j.marks.Add(x.point, x.Period))
+		j.keep(j.marks.Add(x.point, x.Period, x.at))
 	}
 }
 
@@ -111,6 +112,7 @@ func (m *marking) reports() map[string]*AltMarkReport {
 		if n > 2 {
 			r.Segments = append(r.Segments, path.segment(0, n-1))
 		}
+		r.Notices = append([]string{}, path.join.marks.Notices()...)
 		all[path.name] = r
 	}
 	return all

@@ -29,7 +29,7 @@ func (l *Lab) happen(ctx context.Context) error {
 	}
 	if m := l.marking; m != nil && m.at <= l.now {
 		m.at += m.every
-		return m.drain(ctx)
+		m.drain()
 	}
 	return nil
 }

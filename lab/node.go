@@ -44,6 +44,7 @@ type node struct {
 	}
 	truth    *truth.Node // nil: no oracle
 	marks    []*markWatch
+	points   []*markPoint
 	watch    func(saisim.Moment) // told of what flow groups meet in the chip, beside the oracles; nil: nobody
 	unlinked uint64              // frames sent by ports without a link
 	samplers []*sampler

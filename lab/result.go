@@ -201,8 +201,17 @@ func (l *Lab) flow(i int, s *source) Flow {
 	return f
 }
 
-// Problems are the configured objects that are not active, and why.
-func (r *Result) Problems() []string { return r.problems }
+// Problems are the configured objects that are not active, and why, and what is to be known of
+// whole paths of alternate marking.
+func (r *Result) Problems() []string {
+	all := slices.Clone(r.problems)
+	for _, name := range device.SortedKeys(r.AltMark) {
+		for _, notice := range r.AltMark[name].Notices {
+			all = append(all, "path "+name+": "+notice)
+		}
+	}
+	return all
+}
 
 // Passed reports whether no check has failed.
 func (r *Result) Passed() bool {

@@ -98,9 +98,7 @@ func (l *Lab) settle(ctx context.Context) error {
 		}
 	}
 	if l.marking != nil {
-		if err := l.marking.drain(ctx); err != nil {
-			return err
-		}
+		l.marking.drain()
 	}
 	for _, w := range l.captures {
 		if err := w.Flush(); err != nil {

@@ -151,6 +151,8 @@ func teller(w io.Writer) func(dial.Event) {
 			said = "connected"
 		case e.Kind == dial.Lost:
 			said = fmt.Sprintf("no connection: %v", e.Err)
+		case e.Kind == dial.Notice:
+			said = e.Notice
 		case e.Kind == dial.Bad:
 			said = e.Err.Error()
 		case e.Settings.Role == 0:

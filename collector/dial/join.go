@@ -34,6 +34,7 @@ const maxStart = 5 * time.Second
 type joined struct {
 	file   Path
 	am     *collector.AltMark
+	said   int    // notices that were told
 	last   uint64 // the period that was reported last
 	lastAt time.Time
 }
@@ -104,6 +105,18 @@ func (j *Join) Tick(now time.Time) []collector.AltMarkResult {
 	return out
 }
 
+// Notices are what is to be known of paths, and was not told before.
+func (j *Join) Notices() (events []Event) {
+	for _, p := range j.paths {
+		all := p.am.Notices()
+		for _, notice := range all[p.said:] {
+			events = append(events, Event{Target: "path " + p.file.Name, Kind: Notice, Notice: notice})
+		}
+		p.said = len(all)
+	}
+	return events
+}
+
 // Stats adds up what all paths were given.
 func (j *Join) Stats() collector.AltMarkStats {
 	var sum collector.AltMarkStats
@@ -148,7 +161,7 @@ func (j *Join) take(e Event, now time.Time) (out []collector.AltMarkResult) {
 			}
 		case Period:
 			at.path.last, at.path.lastAt = e.Period.Number, now
-			out = append(out, j.both(at.path.am.Add(at.point, e.Period))...)
+			out = append(out, j.both(at.path.am.Add(at.point, e.Period, e.Arrived))...)
 		}
 	}
 	return out
@@ -213,6 +226,9 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]c
 			results = j.Take(e, time.Now())
 		case <-ticker.C:
 			results = j.Tick(time.Now())
+		}
+		for _, e := range j.Notices() {
+			tell(e)
 		}
 		if len(results) == 0 {
 			continue

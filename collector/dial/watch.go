@@ -22,7 +22,9 @@ type Event struct {
 	// Settings of the session; those of a zero role are not known, since it is not there.
 	Settings altmark.Session
 	Period   altmark.Period
-	Err      error // of Lost and Bad
+	Arrived  time.Time // of Period, by the clock of this host; zero: it was reported before
+	Err      error     // of Lost and Bad
+	Notice   string    // of a path, which Target names
 }
 
 // EventKind says which fields of an Event are used.
@@ -35,6 +37,7 @@ const (
 	Synced // all that there was has been told
 	Lost   // the connection ended; it is made anew
 	Bad    // the target says what cannot be understood
+	Notice // what is to be known of a path
 )
 
 // Bounds of the wait before a connection is made anew.
@@ -95,7 +98,7 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 		}
 		switch r := reply.GetResponse().(type) {
 		case *gpb.SubscribeResponse_Update:
-			w.take(r.Update)
+			w.take(r.Update, time.Now())
 		case *gpb.SubscribeResponse_SyncResponse:
 			for name, s := range w.sessions {
 				if !w.synced && len(s.config) == 0 { // it is not there: whatever it was
@@ -110,8 +113,12 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 	}
 }
 
-// take understands a notification.
-func (w *watch) take(n *gpb.Notification) {
+// take understands a notification. When that came which was there before it was subscribed to
+// says nothing.
+func (w *watch) take(n *gpb.Notification, now time.Time) {
+	if !w.synced {
+		now = time.Time{}
+	}
 	changed := map[string]*changes{}
 	at := func(name string) *changes {
 		if changed[name] == nil {
@@ -159,7 +166,7 @@ func (w *watch) take(n *gpb.Notification) {
 				bad(name, err)
 				continue
 			}
-			w.tell(Event{Target: w.target, Session: name, Kind: Period, Period: p})
+			w.tell(Event{Target: w.target, Session: name, Kind: Period, Period: p, Arrived: now})
 		}
 	}
 }

@@ -3,6 +3,7 @@ package dial
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -163,8 +164,8 @@ func TestWatch(t *testing.T) {
 	}
 	period := altmark.Period{Number: 10, Packets: 64, Bytes: 6400, Captures: 1, Timestamp: altmark.Time{Seconds: 10, Nanoseconds: 5e6},
 		ReadAt: altmark.Time{Seconds: 11, Nanoseconds: 5e8}, Flags: altmark.First | altmark.LateRead}
-	if e := next(t, events, Period); e.Session != "s" || e.Period != period {
-		t.Errorf("%+v, want %+v", e.Period, period)
+	if e := next(t, events, Period); e.Session != "s" || e.Period != period || !e.Arrived.IsZero() {
+		t.Errorf("%+v came at %v, want %+v, of which nobody knows when it came", e.Period, e.Arrived, period)
 	}
 	if e := next(t, events, Settings); e.Session != "other" || e.Settings != (altmark.Session{}) {
 		t.Errorf("%+v, want that there is no other session", e)
@@ -174,8 +175,8 @@ func TestWatch(t *testing.T) {
 		t.Errorf("subscribed to %q", asked)
 	}
 	s.say(periodNote(11, 60))
-	if e := next(t, events, Period); e.Period.Number != 11 || e.Period.Colour != 1 || e.Period.Flags != 0 {
-		t.Errorf("%+v", e.Period)
+	if e := next(t, events, Period); e.Period.Number != 11 || e.Period.Colour != 1 || e.Period.Flags != 0 || e.Arrived.IsZero() {
+		t.Errorf("%+v came at %v", e.Period, e.Arrived)
 	}
 
 	s.grpc.Stop()
@@ -186,8 +187,8 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	for _, k := range []uint64{11, 12} {
-		if e := next(t, events, Period); e.Period.Number != k {
-			t.Errorf("%+v, want period %d", e, k)
+		if e := next(t, events, Period); e.Period.Number != k || !e.Arrived.IsZero() {
+			t.Errorf("%+v, want period %d, of which nobody knows when it came", e, k)
 		}
 	}
 	next(t, events, Settings)
@@ -256,8 +257,9 @@ func FuzzLeaves(f *testing.F) {
 	})
 }
 
-// Two switches, one of which is away for some periods: nothing is lost that it remembers, and
-// what it does not is missing.
+// Two switches that are away for some periods: nothing is lost that it remembers, and
+// what it does not is missing. What it remembers is believed if what comes then says that its
+// clock is that of the other, and nothing is missing in between.
 func TestRun(t *testing.T) {
 	a, b := startSwitch(t, "127.0.0.1:0"), startSwitch(t, "127.0.0.1:0")
 	a.say(configNote("initiator"))
@@ -268,52 +270,66 @@ func TestRun(t *testing.T) {
 	}
 	f := File{Paths: []Path{{Name: "p", Points: []Point{{"a", a.addr, "s"}, {"b", b.addr, "s"}}}}}
 	ctx, cancel := context.WithCancel(t.Context())
-	results := make(chan collector.AltMarkResult, 1000)
+	results, synced := make(chan collector.AltMarkResult, 1000), make(chan string, 1000)
 	done := make(chan error, 1)
 	go func() {
-		done <- Run(ctx, f, Options{Insecure: true}, func(Event) {}, func(rs []collector.AltMarkResult) error {
+		tell := func(e Event) {
+			if e.Kind == Synced {
+				synced <- e.Target
+			}
+		}
+		done <- Run(ctx, f, Options{Insecure: true}, tell, func(rs []collector.AltMarkResult) error {
 			for _, r := range rs {
 				results <- r
 			}
 			return nil
 		})
 	}()
-	want := func(period uint64, status collector.AltMarkStatus) {
+	last := map[uint64]collector.AltMarkStatus{}
+	want := func(all map[uint64]collector.AltMarkStatus) {
 		t.Helper()
-		select {
-		case r := <-results:
-			if r.Period != period || r.Status != status || r.LossValid && r.Lost != 10 || r.LossValid != (status == collector.AltMarkOK) {
-				t.Errorf("%+v, want period %d %s", r, period, status)
+		for !maps.Equal(last, all) {
+			select {
+			case r := <-results:
+				if r.LossValid && r.Lost != 10 || r.LossValid != (r.Status == collector.AltMarkOK) {
+					t.Errorf("%+v", r)
+				}
+				last[r.Period] = r.Status
+			case <-time.After(time.Minute):
+				t.Fatalf("periods are %v, want %v", last, all)
 			}
-		case <-time.After(time.Minute):
-			t.Fatalf("no result of period %d", period)
 		}
 	}
-	want(10, collector.AltMarkOK)
-	want(11, collector.AltMarkOK)
+	const ok = collector.AltMarkOK
+	<-synced
+	<-synced
+	for _, s := range []*fakeSwitch{a, b} {
+		s.say(periodNote(14, map[*fakeSwitch]int{a: 100, b: 90}[s]))
+	}
+	want(map[uint64]collector.AltMarkStatus{10: ok, 11: ok, 12: ok})
+	a.grpc.Stop()
 	b.grpc.Stop()
-	b = startSwitch(t, b.addr)
-	a.say(periodNote(14, 100), periodNote(15, 100), periodNote(16, 100))
-	b.say(configNote("terminator"), periodNote(14, 90), periodNote(16, 90))
-	want(12, collector.AltMarkOK)
-	for k := uint64(17); k < 21; k++ {
+	a, b = startSwitch(t, a.addr), startSwitch(t, b.addr)
+	a.say(configNote("initiator"))
+	b.say(configNote("terminator"))
+	for k := uint64(14); k < 23; k++ {
+		a.say(periodNote(k, 100))
+		if k != 16 {
+			b.say(periodNote(k, 90))
+		}
+	}
+	<-synced
+	<-synced
+	for k := uint64(23); k < 28; k++ {
 		a.say(periodNote(k, 100))
 		b.say(periodNote(k, 90))
 	}
-	seen := map[uint64]collector.AltMarkStatus{}
-	for len(seen) < 6 { // 13 to 18; which come first depends on who is faster
-		select {
-		case r := <-results:
-			seen[r.Period] = r.Status
-		case <-time.After(time.Minute):
-			t.Fatalf("only %v", seen)
-		}
+	// 16 would have told of packets of 14 that were late.
+	all := map[uint64]collector.AltMarkStatus{14: collector.AltMarkFlagged, 15: collector.AltMarkFlagged, 16: collector.AltMarkMissing}
+	for _, k := range []uint64{10, 11, 12, 13, 17, 18, 19, 20, 21, 22, 23, 24, 25} {
+		all[k] = ok
 	}
-	for k := uint64(13); k <= 18; k++ {
-		if want := collector.AltMarkOK; k != 15 && seen[k] != want || k == 15 && seen[k] != collector.AltMarkMissing {
-			t.Errorf("period %d: %s", k, seen[k])
-		}
-	}
+	want(all)
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -1,0 +1,95 @@
+package collector
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"tamtam/altmark"
+)
+
+// Each point numbers periods by its own clock. Where two clocks are 2L apart, or a multiple of it,
+// the colours of both agree all the time, and no count, mark or timestamp shows that what they
+// report of one number is of different times. When the reports come does, by the collector's own
+// clock: a point reports a period in the middle of the next one, so that points whose clocks agree
+// report at about the same time.
+
+// altMarkDoubt says why the numbers of a period may be of different times at different points.
+type altMarkDoubt struct {
+	reason string // "": they are of one time
+	notice string // for the path, where it is known that reports come apart
+	open   bool   // nothing is known yet
+}
+
+// restarts are the flags of a period with which the clock of a point may be another one.
+const restarts = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
+
+// doubt compares when points reported period k. Where that is not known, as of what a switch had
+// reported before the collector listened, the next periods that the points have reported on end
+// tell it.
+func (m *AltMark) doubt(k uint64, points ...int) altMarkDoubt {
+	n := m.path.Points[0].Settings.Interval
+	for q := k; ; q++ {
+		e := m.find(q)
+		if e == nil || slices.ContainsFunc(points, func(p int) bool {
+			return !e.reports[p].has || q > k && e.reports[p].Flags&restarts != 0
+		}) {
+			return altMarkDoubt{open: true, reason: "clocks-unchecked: when the reports came is not known: " +
+				"an offset of 2L between the clocks cannot be excluded"}
+		}
+		first, last, known := points[0], points[0], true
+		for _, p := range points {
+			known = known && m.timely(q, p)
+			if e.reports[p].arrived.Before(e.reports[first].arrived) {
+				first = p
+			}
+			if e.reports[p].arrived.After(e.reports[last].arrived) {
+				last = p
+			}
+		}
+		if !known {
+			continue
+		}
+		apart := e.reports[last].arrived.Sub(e.reports[first].arrived)
+		if 2*apart <= n.Duration() {
+			return altMarkDoubt{}
+		}
+		a, b, half := m.path.Points[first].Switch, m.path.Points[last].Switch, n.Duration()/2
+		said := fmt.Sprintf("reports of %s and %s came %v apart, want at most L/2 = %v", a, b, apart.Round(time.Microsecond), half)
+		a, b = m.path.Points[min(first, last)].Switch, m.path.Points[max(first, last)].Switch
+		return altMarkDoubt{
+			reason: "clocks-apart: " + said,
+			notice: fmt.Sprintf("an offset of 2L = %v between the clocks of %s and %s cannot be excluded: "+
+				"their reports of a period come more than L/2 = %v apart", 4*half, a, b, half),
+		}
+	}
+}
+
+// timely says whether a report came when it was made, as far as can be told: not with the next
+// one, as from a connection that was held up.
+func (m *AltMark) timely(k uint64, point int) bool {
+	r, next := m.report(k, point), m.report(k+1, point)
+	if r.arrived.IsZero() {
+		return false
+	}
+	return next.arrived.IsZero() || 2*next.arrived.Sub(r.arrived) >= m.path.Points[0].Settings.Interval.Duration()
+}
+
+// segment are the points that a result of points i and j depends on: the initiator too.
+func segment(i, j int) []int {
+	if i == 0 {
+		return []int{0, j}
+	}
+	return []int{0, i, j}
+}
+
+// notice keeps what is to be said of the path, once for each pair of points.
+func (m *AltMark) notice(d altMarkDoubt) {
+	if d.notice != "" && !slices.Contains(m.notices, d.notice) {
+		m.notices = append(m.notices, d.notice)
+	}
+}
+
+// Notices are what is to be known of the path as a whole, each said once: that an offset of 2L
+// between clocks cannot be excluded.
+func (m *AltMark) Notices() []string { return slices.Clone(m.notices) }
