@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -14,12 +15,19 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	tables, err := c.sh.client.get(ctx, gpb.GetRequest_STATE, gpath(configTables))
+	if err != nil {
+		return nil, err
+	}
 	tam, interfaces, vlans, routing, fdb := found[0], found[1], found[2], found[3], found[4]
 	data := one("openconfig-tam", "tam", tam)
 	for name, t := range map[string]tree{interfacesRoot: interfaces, vlansRoot: vlans, routingRoot: routing, fdbRoot: fdb} {
 		if t.exists() {
 			data[name] = t.v
 		}
+	}
+	if tables[0].exists() {
+		data[configTables] = tables[0].v
 	}
 	text := func(p *page) {
 		p.line("configure terminal")
@@ -32,6 +40,7 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		p.runningAltMark(tam)
 		p.runningFlyMon(tam)
 		p.runningTableRecord(tam)
+		p.leftOut(tables[0], tam)
 		p.line("end")
 	}
 	return &view{data, text}, nil
@@ -230,5 +239,46 @@ func (p *page) runningVLANs(iface string, vlans tree) {
 				p.line(" switchport trunk allowed Vlan %s", v.text("vlan-id"))
 			}
 		}
+	}
+}
+
+// configTables is the container that says what tables there are in CONFIG_DB.
+const configTables = "tamtam-status:config-tables"
+
+// shownTables are the tables of CONFIG_DB whose rows the running configuration
+// has commands for.
+func shownTables() []string {
+	return []string{
+		"PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "VLAN", "VLAN_MEMBER", "BREAKOUT_CFG", "SWITCH", "FDB",
+		"INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "LOOPBACK_INTERFACE", "STATIC_ROUTE", "NEIGH",
+		"TAM_SWITCH_TABLE", "TAM_FEATURES_TABLE", "TAM_COLLECTORS_TABLE", "TAM_SAMPLINGRATE_TABLE", "TAM_FLOWGROUP_TABLE",
+		"TAM_TAILSTAMPING_TABLE", "TAM_ALTMARK_TABLE", "TAM_FLYMON_TASK_TABLE", "TAM_FLYMON_QUERY_TABLE", "TAM_TABLERECORD_TABLE",
+	}
+}
+
+// leftOut names, in comments, what is in CONFIG_DB and not in what was written
+// above. Of the ACL rules those are above that are the match of a flow group.
+func (p *page) leftOut(tables, tam tree) {
+	above := map[string]uint64{}
+	for _, g := range tam.items("flowgroups", "flowgroup") {
+		if g.text("config", "priority") != "" { // it has a rule
+			above["ACL_RULE"]++
+		}
+	}
+	var lines page
+	for _, t := range tables.sorted("table") {
+		rows, _ := t.count("state", "rows")
+		if slices.Contains(shownTables(), t.name()) || rows <= above[t.name()] {
+			continue
+		}
+		switch n := rows - above[t.name()]; n {
+		case 1:
+			lines.line("! %s: 1 row", t.name())
+		default:
+			lines.line("! %s: %d rows", t.name(), n)
+		}
+	}
+	if lines.Len() > 0 {
+		p.line("! not shown here, in CONFIG_DB:\n%s!", &lines)
 	}
 }

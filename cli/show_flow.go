@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,6 +79,9 @@ func showSessions(ctx context.Context, c *call) (*view, error) {
 		}
 		p.line("")
 		p.table([]column{{"Name", 11, 4}, {"Flow Group", 16, 0}}, rows)
+		for i := range entries {
+			entries[i] = inForce(entries[i])
+		}
 		p.whyNots(entries)
 		p.line("")
 	}
@@ -102,10 +107,32 @@ func sessionView(ctx context.Context, c *call, session tree, data map[string]any
 		p.field(flowWidth, "Packet Count", orZero(counters.text("matched-packets")))
 		p.field(flowWidth, "Stamped Count", orZero(counters.text("stamped-packets")))
 		p.notStamped(counters.at("not-stamped"))
-		p.whyNot(flowWidth, session.at("state"))
+		p.whyNot(flowWidth, inForce(session).at("state"))
 		p.line("")
 	}
 	return &view{data, text}, nil
+}
+
+// inForce is a session with its state as it is right now: behind a change the
+// switch may not have said anything yet, or what it says is of what was before.
+func inForce(session tree) tree {
+	state := session.at("state")
+	wanted, is := session.text("config", "flowgroup"), state.text("flowgroup")
+	reason := ""
+	switch {
+	case wanted == "":
+		return session // there is only a state
+	case state.word("status") == "":
+		reason = "the switch has not said yet what became of it"
+	case !inactive(state) && is != "" && is != wanted:
+		reason = "flow group " + wanted + " is not in force yet, " + is + " is"
+	default:
+		return session
+	}
+	return tree{map[string]any{
+		"name": session.name(), "config": session.at("config").v,
+		"state": map[string]any{"status": "pending", "reason": reason, "counters": state.at("counters").v},
+	}}
 }
 
 // notStamped writes how many packets left without a record, and those reasons
@@ -168,21 +195,63 @@ func showTailStamping(ctx context.Context, c *call) (*view, error) {
 	return &view{data, text}, nil
 }
 
-// featureStates reads the state of all features.
-func (s *Shell) featureStates(ctx context.Context) (tree, error) {
-	found, err := s.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "features-state"))
+// features are all that there are, with their state; those that the switch says
+// nothing of are not configured, or have just been. data has what the switch says.
+func (s *Shell) features(ctx context.Context) (features []tree, states tree, err error) {
+	found, err := s.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "features"), gpath(tamRoot, "features-state"))
 	if err != nil {
-		return tree{}, err
+		return nil, tree{}, err
 	}
-	return found[0], nil
+	return allFeatures(found[0], found[1]), found[1], nil
+}
+
+// allFeatures joins what is configured of features and what the switch says.
+func allFeatures(configured, states tree) []tree {
+	wanted, said := map[string]string{}, map[string]tree{}
+	refs := map[string]bool{}
+	for ref := range featureNames {
+		refs[ref] = true
+	}
+	for _, f := range configured.items("feature") {
+		wanted[f.name()] = f.word("config", "status")
+		refs[f.name()] = true
+	}
+	for _, f := range states.items("feature") {
+		said[f.name()] = f
+		refs[f.name()] = true
+	}
+	var out []tree
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		f, ok := said[ref]
+		switch {
+		case ok:
+		case wanted[ref] == "ACTIVE":
+			f = featureOf(ref, "PENDING", "the switch has not said yet what became of it")
+		default:
+			f = featureOf(ref, "INACTIVE", "")
+		}
+		if wanted[ref] != "ACTIVE" && f.word("state", "op-status") == "ACTIVE" {
+			f = featureOf(ref, "ACTIVE", "not configured any more, not yet out of the switch")
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// featureOf is a feature as the tree has it.
+func featureOf(ref, status, reason string) tree {
+	state := map[string]any{"feature-ref": ref, "op-status": status}
+	if reason != "" {
+		state["reason"] = reason
+	}
+	return tree{map[string]any{"feature-ref": ref, "state": state}}
 }
 
 func showFeatures(ctx context.Context, c *call) (*view, error) {
-	states, err := c.sh.featureStates(ctx)
+	features, states, err := c.sh.features(ctx)
 	if err != nil {
 		return nil, err
 	}
-	features := states.sorted("feature")
 	if want := c.args["name"]; want != "" {
 		return featureView(features, want)
 	}
@@ -203,7 +272,7 @@ func featureView(features []tree, name string) (*view, error) {
 			p.line("")
 			p.field(14, "Name", name)
 			p.field(14, "Status", featureStatus(f.at("state")))
-			if reason := f.text("state", "reason"); reason != "" && f.word("state", "op-status") != "ACTIVE" {
+			if reason := f.text("state", "reason"); reason != "" {
 				p.field(14, "Reason", reason)
 			}
 			p.line("")
@@ -223,7 +292,7 @@ func (p *page) features(features []tree) {
 	first := true
 	for _, f := range features {
 		reason := f.text("state", "reason")
-		if reason == "" || f.word("state", "op-status") == "ACTIVE" {
+		if reason == "" {
 			continue
 		}
 		if first {
@@ -246,7 +315,7 @@ func showSummary(ctx context.Context, c *call) (*view, error) {
 		p.field(flowWidth, "Enterprise ID", tam.text("switch", "state", "op-enterprise-id"))
 		p.whyNot(flowWidth, tam.at("switch", "state"))
 		p.line("")
-		p.features(tam.sorted("features-state", "feature"))
+		p.features(allFeatures(tam.at("features"), tam.at("features-state")))
 		p.line("")
 		p.tally("Collectors", tam.items("collectors", "collector"))
 		p.tally("Samplers", tam.items("samplers", "sampler"))

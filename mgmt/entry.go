@@ -164,10 +164,16 @@ func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []strin
 	prefix := row.Table + db.Separator()
 	var keys []string
 	var err error
-	if row.Map != "" { // the names are the fields of the hash
+	switch {
+	case row.Map != "": // the names are the fields of the hash
 		prefix = ""
 		keys, err = db.Client().HKeys(ctx, row.Map).Result()
-	} else {
+	case row.Tables:
+		prefix = ""
+		if keys, err = db.Client().Keys(ctx, "*").Result(); err == nil {
+			keys = sortedKeys(countTables(keys, db.Separator()))
+		}
+	default:
 		keys, err = db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
 	}
 	if err != nil {

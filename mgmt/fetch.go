@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/swss"
@@ -35,10 +36,20 @@ type want struct {
 	cmd  *redis.MapStringStringCmd
 	name *redis.StringCmd // of a Map
 	each *redis.StringCmd // of a row with Each
+
+	keys  *redis.StringSliceCmd // of the database, of a row with Tables
+	table string
 }
 
 // hash is what was read; nil: there is nothing.
 func (w *want) hash() map[string]string {
+	if w.keys != nil {
+		n := countTables(w.keys.Val(), "|")[w.table]
+		if n == 0 {
+			return nil
+		}
+		return map[string]string{"rows": strconv.Itoa(n)}
+	}
 	if w.each != nil {
 		return jsonFields(w.each.Val())
 	}
@@ -50,6 +61,17 @@ func (w *want) hash() map[string]string {
 		maps.Copy(fields, jsonFields(fields[inner]))
 	}
 	return fields
+}
+
+// countTables counts keys by the table that they are in.
+func countTables(keys []string, separator string) map[string]int {
+	n := map[string]int{}
+	for _, k := range keys {
+		if table, _, found := strings.Cut(k, separator); found {
+			n[table]++
+		}
+	}
+	return n
 }
 
 // jsonFields are the members of a JSON object that are text, numbers or flags;
@@ -118,10 +140,16 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 		}
 	}
 	_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		var keys *redis.StringSliceCmd
 		for _, w := range wants {
 			r := g.rows[w.row]
 			switch key := r.Table + db.Separator() + w.key; {
 			case w.key == "":
+			case r.Tables:
+				if keys == nil {
+					keys = p.Keys(ctx, "*")
+				}
+				w.keys, w.table = keys, w.key
 			case r.each >= 0:
 				w.each = p.HGet(ctx, key, w.e.keys[r.each])
 			default:

@@ -23,6 +23,9 @@ func statusModule() Module {
 			stateRow(schema.StateTAMSwitch, schema.TAMGlobalKey, "tam/switch/state"),
 			stateRow(schema.StateSwitch, schema.SwitchKey, "fdb/state"),
 		}},
+		{Path: "/config-tables/table", Rows: []Row{
+			{DB: swss.ConfigDB, Key: "{name}", Tables: true, Entry: true, Counter: true, Leaves: []Leaf{{"state/rows", text("rows")}}},
+		}},
 		features,
 		list("/tam/collectors/collector", schema.StateTAMCollector, "{name}"),
 		list("/tam/samplers/sampler", schema.StateTAMSampler, "{name}"),

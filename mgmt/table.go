@@ -49,6 +49,9 @@ type Row struct {
 	Each string
 	// JSON names a field that is JSON of more fields of the row.
 	JSON string
+	// Tables says that the row is no row: the entries are the tables of the
+	// database, the field "rows" says how many rows one has.
+	Tables bool
 	// Entry rows are the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says
