@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tamtam/internal/randtest"
 )
 
 // figure4 is the graph of the paper's figure 4: tables A to E, conditions X and Y.
@@ -145,9 +147,8 @@ func TestLongCycle(t *testing.T) {
 
 // What Reach says is what going every path says.
 func TestReachIsAllPaths(t *testing.T) {
-	const seed = 7
-	r := rand.New(rand.NewPCG(seed, 0))
-	for range 200 {
+	randtest.Run(t, randtest.Cases{Seed: 7, Count: 200}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
 		g := randomGraph(r, 1+r.IntN(8))
 		reach, err := NewReach(g)
 		if err != nil {
@@ -175,7 +176,7 @@ func TestReachIsAllPaths(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // randomGraph has its nodes in no order.

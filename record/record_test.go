@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"tamtam/internal/randtest"
 )
 
 func TestContainers(t *testing.T) {
@@ -22,14 +24,14 @@ func TestContainers(t *testing.T) {
 
 // The bits of a record on the wire are those of the word that the chip has.
 func TestRecordBits(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 1000 {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 500}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 2))
 		c := Containers{}
 		for c.Bits() < 33 && (len(c) == 0 || r.IntN(3) > 0) {
 			c = append(c, []uint8{8, 16, 32}[r.IntN(3)])
 		}
 		if c.Bits() > 64 {
-			continue
+			return
 		}
 		w, b := r.Uint64(), make([]byte, c.Bytes())
 		c.Put(b, w)
@@ -38,7 +40,7 @@ func TestRecordBits(t *testing.T) {
 				t.Fatalf("%s %x: bit %d of % x", c, w, i, b)
 			}
 		}
-	}
+	})
 }
 
 func TestRecordOnTheWire(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/randtest"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
@@ -15,40 +16,38 @@ import (
 // has the sessions that are said to be active and no others, the chip refuses nothing
 // for good, and when all are gone nothing is left.
 func TestRandomSequences(t *testing.T) {
-	for seed := range uint64(8) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			b := newBench(t)
-			rnd := rand.New(rand.NewPCG(seed, 6))
-			for range 60 {
-				b.random(rnd)
-				b.step()
-				b.wantWhole()
-			}
-			b.rec.FailAt(0, 0)
-			b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
-			b.world.way = &Way{Port: "Ethernet4", Address: b.world.address()}
-			for i := range 3 {
-				b.rule(fmt.Sprint("F", i+1), "SRC_IP", "10.9.9.9")
-			}
-			b.step()
-			b.pass(2 * time.Second)
-			b.rr.lookAgain(b.ctx)
+	randtest.Run(t, randtest.Cases{Seed: 0, Count: 8}, func(t *testing.T, seed uint64) {
+		b := newBench(t)
+		rnd := rand.New(rand.NewPCG(seed, 6))
+		for range 60 {
+			b.random(rnd)
 			b.step()
 			b.wantWhole()
-			for name, s := range b.rr.sessions {
-				if s.err != nil && s.bad == nil && !orch.Retryable(s.err) && len(b.rr.byRule[s.row.Rule]) == 1 {
-					t.Errorf("session %s: %v", name, s.err)
-				}
-				b.del(schema.AppTAMTableRecord, name)
+		}
+		b.rec.FailAt(0, 0)
+		b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		b.world.way = &Way{Port: "Ethernet4", Address: b.world.address()}
+		for i := range 3 {
+			b.rule(fmt.Sprint("F", i+1), "SRC_IP", "10.9.9.9")
+		}
+		b.step()
+		b.pass(2 * time.Second)
+		b.rr.lookAgain(b.ctx)
+		b.step()
+		b.wantWhole()
+		for name, s := range b.rr.sessions {
+			if s.err != nil && s.bad == nil && !orch.Retryable(s.err) && len(b.rr.byRule[s.row.Rule]) == 1 {
+				t.Errorf("session %s: %v", name, s.err)
 			}
-			b.step()
-			b.pass(2 * time.Second)
-			b.wantObjects()
-			if len(b.rr.schemes) > 0 || b.rr.bound != 0 {
-				t.Errorf("%d plans and %d sessions stay in the books", len(b.rr.schemes), b.rr.bound)
-			}
-		})
-	}
+			b.del(schema.AppTAMTableRecord, name)
+		}
+		b.step()
+		b.pass(2 * time.Second)
+		b.wantObjects()
+		if len(b.rr.schemes) > 0 || b.rr.bound != 0 {
+			t.Errorf("%d plans and %d sessions stay in the books", len(b.rr.schemes), b.rr.bound)
+		}
+	})
 }
 
 // random does something.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/record"
 	"tamtam/recordplan/check"
 )
@@ -119,7 +120,7 @@ func TestStagesFor(t *testing.T) {
 
 // What the quick checks and the solver say of loads is what trying every placement says.
 func TestFitIsEnumeration(t *testing.T) {
-	programs(t, 300, shape{tables: 3, conditions: 2, parts: 2, deps: 0.5}, func(t *testing.T, r *rand.Rand, m *Model) {
+	randtest.Run(t, randtest.Cases{Count: 300}, programs(shape{tables: 3, conditions: 2, parts: 2, deps: 0.5}, func(t *testing.T, r *rand.Rand, m *Model) {
 		widths := []record.Containers{{8}, {8, 8}}[r.IntN(2)]
 		p, err := m.newSpace(widths, 0)
 		if err != nil {
@@ -150,7 +151,7 @@ func TestFitIsEnumeration(t *testing.T) {
 		if want == fits && p.crowded(loads) {
 			t.Error("crowded, and it fits")
 		}
-	})
+	}))
 }
 
 // enumerate tries all stages of all tables, by the dependencies as they are.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/record"
 )
 
@@ -80,11 +81,8 @@ func TestDecodeFigure4(t *testing.T) {
 // Every answer equals that of listing all paths, on small random graphs with random
 // plans.
 func TestDecodeEqualsEnumeration(t *testing.T) {
-	const seed = 7
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
-	for range 300 {
-		plan := randomDecodePlan(r)
+	randtest.Run(t, randtest.Cases{Seed: 7, Count: 300}, func(t *testing.T, seed uint64) {
+		plan := randomDecodePlan(rand.New(rand.NewPCG(seed, 0)))
 		d, err := NewDecoder(plan)
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +119,7 @@ func TestDecodeEqualsEnumeration(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 func tablesOf(path []record.Step) string {

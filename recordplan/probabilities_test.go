@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/record"
 )
 
@@ -112,24 +113,24 @@ func TestRandom(t *testing.T) {
 	if text(Random(g, 1)) != text(Random(g, 1)) || text(Random(g, 1)) == text(Random(g, 2)) {
 		t.Error("the seed is what makes the difference")
 	}
-	for seed := range uint64(50) {
+	randtest.Run(t, randtest.Cases{Count: 50}, func(t *testing.T, seed uint64) {
 		p := Random(g, seed)
 		if again, err := Complete(g, p); err != nil || text(again) != text(p) {
-			t.Fatalf("seed %d: %s: %v", seed, text(p), err)
+			t.Fatalf("%s: %v", text(p), err)
 		}
 		sums := map[string]float64{}
 		for _, e := range p.Edges {
 			if e.P <= 0 {
-				t.Errorf("seed %d: %+v", seed, e)
+				t.Errorf("%+v", e)
 			}
 			sums[e.From] += e.P
 		}
 		for node, sum := range sums {
 			if math.Abs(sum-1) > 1e-9 {
-				t.Errorf("seed %d: %s sums up to %v", seed, node, sum)
+				t.Errorf("%s sums up to %v", node, sum)
 			}
 		}
-	}
+	})
 }
 
 func TestFromPaths(t *testing.T) {

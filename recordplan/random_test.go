@@ -6,26 +6,25 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tamtam/internal/randtest"
 	"tamtam/record"
 	"tamtam/recordplan/check"
 )
 
-// programs calls f for random programs.
-func programs(t *testing.T, n uint64, s shape, f func(t *testing.T, r *rand.Rand, m *Model)) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("one goroutine: nothing for the race detector")
-	}
-	for seed := range n {
+// programs calls f for the random program of a seed.
+func programs(s shape, f func(t *testing.T, r *rand.Rand, m *Model)) func(t *testing.T, seed uint64) {
+	return func(t *testing.T, seed uint64) {
+		t.Helper()
+		if testing.Short() {
+			t.Skip("one goroutine: nothing for the race detector")
+		}
 		r := rand.New(rand.NewPCG(seed, 6))
 		g, p := randomProgram(r, s)
 		m, err := NewModel(g, p)
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatal(err)
 		}
-		if f(t, r, m); t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
+		f(t, r, m)
 	}
 }
 
@@ -45,7 +44,7 @@ func randomChoices(r *rand.Rand, m *Model) []Choice {
 // The entropy without enumeration is that of Algorithm 1; where no table branches by its
 // hit, it is that of equation 2.
 func TestEntropyIsThatOfAlgorithm1(t *testing.T) {
-	programs(t, 400, shape{tables: 8, conditions: 6, parts: 3}, func(t *testing.T, r *rand.Rand, m *Model) {
+	randtest.Run(t, randtest.Cases{Count: 400}, programs(shape{tables: 8, conditions: 6, parts: 3}, func(t *testing.T, r *rand.Rand, m *Model) {
 		set := randomChoices(r, m)
 		want, err := m.EntropyDFS(set)
 		if err != nil {
@@ -63,7 +62,7 @@ func TestEntropyIsThatOfAlgorithm1(t *testing.T) {
 		} else if eq2 < want-1e-9 {
 			t.Errorf("equation 2 %v, below the entropy %v", eq2, want)
 		}
-	})
+	}))
 }
 
 func near(t *testing.T, what string, got, want float64) {
@@ -77,9 +76,9 @@ func near(t *testing.T, what string, got, want float64) {
 // the checker knows by itself; branch and bound finds what brute force does, and nothing
 // finds more.
 func TestBranchAndBoundIsBruteForce(t *testing.T) {
-	programs(t, 100, shape{tables: 4, conditions: 3, parts: 3, deps: 0.4}, branchAndBoundIsBruteForce)
-	programs(t, 100, shape{tables: 8, conditions: 5, parts: 1, deps: 0.2}, branchAndBoundIsBruteForce)
-	programs(t, 60, shape{tables: 4, conditions: 3, parts: 3, placed: true}, branchAndBoundIsBruteForce)
+	randtest.Run(t, randtest.Cases{Count: 100}, programs(shape{tables: 4, conditions: 3, parts: 3, deps: 0.4}, branchAndBoundIsBruteForce))
+	randtest.Run(t, randtest.Cases{Count: 100}, programs(shape{tables: 8, conditions: 5, parts: 1, deps: 0.2}, branchAndBoundIsBruteForce))
+	randtest.Run(t, randtest.Cases{Count: 60}, programs(shape{tables: 4, conditions: 3, parts: 3, placed: true}, branchAndBoundIsBruteForce))
 }
 
 func branchAndBoundIsBruteForce(t *testing.T, r *rand.Rand, m *Model) {
