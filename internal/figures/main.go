@@ -27,7 +27,6 @@ var notYet = map[string]bool{
 	"docs/gnmi.md":                    true,
 	"docs/sim.md":                     true,
 	"docs/tablerecord-experiments.md": true,
-	"docs/tablerecord-plan.md":        true,
 	"docs/tailstamping.md":            true,
 }
 
