@@ -17,7 +17,7 @@ const (
 	maxFabric    = 4 // switches of a fabric
 	fabricPorts  = 8 // of a switch, see the profile "small"
 	maxNetworks  = 4 // of a fabric
-	calibPeriods = 18
+	calibPeriods = 16
 )
 
 // A fabric is a case of the calibration: two to four switches, and on them up to four networks.
@@ -52,7 +52,7 @@ const (
 func randomFabric(seed uint64) *fabric {
 	rnd := rand.New(rand.NewPCG(seed, 0xca11b))
 	f := &fabric{rnd: rnd, interval: altmark.Interval(rnd.IntN(7) - 10), switches: 2 + min(rnd.IntN(4), 2), top: &Topology{Experiment: "calibration"}}
-	if rnd.IntN(12) == 0 {
+	if rnd.IntN(24) == 0 {
 		f.interval = altmark.Interval(rnd.IntN(3) - 3)
 	}
 	f.l = length(f.interval)
@@ -66,7 +66,7 @@ func randomFabric(seed uint64) *fabric {
 		f.ports = append(f.ports, 0)
 	}
 	f.top.Duration = calibPeriods * f.l
-	for range 1 + rnd.IntN(maxNetworks) {
+	for range 2 + rnd.IntN(maxNetworks-1) {
 		f.addNetwork()
 	}
 	f.setClocks()

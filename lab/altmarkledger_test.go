@@ -28,9 +28,11 @@ type books struct {
 	net     *network
 	packets map[uint64]*booked
 	pulses  map[uint64]uint64 // the packet whose delay is measured, by period
-	// latest is how long after the beginning of its period any packet came to a point, by true
-	// time; least and most are the delays from the first point to any other.
-	latest, least, most Time
+	// latest is how long after the beginning of its period any packet came to a point, by the
+	// clock of the point; latestTruly by that of the first point. least and most are the delays
+	// from the first point to any other.
+	latest, latestTruly Time
+	least, most         Time
 	doubled             bool // a packet came twice to a point
 }
 
@@ -108,7 +110,8 @@ func (b *books) came(i int, id uint64, at Time, now altmark.Time) {
 	if i != b.net.first() {
 		d := at - p.at[b.net.first()]
 		b.least, b.most = min(b.least, d), max(b.most, d)
-		b.latest = max(b.latest, p.phase+d)
+		b.latestTruly = max(b.latestTruly, p.phase+d)
+		b.latest = max(b.latest, Time(now.Sub(b.net.session.Interval.Start(p.period)))*Nanosecond)
 	}
 }
 
