@@ -359,6 +359,46 @@ func TestAltMarkSplit(t *testing.T) {
 	wantLines(t, got, "10 mp1>mp3 flagged: mp3: many-pulses; split-or-duplicated: mp3 had 2 pulses, and mp1 1")
 }
 
+// Where the clock of the first point was set, packets of one mark are of several periods for all
+// points: what lies between two others is not ok either.
+func TestAltMarkClockOfFirstPointSet(t *testing.T) {
+	m := newAltMark(t, threePoints(altmark.Step))
+	var got []AltMarkResult
+	for k := uint64(10); k < 14; k++ {
+		first := report(k, 250, 0)
+		if k == 11 {
+			first.Flags = altmark.ClockStep
+		}
+		m.Add(0, first)
+		m.Add(1, report(k, 250, 4*ms))
+		got = append(got, m.Add(2, report(k, 244, 8*ms))...)
+	}
+	wantLines(t, got, "10 mp1>mp2 ok lost 0", "10 mp2>mp3 ok lost 6", "10 mp1>mp3 ok lost 6",
+		"11 mp1>mp2 flagged: mp1: clock-step", "11 mp2>mp3 flagged: mp1: clock-step", "11 mp1>mp3 flagged: mp1: clock-step")
+}
+
+// Without slots a packet behind a gap in the traffic may be counted as a pulse of the period before
+// its own: a period beside one with packets out of window is doubtful, not only the next of its colour.
+func TestAltMarkGapsWithoutSlots(t *testing.T) {
+	points := twoPoints(altmark.Muxed)
+	for i := range points.Points {
+		points.Points[i].Settings.SlotSync = false
+	}
+	m := newAltMark(t, points)
+	var got []AltMarkResult
+	for k := uint64(9); k < 15; k++ {
+		m.Add(0, report(k, 80, 0))
+		last := report(k, 80, 8*ms)
+		if k == 12 {
+			last.Flags = altmark.OutOfWindow
+		}
+		got = append(got, m.Add(1, last)...)
+	}
+	if len(got) < 3 || got[2].Period != 11 || got[2].LossValid || !slices.Contains(got[2].Reasons, "mp3: out-of-window in period 12") {
+		t.Errorf("%+v, want period 11 without a loss", got)
+	}
+}
+
 // Pulses are matched by time: the one of period 11 leaves at its end and comes in 12.
 func TestAltMarkPulses(t *testing.T) {
 	type pulse struct{ sent, received time.Duration } // since the beginning of its period; below 0: none

@@ -165,15 +165,26 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 //
 // Packets where the guard condition allows none are in the counter of their colour when it is
 // read next: they may be of this period and in the report of the one before or behind of the
-// same colour. And a muxed pulse that left too late may be counted as a packet of the
-// following period.
+// same colour. Without slots a packet behind a gap in the traffic may be taken for a pulse of the
+// period before or a step into the one behind. And a muxed pulse that left too late may be
+// counted as a packet of the following period.
+//
+// What the first point calls a period is one: where its clock was set, packets of one mark are of
+// several, for all points.
 func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if !m.method().Loss() {
 		return nil
 	}
+	near := []uint64{k - 2, k + 2}
+	if m.method() == altmark.Muxed && !m.path.Points[0].Settings.SlotSync {
+		near = []uint64{k - 2, k - 1, k + 1, k + 2}
+	}
+	if set := m.report(k, 0).Flags & (altmark.ClockStep | altmark.CounterReset); i != 0 && set != 0 {
+		reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[0].Switch, set))
+	}
 	for _, p := range []int{i, j} {
 		name := m.path.Points[p].Switch
-		for _, q := range []uint64{k - 2, k + 2} {
+		for _, q := range near {
 			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
 				reasons = append(reasons, fmt.Sprintf("%s: out-of-window in period %d", name, q))
 			}

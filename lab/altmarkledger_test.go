@@ -27,7 +27,7 @@ type onWire struct {
 type books struct {
 	net     *network
 	packets map[uint64]*booked
-	pulses  map[uint64]uint64 // the packet whose delay is measured, by period
+	pulses  map[period]uint64 // the packet whose delay is measured, by period
 	// latest is how long after the beginning of its period any packet came to a point, by the
 	// clock of the point; latestTruly by that of the first point. least and most are the delays
 	// from the first point to any other.
@@ -38,15 +38,15 @@ type books struct {
 
 // A booked packet. Times are -1 where it was not seen.
 type booked struct {
-	period uint64
-	phase  Time // in its period, at the first point
-	at     [maxFabric]Time
+	period
+	phase Time // in its period, at the first point
+	at    [maxFabric]Time
 }
 
 func keepBooks(l *Lab, nets []*network) *bookkeeper {
 	k := &bookkeeper{lab: l, byID: make([]*books, len(l.t.Traffic)+1), wires: make([]map[uint64]onWire, len(l.nodes))}
 	for _, n := range nets {
-		n.books = &books{net: n, packets: map[uint64]*booked{}, pulses: map[uint64]uint64{}, least: forever}
+		n.books = &books{net: n, packets: map[uint64]*booked{}, pulses: map[period]uint64{}, least: forever}
 		for _, flow := range n.flows {
 			k.byID[flow] = n.books
 		}
@@ -56,6 +56,16 @@ func keepBooks(l *Lab, nets []*network) *bookkeeper {
 		n.watch = func(m saisim.Moment) { k.saw(i, m) }
 	}
 	return k
+}
+
+// setUntil is how often a switch's clock was set, or lost, until some time of the run.
+func (l *Lab) setUntil(name string, now Time) (times uint64) {
+	for _, e := range l.t.Events {
+		if e.Switch == name && e.At <= now && (e.Do == "step-clock" || e.What == "syncd") {
+			times++
+		}
+	}
+	return times
 }
 
 // saw takes what a chip tells. A packet has come to a point when it enters the pipe: before
@@ -78,13 +88,13 @@ func (k *bookkeeper) saw(i int, m saisim.Moment) {
 		if w, ok := k.wires[i][m.Number]; ok && m.In < saisim.CPUPort {
 			delete(k.wires[i], m.Number)
 			t := n.sim.Chip.Timestamp(w.cycle)
-			b.came(i, m.ID, w.at, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds})
+			b.came(i, m.ID, w.at, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}, k.lab.setUntil(n.s.Name, n.time(m.At)))
 		}
 	}
 }
 
-// came books a packet at switch i, whose clock says now.
-func (b *books) came(i int, id uint64, at Time, now altmark.Time) {
+// came books a packet at switch i, whose clock says now, in that era of it.
+func (b *books) came(i int, id uint64, at Time, now altmark.Time, era uint64) {
 	p := b.packets[id]
 	if p == nil {
 		if i != b.net.first() {
@@ -94,7 +104,8 @@ func (b *books) came(i int, id uint64, at Time, now altmark.Time) {
 		for j := range p.at {
 			p.at[j] = -1
 		}
-		p.period, p.phase = periodOf(b.net.session.Interval, now)
+		p.number, p.phase = periodOf(b.net.session.Interval, now)
+		p.era = era
 		b.packets[id] = p
 		if quarter := 4 * p.phase / length(b.net.session.Interval); b.net.session.Method != altmark.Muxed || quarter == 2 {
 			if _, ok := b.pulses[p.period]; !ok {
@@ -111,7 +122,7 @@ func (b *books) came(i int, id uint64, at Time, now altmark.Time) {
 		d := at - p.at[b.net.first()]
 		b.least, b.most = min(b.least, d), max(b.most, d)
 		b.latestTruly = max(b.latestTruly, p.phase+d)
-		b.latest = max(b.latest, Time(now.Sub(b.net.session.Interval.Start(p.period)))*Nanosecond)
+		b.latest = max(b.latest, Time(now.Sub(b.net.session.Interval.Start(p.number)))*Nanosecond)
 	}
 }
 
@@ -123,13 +134,17 @@ func periodOf(n altmark.Interval, t altmark.Time) (k uint64, phase Time) {
 	return q.Uint64(), Time(r.Int64())
 }
 
+// A period has a number, by the clock of the first point. Where that clock is set back a number comes
+// again, for another time: era is how often it was set.
+type period struct{ number, era uint64 }
+
 // An account is what the books say of one period between two points.
 type account struct{ sent, lost int64 }
 
 // between accounts for all periods between two switches of the way. A packet is lost between them
 // if it was at the first, and neither at the second nor at any switch that is as far or further.
-func (b *books) between(from, to int) map[uint64]account {
-	list := map[uint64]account{}
+func (b *books) between(from, to int) map[period]account {
+	list := map[period]account{}
 	for _, p := range b.packets {
 		if p.at[from] < 0 {
 			continue
@@ -153,8 +168,8 @@ func (b *books) beyond(p *booked, to int) bool {
 	return false
 }
 
-// delay is that of the packet which is measured in a period, and when it was at the first switch.
-func (b *books) delay(k uint64, from, to int) (d Time, ok bool) {
+// delay is that of the packet which is measured in a period.
+func (b *books) delay(k period, from, to int) (d Time, ok bool) {
 	p := b.packets[b.pulses[k]]
 	if p == nil || p.at[from] < 0 || p.at[to] < 0 {
 		return 0, false
