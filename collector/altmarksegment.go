@@ -247,14 +247,26 @@ type altMarkDelay struct {
 	reason          string
 }
 
-// delay compares the timestamps of period k at points i and j.
+// delay compares the timestamps of period k at points i and j. A period and its pulse are the first
+// point's: without a pulse there, or where its clock was set, later points may agree about another
+// packet.
 func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
+	if first := m.report(k, 0); i != 0 && (!first.has || first.conflict || first.Captures != 1 || first.Flags&voidsRawDelay != 0) {
+		return d
+	}
 	a := m.report(k, i)
+	if i != 0 && m.method() == altmark.Pulse {
+		a = m.pulseOf(k, i)
+	}
 	if !m.method().Delay() || len(m.faults) > 0 || !a.has || a.conflict || a.Captures != 1 || a.Flags&voidsRawDelay != 0 {
 		return d
 	}
 	b := m.report(k, j)
-	if b.has && m.method() == altmark.Pulse {
+	switch {
+	case m.method() != altmark.Pulse:
+	case i != 0:
+		b = m.pulseOf(k, j)
+	case b.has:
 		b = m.pulseAt(k, i, j)
 	}
 	if !b.has || b.conflict || b.Captures != 1 || b.Flags&voidsRawDelay != 0 || m.doubt(k, segment(i, j)...).reason != "" {
@@ -322,6 +334,17 @@ func (m *AltMark) pulseAt(k uint64, i, j int) altMarkReport {
 		}
 	}
 	return found[0]
+}
+
+// pulseOf finds the capture, at a later point, of the pulse that the first point sent in period k:
+// none if what is found there is not explained by it.
+func (m *AltMark) pulseOf(k uint64, point int) altMarkReport {
+	low, high := m.bounds(0, point)
+	found := m.pulseAt(k, 0, point)
+	if d := found.Timestamp.Sub(m.report(k, 0).Timestamp); d < low || d > high {
+		return altMarkReport{}
+	}
+	return found
 }
 
 // window summarises the delays of the last periods, and compares that of k with the one before.
