@@ -282,7 +282,7 @@ func (s *tally) String() string {
 	for _, sh := range []struct {
 		what string
 		*share
-	}{{"nothing the matter", &s.clean}, {"nothing the matter but gaps in the traffic", &s.sparse}} {
+	}{{"nothing the matter", &s.clean}, {"nothing the matter, but gaps in the traffic, or packets overtaken where there are no slots", &s.sparse}} {
 		fmt.Fprintf(&b, "%s: %d of %d flagged (%.3f %%)\n", sh.what, sh.flagged, sh.periods, 100*float64(sh.flagged)/float64(max(1, sh.periods)))
 		list("  reasons", sh.reasons)
 	}

@@ -157,7 +157,7 @@ type network struct {
 	kind    string // what is the matter with it
 	family  string
 	rate    float64 // packets of a period, on average
-	sparse  bool    // periods may lack packets that the method needs
+	sparse  bool    // the method needs packets that periods may lack, or an order that they may not have
 
 	books *books
 }
@@ -407,6 +407,7 @@ func (f *fabric) impairment(n *network, r int, here bool) (m Impairment) {
 	m.Loss = Probability(rnd.IntN(3) * rnd.IntN(certain/8))
 	if rnd.IntN(2) == 0 {
 		m.Reorder = Reorder{Probability: certain / 50, Delay: room/8 + 1}
+		n.sparse = n.sparse || !n.session.SlotSync // what is overtaken by a step is taken for a pulse
 	}
 	if rnd.IntN(8) == 0 {
 		m.Corrupt = certain / 50
@@ -446,7 +447,7 @@ func (f *fabric) addTraffic(n *network) {
 	if rnd.IntN(10) == 0 {
 		t.Stop = f.top.Duration * 3 / 4
 	}
-	n.sparse = t.Kind == "onoff" || t.Stop > 0 || !n.dense(l)
+	n.sparse = n.sparse || !n.session.SlotSync && n.kind != wayPlain || t.Kind == "onoff" || t.Stop > 0 || !n.dense(l)
 	if n.kind == wayForeign {
 		t.DSCP = uint8(rnd.IntN(64))
 	}
