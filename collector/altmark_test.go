@@ -369,12 +369,30 @@ func TestAltMarkClockOfFirstPointSet(t *testing.T) {
 		if k == 11 {
 			first.Flags = altmark.ClockStep
 		}
-		m.Add(0, first)
-		m.Add(1, report(k, 250, 4*ms))
-		got = append(got, m.Add(2, report(k, 244, 8*ms))...)
+		add(m, 0, first)
+		add(m, 1, report(k, 250, 4*ms))
+		got = append(got, add(m, 2, report(k, 244, 8*ms))...)
 	}
 	wantLines(t, got, "10 mp1>mp2 ok lost 0", "10 mp2>mp3 ok lost 6", "10 mp1>mp3 ok lost 6",
 		"11 mp1>mp2 flagged: mp1: clock-step", "11 mp2>mp3 flagged: mp1: clock-step", "11 mp1>mp3 flagged: mp1: clock-step")
+}
+
+// Where the first point sent no pulse, later points may agree about a packet that is none.
+func TestAltMarkNoPulse(t *testing.T) {
+	m := newAltMark(t, threePoints(altmark.Muxed))
+	for k := uint64(9); k < 14; k++ {
+		first := report(k, 9, 0)
+		if k == 11 {
+			first.Captures, first.Timestamp = 0, altmark.Time{}
+		}
+		add(m, 0, first)
+		add(m, 1, report(k, 9, 4*ms))
+		for _, r := range add(m, 2, report(k, 9, 8*ms)) {
+			if r.Period == 11 && r.DelayValid {
+				t.Errorf("%s: a delay of a packet that is no pulse", line(r))
+			}
+		}
+	}
 }
 
 // Without slots a packet behind a gap in the traffic may be counted as a pulse of the period before
@@ -387,12 +405,12 @@ func TestAltMarkGapsWithoutSlots(t *testing.T) {
 	m := newAltMark(t, points)
 	var got []AltMarkResult
 	for k := uint64(9); k < 15; k++ {
-		m.Add(0, report(k, 80, 0))
+		add(m, 0, report(k, 80, 0))
 		last := report(k, 80, 8*ms)
 		if k == 12 {
 			last.Flags = altmark.OutOfWindow
 		}
-		got = append(got, m.Add(1, last)...)
+		got = append(got, add(m, 1, last)...)
 	}
 	if len(got) < 3 || got[2].Period != 11 || got[2].LossValid || !slices.Contains(got[2].Reasons, "mp3: out-of-window in period 12") {
 		t.Errorf("%+v, want period 11 without a loss", got)

@@ -255,7 +255,7 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 		return d
 	}
 	a := m.report(k, i)
-	if i != 0 && m.method() == altmark.Pulse {
+	if i != 0 {
 		a = m.pulseOf(k, i)
 	}
 	if !m.method().Delay() || len(m.faults) > 0 || !a.has || a.conflict || a.Captures != 1 || a.Flags&voidsRawDelay != 0 {
@@ -263,10 +263,9 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 	}
 	b := m.report(k, j)
 	switch {
-	case m.method() != altmark.Pulse:
 	case i != 0:
 		b = m.pulseOf(k, j)
-	case b.has:
+	case b.has && m.method() == altmark.Pulse:
 		b = m.pulseAt(k, i, j)
 	}
 	if !b.has || b.conflict || b.Captures != 1 || b.Flags&voidsRawDelay != 0 || m.doubt(k, segment(i, j)...).reason != "" {
@@ -340,7 +339,10 @@ func (m *AltMark) pulseAt(k uint64, i, j int) altMarkReport {
 // none if what is found there is not explained by it.
 func (m *AltMark) pulseOf(k uint64, point int) altMarkReport {
 	low, high := m.bounds(0, point)
-	found := m.pulseAt(k, 0, point)
+	found := m.report(k, point)
+	if m.method() == altmark.Pulse {
+		found = m.pulseAt(k, 0, point)
+	}
 	if d := found.Timestamp.Sub(m.report(k, 0).Timestamp); d < low || d > high {
 		return altMarkReport{}
 	}
