@@ -52,6 +52,7 @@ func flyMonOptions() []flyMonOption {
 		{"epoch", "1000", number(0, 3_600_000), "Milliseconds that are counted at a time; default 1000, 0: no end"},
 		{"threshold", "0", number(0, maxUint32), "From where on a flow is heavy, or has too many values"},
 		{"readout", "banked", oneOf(choice{"banked", "One bank is read while the other counts; default"}, choice{"live", "Read while it counts"}), "What is read"},
+		{"translation", "tcam", oneOf(choice{"tcam", "TCAM entries; default"}, choice{"shift", "Shifted keys: no TCAM, but instructions and PHV"}), "How addresses are translated"},
 		{"share", "1", flyMonShare, "Part of the packets that is looked at, for tasks of the same packets; default 1"},
 		{"plan", "false", nil, "Only say where it would go and what it would take"},
 	}
@@ -63,8 +64,8 @@ func flyMonCommands() []*command {
 		query = nameKind(liveNames(flyMonQueries.container, flyMonQueries.list))
 		key   = flyMonText("<FIELD,...>", choice{"none", "All packets are one"}, choice{"5-tuple", ""}, choice{"ip-pair", ""}, choice{"src-ip", "Or src-ip/24 and the like"},
 			choice{"dst-ip", ""}, choice{"src-port", ""}, choice{"dst-port", ""}, choice{"protocol", ""}, choice{"timestamp", ""})
-		attribute = flyMonText("<distinct(KEY) | existence(KEY) | similarity(KEY)>", choice{"frequency", "Packets"}, choice{"frequency(bytes)", "Bytes"},
-			choice{"max(queue-length)", "Bytes in the queue"}, choice{"max(queue-delay)", "Nanoseconds in the queue"}, choice{"max(size)", "Bytes of a frame"},
+		attribute = flyMonText("<distinct(KEY) | existence(KEY) | similarity(KEY)>", choice{"frequency", "Packets"}, choice{"frequency(bytes)", "Bytes of frames, FCS included"},
+			choice{"max(queue-length)", "Bytes in the queue, without FCS"}, choice{"max(queue-delay)", "Nanoseconds in the queue"}, choice{"max(size)", "Bytes of a frame, FCS included"},
 			choice{"max(interval)", "Nanoseconds between two packets"})
 		flow    = flyMonText("<VALUE,...>")
 		options [][]element

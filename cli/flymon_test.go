@@ -224,24 +224,25 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
   task   What is measured of which packets
 `},
 		{modeFlyMon, "task m1 key src-ip attribute ", `  frequency                                           Packets
-  frequency(bytes)                                    Bytes
-  max(queue-length)                                   Bytes in the queue
+  frequency(bytes)                                    Bytes of frames, FCS included
+  max(queue-length)                                   Bytes in the queue, without FCS
   max(queue-delay)                                    Nanoseconds in the queue
-  max(size)                                           Bytes of a frame
+  max(size)                                           Bytes of a frame, FCS included
   max(interval)                                       Nanoseconds between two packets
   <distinct(KEY) | existence(KEY) | similarity(KEY)>  Of a key such as src-ip,dst-port
 `},
 		{modeFlyMon, "task m1 key src-ip attribute frequency plan share ", `  <1 | 1/2 | 1/4 ... 1/128>  Part of the packets that is looked at, for tasks of the same packets; default 1
 `},
-		{modeFlyMon, "task m1 key src-ip attribute frequency plan share 1 ", `  algorithm   How it is measured
-  allocation  How memory is rounded
-  epoch       Milliseconds that are counted at a time; default 1000, 0: no end
-  filter      Only packets with src-ip=PREFIX, dst-ip=PREFIX, src-port=N-M, dst-port=N-M, protocol=N, ip=4
-  flowgroup   Only packets of this flow group
-  memory      Buckets of all rows; default 49152
-  readout     What is read
-  rows        Rows of the sketch; default those that the algorithm has
-  threshold   From where on a flow is heavy, or has too many values
+		{modeFlyMon, "task m1 key src-ip attribute frequency plan share 1 ", `  algorithm    How it is measured
+  allocation   How memory is rounded
+  epoch        Milliseconds that are counted at a time; default 1000, 0: no end
+  filter       Only packets with src-ip=PREFIX, dst-ip=PREFIX, src-port=N-M, dst-port=N-M, protocol=N, ip=4
+  flowgroup    Only packets of this flow group
+  memory       Buckets of all rows; default 49152
+  readout      What is read
+  rows         Rows of the sketch; default those that the algorithm has
+  threshold    From where on a flow is heavy, or has too many values
+  translation  How addresses are translated
   <cr>
 `},
 	} {

@@ -147,6 +147,9 @@ func (p *page) flyMonTask(e tree) {
 		p.field(flowWidth, "Threshold", v)
 	}
 	p.field(flowWidth, "Readout", config(e, "readout"))
+	if v := config(e, "translation"); v == "shift" {
+		p.field(flowWidth, "Translation", v)
+	}
 	if v := config(e, "share"); v != "1" {
 		p.field(flowWidth, "Share", v)
 	}
@@ -196,6 +199,9 @@ func (p *page) flyMonPlacement(place tree) {
 		if v := place.texts(l.leaf); len(v) > 0 {
 			p.field(flowWidth, "   "+l.label, strings.Join(v, "  "))
 		}
+	}
+	if v := place.text("translation"); strings.HasPrefix(v, "shift") {
+		p.field(flowWidth, "   Translation", v)
 	}
 	if v := place.text("expected"); v != "" {
 		p.field(flowWidth, "   Expected", v)

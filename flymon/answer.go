@@ -35,6 +35,7 @@ const (
 	MetricBytes       = "bytes"       // of these, with FCS, exact
 	MetricCardinality = "cardinality" // distinct flows, or values of a single-key task
 	MetricEntropy     = "entropy"     // of flow sizes, in bits
+	MetricMaximum     = "maximum"     // of all packets
 	MetricHeavy       = "heavy-flows" // flows at or above the threshold
 	MetricMembers     = "members"     // elements of a set, from its load
 	MetricJaccard     = "similarity"  // of the last two epochs' sets, Jaccard

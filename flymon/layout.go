@@ -178,7 +178,7 @@ const (
 	Const       Source = "const"
 	Size        Source = "size"         // bytes of the frame as it leaves, with FCS, without what is stamped on it; more than a bucket holds counts as that
 	Timestamp   Source = "timestamp"    // ns of the time of day as the copy enters the egress pipe, >> Scale, mod 2^Width; 1 instead of 0, which is no time
-	QueueLength Source = "queue-length" // bytes in the queue as the copy came to it, without it, >> Scale; likewise at most what a bucket holds
+	QueueLength Source = "queue-length" // bytes in the queue as the copy came to it, without it and without FCS, >> Scale; likewise at most what a bucket holds
 	QueueDelay  Source = "queue-delay"  // ns in the queue, >> Scale; likewise
 	Compressed  Source = "key"
 	Result      Source = "result" // of unit Of[0]

@@ -27,6 +27,8 @@ type Task struct {
 	// Share is n of the 2^-n of the packets that the task sees, so that tasks whose filters meet
 	// can share a CMU (section 5.3); 0: all.
 	Share uint8
+	// Shifted has addresses translated by shift instead of by TCAM (section 3.3).
+	Shifted bool
 	// Plan: only say what it would cost and where it would go.
 	Plan bool
 }
@@ -155,10 +157,11 @@ func (t *Task) Check() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	k := t.Attribute.Kind
 	alone := k == Existence || k == Similarity
+	all := k == Distinct || k == MaxQueue || k == MaxDelay || k == MaxSize // of all packets too
 	switch {
 	case alone && !t.Key.IsZero():
 		bad("key is %s, want none: %s is asked of its own key", t.Key, t.Attribute)
-	case !alone && k != Distinct && t.Key.IsZero():
+	case !alone && !all && t.Key.IsZero():
 		bad("key is none, want the fields that tell flows apart: %s is measured for each flow", t.Attribute)
 	}
 	if of := AlgorithmsOf(t.Attribute, t.Key.IsZero()); t.Algorithm != Auto && !slices.Contains(of, t.Algorithm) {

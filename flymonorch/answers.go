@@ -197,6 +197,9 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	}
 	put(flymon.MetricPackets, float64(tr.Packets))
 	put(flymon.MetricEntropy, tr.Entropy)
+	if row.Key.IsZero() && len(tr.Heavy) > 0 {
+		put(flymon.MetricMaximum, float64(tr.Heavy[0].Value)) // of the one flow that there is
+	}
 	if row.Attribute.Kind != flymon.Similarity { // an odd sketch has those that came an odd number of times
 		put(flymon.MetricMembers, float64(tr.Elements))
 	}
@@ -248,7 +251,7 @@ func (o *Orch) placement(p *plan.Placed, planned bool) schema.FlyMonPlacement {
 	l := &p.Layout
 	row := schema.FlyMonPlacement{
 		Planned: planned, Algorithm: p.Sketch.Algorithm, Rows: uint32(len(p.Sketch.Rows)), Buckets: p.Buckets, Banks: l.Banks(),
-		Rules: uint32(l.Rules(&o.geo)), Expected: p.Expected,
+		Rules: uint32(l.Rules(&o.geo)), Expected: p.Expected, Translation: p.Translation,
 	}
 	groups := map[int]bool{}
 	for i := range l.Units {

@@ -87,7 +87,7 @@ func queryFits(c *Change) error {
 
 func flyMonTaskLeaves(at string) []Leaf {
 	var leaves []Leaf
-	for _, f := range []string{"filter", "key", "attribute", "algorithm", "memory", "rows", "allocation", "epoch", "threshold", "readout", "share", "plan"} {
+	for _, f := range []string{"filter", "key", "attribute", "algorithm", "memory", "rows", "allocation", "epoch", "threshold", "readout", "translation", "share", "plan"} {
 		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
 	}
 	return leaves
@@ -97,7 +97,7 @@ func placementLeaves(at string) []Leaf {
 	leaves := []Leaf{{at + "/groups", list("GROUPS")}, {at + "/units", list("UNITS")}, {at + "/hash-units", parted("KEYS", ";")}}
 	for leaf, field := range map[string]string{
 		"planned": "PLANNED", "algorithm": "ALGORITHM", "rows": "ROWS", "buckets": "BUCKETS", "banks": "BANKS", "bytes": "BYTES",
-		"rules": "RULES", "tcam-entries": "TCAM_ENTRIES", "expected": "EXPECTED",
+		"rules": "RULES", "tcam-entries": "TCAM_ENTRIES", "expected": "EXPECTED", "translation": "TRANSLATION",
 	} {
 		leaves = append(leaves, Leaf{at + "/" + leaf, text(field)})
 	}

@@ -46,6 +46,7 @@ func ParseFlyMonTask(key string, fields map[string]string) (FlyMonTask, error) {
 	t.Epoch = time.Duration(r.number("epoch", 0, flymon.MaxEpoch/1e6, uint64(flymon.DefaultEpoch/time.Millisecond))) * time.Millisecond
 	t.Threshold = r.number("threshold", 0, 1<<32-1, 0)
 	t.Live = r.word("readout", "banked", "banked", "live") == "live"
+	t.Shifted = r.word("translation", "tcam", "tcam", "shift") == "shift"
 	t.Share = parsed(r, "share", "1", "1, 1/2, 1/4 ... 1/128", parseShare)
 	t.Plan = r.flag("plan", false, "true", "false")
 	r.unknown()
@@ -187,7 +188,7 @@ func (t FlyMonTask) Fields() map[string]string {
 	f := map[string]string{
 		"key": t.Key.String(), "attribute": t.Attribute.String(), "algorithm": string(t.Algorithm), "memory": utoa(t.Memory),
 		"allocation": "efficient", "epoch": utoa(uint64(t.Epoch / time.Millisecond)), "threshold": utoa(t.Threshold),
-		"readout": "banked", "share": "1", "plan": strconv.FormatBool(t.Plan),
+		"readout": "banked", "translation": "tcam", "share": "1", "plan": strconv.FormatBool(t.Plan),
 	}
 	if t.FlowGroup != "" {
 		f["flowgroup"] = t.FlowGroup
@@ -202,6 +203,9 @@ func (t FlyMonTask) Fields() map[string]string {
 	}
 	if t.Live {
 		f["readout"] = "live"
+	}
+	if t.Shifted {
+		f["translation"] = "shift"
 	}
 	if t.Share > 0 {
 		f["share"] = "1/" + utoa(uint32(1)<<t.Share)
@@ -250,6 +254,8 @@ type FlyMonPlacement struct {
 	Rules     uint32
 	Tcam      uint32 // entries of address translation and maps
 	Expected  string // what error to expect, in words
+	// Translation is how addresses are translated, and what that takes, in words.
+	Translation string
 }
 
 // Fields formats the row.
@@ -261,7 +267,7 @@ func (p FlyMonPlacement) Fields() map[string]string {
 	return map[string]string{
 		"PLANNED": strconv.FormatBool(p.Planned), "ALGORITHM": string(p.Algorithm), "ROWS": utoa(p.Rows), "BUCKETS": utoa(p.Buckets),
 		"BANKS": utoa(p.Banks), "BYTES": utoa(p.Bytes), "GROUPS": strings.Join(groups, ","), "UNITS": strings.Join(p.Units, ","),
-		"KEYS": strings.Join(p.Keys, ";"), "RULES": utoa(p.Rules), "TCAM_ENTRIES": utoa(p.Tcam), "EXPECTED": p.Expected,
+		"KEYS": strings.Join(p.Keys, ";"), "RULES": utoa(p.Rules), "TCAM_ENTRIES": utoa(p.Tcam), "EXPECTED": p.Expected, "TRANSLATION": p.Translation,
 	}
 }
 

@@ -33,6 +33,10 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 	case flymon.CMS, flymon.SuMaxSum, flymon.Tower, flymon.CounterBraids:
 		put(flymon.MetricCardinality, r.cardinalityOfCounters())
 	case flymon.SuMaxMax:
+		if r.Task.Key.IsZero() {
+			put(flymon.MetricMaximum, r.maximum())
+			break
+		}
 		if r.Task.Attribute.Kind == flymon.MaxSize { // of others a flow may have 0
 			put(flymon.MetricCardinality, r.cardinalityOfCounters())
 		}
@@ -52,6 +56,17 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 		}
 	}
 	return m
+}
+
+// maximum is that of all packets, which share a bucket.
+func (r *Reading) maximum() flymon.Estimate {
+	word := r.word(r.Sketch.Rows[0][0], flymon.Vector{})
+	e := flymon.Estimate{Value: float64(uint64(word) << r.Sketch.Scale), Confidence: 1, Bound: "of all packets"}
+	e.Lower, e.Upper = e.Value, e.Value+float64(uint64(1)<<r.Sketch.Scale)-1
+	if word == r.Geometry.Mask() {
+		e.Upper, e.Confidence, e.Saturated, e.Bound = math.MaxFloat64, 0, true, "the bucket is full: as much or more"
+	}
+	return e
 }
 
 func exactly(n uint64) flymon.Estimate {

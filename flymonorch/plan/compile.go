@@ -44,6 +44,9 @@ func (p *Pool) compile(t flymon.Task) (*recipe, error) {
 	if k := t.Attribute.Kind; (k == flymon.Bytes || k == flymon.MaxSize) && p.geo.Width < 16 {
 		return nil, fmt.Errorf("attribute is %s, want another: buckets have %d bits, and a frame may have more bytes", t.Attribute, p.geo.Width)
 	}
+	if t.Shifted && (t.Algorithm == flymon.CounterBraids || t.Algorithm == flymon.OddSketch) {
+		return nil, fmt.Errorf("translation is shift, want tcam: buckets of the second layer of %s are those of the first modulo their number", t.Algorithm)
+	}
 	r := &recipe{banks: 1, sketch: flymon.Sketch{Algorithm: t.Algorithm}}
 	if t.Epoch > 0 && !t.Live {
 		r.banks = 2
@@ -70,6 +73,11 @@ func (p *Pool) compile(t flymon.Task) (*recipe, error) {
 	default:
 		err = fmt.Errorf("algorithm %q is not known", t.Algorithm)
 	}
+	for _, step := range r.steps {
+		for i := range step {
+			step[i].unit.Shifted = t.Shifted
+		}
+	}
 	if err == nil {
 		r.digest, err = digest(&t, &r.sketch, p.geo.Width)
 	}
@@ -88,6 +96,10 @@ func (c *compiler) rows() (int, error) {
 	switch c.task.Algorithm {
 	case flymon.MRAC, flymon.HyperLogLog, flymon.LinearCounting, flymon.OddSketch:
 		own, most = 1, 1
+	case flymon.SuMaxMax:
+		if c.task.Key.IsZero() { // all packets share one bucket
+			own, most = 1, 1
+		}
 	case flymon.SuMaxSum:
 		most = (c.pool.geo.Groups + flymon.Apart - 1) / flymon.Apart
 	}
@@ -103,6 +115,9 @@ func (c *compiler) rows() (int, error) {
 
 // size is how many buckets each of n equal partitions has.
 func (c *compiler) size(n int) (uint32, error) {
+	if c.task.Algorithm == flymon.SuMaxMax && c.task.Key.IsZero() {
+		return uint32(c.pool.geo.MinSize()), nil
+	}
 	return c.power((int(c.task.Memory)+n-1)/n, n)
 }
 
@@ -273,7 +288,7 @@ func (c *compiler) hashed(n int, size uint32, width int, fill func(u *part)) {
 	element := c.task.Attribute.Of
 	for row := range n {
 		at := shift(row, n)
-		u := part{key: element, element: element, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: at}, P1: besides(at, size, width)}}
+		u := part{key: element, element: element, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: at}, P1: c.besides(at, size, width)}}
 		fill(&u)
 		step = append(step, u)
 		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row})
@@ -284,10 +299,14 @@ func (c *compiler) hashed(n int, size uint32, width int, fill func(u *part)) {
 
 // besides is a parameter of so many bits of the compressed key, or as many as are left, that the
 // address of size buckets does not use, whose shift is given.
-func besides(shift uint8, size uint32, width int) flymon.Param {
+func (c *compiler) besides(shift uint8, size uint32, width int) flymon.Param {
 	address := bits.TrailingZeros32(size)
+	from := address
+	if c.task.Shifted { // the address is made of the highest of the bits that choose among all buckets
+		from = bits.TrailingZeros(uint(c.pool.geo.Depth))
+	}
 	return flymon.Param{
-		From: flymon.Compressed, Key: flymon.Ref{Shift: uint8((int(shift) + address) % 32)}, Bits: uint8(min(width, 32-address)),
+		From: flymon.Compressed, Key: flymon.Ref{Shift: uint8((int(shift) + from) % 32)}, Bits: uint8(min(width, 32-address)),
 	}
 }
 
@@ -382,7 +401,7 @@ func (c *compiler) maxInterval() error {
 		unit := func(op flymon.Op, p1, p2 flymon.Param) part {
 			return part{key: c.task.Key, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: shift(row, n)}, Op: op, P1: p1, P2: p2}}
 		}
-		filter := unit(flymon.AndOr, besides(shift(row, n), size, choose), constant(1))
+		filter := unit(flymon.AndOr, c.besides(shift(row, n), size, choose), constant(1))
 		filter.element, filter.unit.Map = c.task.Key, rules
 		steps[0] = append(steps[0], filter)
 		steps[1] = append(steps[1], unit(flymon.XorSwap, flymon.Param{From: flymon.Timestamp, Scale: scale}, constant(1)))

@@ -33,6 +33,9 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		b := int(s.Bits[len(s.Rows)-1])
 		most, unit = uint64(1)<<b-1, uint64(1)<<(width-b)
 	case flymon.SuMaxMax:
+		if t.Key.IsZero() { // there is one flow
+			return nil, nil
+		}
 		reach = max(1, t.Threshold>>s.Scale)
 	case flymon.MaxInterArr:
 		reach = max(1, t.Threshold>>s.Scale)

@@ -38,7 +38,24 @@ func theory(p *Placed) string {
 	case flymon.MaxInterArr:
 		return fmt.Sprintf("in units of %d ns, for flows that have their last arrival alone in all %d instances and all of one; another flow makes it shorter or longer", uint64(1)<<p.Sketch.Scale, d)
 	}
+	if p.Task.Key.IsZero() {
+		return fmt.Sprintf("exact to %d", uint64(1)<<p.Sketch.Scale)
+	}
 	return fmt.Sprintf("never too low; the least of %d rows of %d buckets", d, w)
+}
+
+// translation says what address translation takes in each CMU, as figure 11 counts it.
+func translation(p *Placed, g flymon.Geometry) string {
+	entries := 0
+	for i := range p.Layout.Units {
+		entries = max(entries, p.Layout.Units[i].Translation(&g))
+	}
+	if !p.Task.Shifted {
+		return fmt.Sprintf("tcam: up to %d entries in each CMU", entries)
+	}
+	all := Translations(g, RMT12(), g.Partitions)
+	cost := all[len(all)-1]
+	return fmt.Sprintf("shift: no TCAM, but %d instruction words and %d bits of PHV for each CMU, to compute all shifted keys before", cost.Words, cost.Bits)
 }
 
 // bitsOf is how many bits of a bucket are chosen from.

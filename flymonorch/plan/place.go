@@ -313,6 +313,6 @@ func (s *search) placed(name string, t flymon.Task) *Placed {
 	if placed.Sketch.Element.From == flymon.Compressed {
 		placed.Sketch.Element = l.Units[0].P1
 	}
-	placed.Expected = expected(placed)
+	placed.Expected, placed.Translation = expected(placed), translation(placed, s.view.geo)
 	return placed
 }

@@ -26,6 +26,8 @@ type Placed struct {
 	Sketch   flymon.Sketch
 	Buckets  uint32 // of one bank, all rows
 	Expected string // what error to expect, in words
+	// Translation is how addresses are translated, and what that takes, in words.
+	Translation string
 }
 
 // New returns a pool with nothing in use.
