@@ -18,6 +18,9 @@ import (
 // lost between the switches. A report is not believed if another of its number differs, as after
 // a step back.
 func TestAltMarkJoined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
 	away := markInterval.Duration() * 21 / 2
 	all := []uint64{1003, 1005, 1007, 1009, 1011, 1013, 1015}
 	for _, tt := range []struct {

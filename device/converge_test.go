@@ -295,7 +295,7 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 // Whatever was written in whatever order, and whoever was restarted in between,
 // the ASIC is what the final configuration makes it when applied once.
 func TestConfigurationConverges(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100, Short: 4}, converge)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 50, Short: 4}, converge)
 }
 
 func converge(t *testing.T, seed uint64) {

@@ -73,6 +73,9 @@ func runTruth(t *testing.T, top *Topology, d Time) (*markTruth, *Result) {
 // what falls into it, and what the oracle has lost is what the link lost, of the
 // flow group and not of others.
 func TestTruthOfPeriods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
 	top := markedPair(t, "step", -10, `
 traffic:
 - {name: marked, from: h1, to: h2, dst_port: 5000, pps: 20480, start: 0s, count: 2000}
@@ -104,6 +107,9 @@ traffic:
 // The measured packet is the first of its period, for muxed marking the first of its
 // third quarter; its delay is exact to the picosecond.
 func TestTruthOfDelays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
 	for method, want := range map[string]int{"pulse": 0, "double": 0, "muxed": 10} {
 		top := markedPair(t, method, -10, `
 traffic:
@@ -129,6 +135,9 @@ traffic:
 
 // A path that cannot be is refused, with place, field and value.
 func TestAltMarkPathsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
 	for points, want := range map[string]string{
 		`["s1:am"]`:            "altmark.paths[p].points: \"1\": want 2 to 16 points",
 		`["s1:am", "s3:am"]`:   `altmark.paths[p].points[1]: "s3:am": want SWITCH:SESSION, a switch of this file`,
