@@ -13,9 +13,16 @@ import (
 //	{"attributes":[{"labels":{"sai_metadata":{...},"value":["label",...]}}]}
 //
 // and a get adds an attribute "counters" whose value holds, for each label in
-// order, 8 numbers: stamped, not stamped because not TCP or UDP, not Ethernet
-// II, cut, beyond the MTU, and three that are 0.
+// order, 8 numbers of one instant: stamped, not stamped because not TCP or UDP,
+// not Ethernet II, cut, beyond the MTU; what the ACL counter has counted, packets
+// and bytes; and one that is 0.
 const TailstampWindow = "tamtam.tailstamp.counters"
+
+// Where a window has what the ACL counter has counted.
+const (
+	windowPackets = 5
+	windowBytes   = 6
+)
 
 // maxWindowLabels bounds the labels of one window.
 const maxWindowLabels = 128
@@ -52,6 +59,8 @@ func (w *window) read(c *Chip) sai.Value {
 			for j, n := range x.stamps {
 				values[i*numStampResults+j] += n
 			}
+			values[i*numStampResults+windowPackets] += x.packets
+			values[i*numStampResults+windowBytes] += x.bytes
 		}
 	}
 	return writeExtension(w.entry, []string{"counters"}, [][]uint64{values})

@@ -20,10 +20,12 @@ import (
 const Window = "tamtam.tailstamp.counters"
 
 // windowLabels is the most labels that one window takes, windowWords the
-// numbers that it returns for each.
+// numbers that it returns for each: five of what became of copies, and from
+// windowMatched what the ACL counter has counted, packets and bytes.
 const (
-	windowLabels = 128
-	windowWords  = 8
+	windowLabels  = 128
+	windowWords   = 8
+	windowMatched = 5
 )
 
 // ClearChannel is the channel of APPL_DB on which clearing of counters is asked
@@ -32,7 +34,7 @@ const ClearChannel = "TAM_CLEAR_COUNTERS"
 
 // Fields of the rows of TAM_TAILSTAMPING_COUNTERS, in the order of a sample.
 var fieldNames = [...]string{
-	"MATCHED_PACKETS", "MATCHED_BYTES", // of the ACL counter
+	"MATCHED_PACKETS", "MATCHED_BYTES", // of the ACL counter; of the window, if there is one
 	"STAMPED_PACKETS", "NOT_STAMPED_NOT_TCP_UDP", "NOT_STAMPED_NOT_ETHERNET_II", "NOT_STAMPED_CUT", "NOT_STAMPED_MTU", // of the window
 }
 
@@ -97,7 +99,8 @@ func (c *counters) flush(ctx context.Context) error {
 }
 
 // PollCounters reads the counters of all sessions and writes their rows in
-// COUNTERS_DB. It takes the ACL counters as syncd wrote them last.
+// COUNTERS_DB. All numbers of a session are of one instant. On silicon without
+// the window there are only the ACL counters, as syncd wrote them last.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	names := slices.SortedFunc(maps.Keys(o.counters.sessions), schema.CompareNames)
 	samples, err := o.sample(ctx, names)
@@ -137,11 +140,8 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	for i, name := range names {
 		oids[i], labels[i], _ = o.rules.Counter(o.counters.sessions[name].bound, feature)
 	}
-	if err := o.counters.readMatched(ctx, oids, samples); err != nil {
-		return nil, err
-	}
 	if !o.counters.hasWindow {
-		return samples, nil
+		return samples, o.counters.readMatched(ctx, oids, samples)
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
 	words := make(map[string][]uint64, len(distinct))
@@ -155,7 +155,9 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 		}
 	}
 	for i := range samples {
-		copy(samples[i][fromWindow:], words[labels[i]])
+		w := words[labels[i]]
+		copy(samples[i][:fromWindow], w[windowMatched:])
+		copy(samples[i][fromWindow:], w[:windowMatched])
 	}
 	return samples, nil
 }
