@@ -65,6 +65,8 @@ func measures() []measure {
 		{name: "bloom members", attribute: "existence", algorithm: "bloom", of: anyKey, metric: "members", memory: [2]int{192, 192},
 			width: func(in *instance) float64 { return linear(in.elements, in.buckets*in.bits/in.rows) }},
 		{name: "max-size", attribute: "max(size)", algorithm: "sumax-max", keys: anyKey, absent: 0.05, memory: counters},
+		{name: "maximum", attribute: "max(size)", algorithm: "sumax-max", metric: "maximum", memory: counters,
+			width: func(*instance) float64 { return 1 }}, // exact
 		{name: "max-queue", attribute: "max(queue-length)", algorithm: "sumax-max", keys: anyKey, absent: 0.05, memory: counters},
 		{name: "max-delay", attribute: "max(queue-delay)", algorithm: "sumax-max", keys: anyKey, absent: 0.05, memory: counters},
 		{name: "max-interval", attribute: "max(interval)", algorithm: "max-interval", keys: anyKey, absent: 0.05, memory: [2]int{576, 4608}},
@@ -215,6 +217,9 @@ func (c *calibration) config() ConfigDB {
 		row := swss.FieldValues{
 			"key": in.key, "attribute": in.attribute, "algorithm": in.algorithm, "memory": strconv.Itoa(memory),
 			"epoch": strconv.Itoa(int(in.epoch / time.Millisecond)), "filter": c.filter(in.class),
+		}
+		if c.r.IntN(4) == 0 && in.algorithm != "odd-sketch" {
+			row["translation"] = "shift"
 		}
 		if in.element != "" {
 			row["attribute"] += "(" + in.element + ")"
@@ -520,6 +525,8 @@ func (c *calibration) count(in *instance) {
 		}
 	case in.metric != "" && in.element != "":
 		in.exact = in.elements
+	case in.metric == "maximum":
+		in.exact = values[""]
 	case in.metric != "":
 		in.exact = in.flows
 	case in.element != "":
