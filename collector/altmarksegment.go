@@ -213,7 +213,7 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 // packet that comes in the two middle quarters of the period behind its own is counted there,
 // as a pulse. So a period's packets are its own only if the pulses of the one before,
 // its own and the one behind are known. Where one is missing nobody knows whether it was lost
-// or late.
+// or late. A packet that comes when the pulse cannot is another one: the pulse was lost.
 func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 	if m.method() != altmark.Muxed {
 		return nil
@@ -230,6 +230,8 @@ func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 			switch {
 			case !came.has:
 				reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, which tells of its pulse", name, q))
+			case p > 0 && came.Captures == 1 && sent.Captures == 1 && m.pulseOf(q, p).Captures != 1:
+				reasons = append(reasons, fmt.Sprintf("%s: %s had another pulse than %s in period %d", AltMarkPulses, name, first, q))
 			case q > k && came.Captures <= sent.Captures: // no packet of k among the pulses
 			case came.Captures != sent.Captures:
 				reasons = append(reasons, fmt.Sprintf("%s: %s had %d pulses in period %d, and %s %d", AltMarkPulses, name, came.Captures, q, first, sent.Captures))
