@@ -165,11 +165,10 @@ func setError(errs ...error) error {
 		if code == codes.OK {
 			code = c
 		}
-		if len(texts) < maxErrors {
-			texts = append(texts, text)
-		} else if len(texts) == maxErrors {
-			texts = append(texts, "and more")
-		}
+		texts = append(texts, text)
+	}
+	if more := len(texts) - maxErrors; more > 0 {
+		texts = append(texts[:maxErrors], fmt.Sprintf("and %d more", more))
 	}
 	if code == codes.OK {
 		return nil

@@ -315,3 +315,34 @@ func TestForeignWriter(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAllErrorsOfASet: what is missing, what is referred to and not there, what
+// is in use and what is taken are told at once.
+func TestAllErrorsOfASet(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(someSwitch())
+	_, err := b.client.Set(b.ctx, &gpb.SetRequest{
+		Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]")},
+		Update: []*gpb.Update{
+			update(c1, `{"config":{"name":"c1","ip":"10.0.0.1"}}`),
+			update("/tam/tailstamping-sessions/tailstamping-session[name=s2]", `{"name":"s2","config":{"flowgroup":"none"}}`),
+			update("/tam/samplers/sampler[name=x]", `{"name":"x"}`),
+		},
+	})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, want := range []string{"collector[name=c1]", "there is no flowgroup none", "sampler[name=x]", "in use by tailstamping-session s1"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not among the errors:\n%v", want, err)
+		}
+	}
+	var many []*gpb.Update
+	for i := range 25 {
+		many = append(many, update(fmt.Sprintf("/tam/samplers/sampler[name=x%d]", i), fmt.Sprintf(`{"name":"x%d"}`, i)))
+	}
+	_, err = b.client.Set(b.ctx, &gpb.SetRequest{Update: many})
+	if err == nil || !strings.HasSuffix(err.Error(), "and 5 more") {
+		t.Errorf("25 errors: %v", err)
+	}
+}

@@ -28,9 +28,6 @@ func (t *tx) finish(ctx context.Context) error {
 			errs = append(errs, t.checkEntry(ctx, e)...)
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return setError(errs...)
-	}
 	errs = append(errs, t.checkRefs(ctx, touched)...)
 	errs = append(errs, t.checkInUse(ctx, touched)...)
 	errs = append(errs, t.checkUnique(ctx, touched)...)
