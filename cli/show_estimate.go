@@ -88,7 +88,10 @@ func estimateCells(s tree) []string {
 	return []string{quantity(s, "estimate"), boundText(s, v), orDash(quantity(s, "exact")), failure}
 }
 
-const exactBound = "exact"
+const (
+	exactBound = "exact"
+	noBound    = "no bound"
+)
 
 // rounding is what the digits of the tree's numbers may make of two equal distances.
 const rounding = 0.0003
@@ -97,19 +100,24 @@ const rounding = 0.0003
 func boundText(s tree, v float64) string {
 	lower, ok := number64(s, "lower")
 	upper, both := number64(s, "upper")
-	switch {
-	case s.text("saturated") == "true":
-		return "saturated"
-	case !ok || !both:
-		return "-"
-	}
 	c, known := number64(s, "confidence")
-	if lower == v && upper == v && c == 1 {
-		return exactBound
-	}
 	sure := ""
 	if known {
 		sure = " (" + plain(100*c) + " %)"
+	}
+	full := ""
+	if s.text("saturated") == "true" {
+		full = "saturated, "
+	}
+	switch {
+	case !ok:
+		return full + noBound
+	case !both:
+		return full + plain(lower) + " or more" + sure
+	case full != "":
+		return "saturated"
+	case lower == v && upper == v && c == 1:
+		return exactBound
 	}
 	below, above := v-lower, upper-v
 	if math.Abs(below-above) < rounding {

@@ -216,11 +216,20 @@ func (p *page) flyMonLastEpoch(last tree) {
 	for _, l := range []struct{ label, text string }{
 		{"Start", clockTime(last.text("start"))}, {"End", clockTime(last.text("end"))}, {"Flags", last.text("flags")},
 		{"Load", percent(last, "load")}, {"Full", percent(last, "full")}, {"Flows From", last.text("flows-from")},
+		{"Digests Lost", unless(last.text("digests-lost"), "0")}, {"Flows Cut", unless(last.text("flows-cut"), "0")},
 	} {
 		if l.text != "" {
 			p.field(flowWidth, "   "+l.label, l.text)
 		}
 	}
+}
+
+// unless is a text, or nothing if it is that word.
+func unless(text, word string) string {
+	if text == word {
+		return ""
+	}
+	return text
 }
 
 func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {

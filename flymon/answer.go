@@ -1,23 +1,82 @@
 package flymon
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 )
 
-// An Estimate is what a sketch says, and how sure it is.
+// An Estimate is what a sketch says, and how sure it is. In JSON there are only bounds that say
+// something: no upper one, or none at all.
 type Estimate struct {
-	Value float64 `json:"estimate"`
+	Value float64
 	// Lower and Upper bound the true value with probability Confidence, by the theory that
-	// Bound names; both 0 with Confidence 0: no bound is known.
-	Lower      float64 `json:"lower"`
-	Upper      float64 `json:"upper"`
-	Confidence float64 `json:"confidence"`
-	Bound      string  `json:"bound,omitempty"`
-	// Saturated: so full that the bound does not hold.
-	Saturated bool `json:"saturated,omitempty"`
+	// Bound names. Upper is infinite if there is no upper bound; Confidence is 0 if none is known.
+	Lower      float64
+	Upper      float64
+	Confidence float64
+	Bound      string
+	// Saturated: so full that the value is about what was counted at least.
+	Saturated bool
 	// Exact is the oracle's value, where it is on.
-	Exact *float64 `json:"exact,omitempty"`
+	Exact *float64
+}
+
+// Bounds says which bounds there are.
+func (e *Estimate) Bounds() (lower, upper bool) {
+	upper = e.Confidence > 0 && !math.IsInf(e.Upper, 1)
+	return e.Confidence > 0 && (upper || e.Lower > 0), upper
+}
+
+// jsonEstimate is an estimate as JSON has it.
+type jsonEstimate struct {
+	Value      *float64 `json:"estimate,omitempty"`
+	Lower      *float64 `json:"lower,omitempty"`
+	Upper      *float64 `json:"upper,omitempty"`
+	Confidence float64  `json:"confidence,omitempty"`
+	Bound      string   `json:"bound,omitempty"`
+	Saturated  bool     `json:"saturated,omitempty"`
+	Exact      *float64 `json:"exact,omitempty"`
+}
+
+// MarshalJSON writes an estimate without the bounds that there are not. An infinite value, or one
+// that is no number, is left out too.
+func (e Estimate) MarshalJSON() ([]byte, error) {
+	j := jsonEstimate{Bound: e.Bound, Saturated: e.Saturated, Exact: e.Exact}
+	if !math.IsNaN(e.Value) && !math.IsInf(e.Value, 0) {
+		j.Value = &e.Value
+	}
+	lower, upper := e.Bounds()
+	if lower {
+		j.Lower, j.Confidence = &e.Lower, e.Confidence
+	}
+	if upper {
+		j.Upper = &e.Upper
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON is the counterpart of MarshalJSON.
+func (e *Estimate) UnmarshalJSON(text []byte) error {
+	var j jsonEstimate
+	if err := json.Unmarshal(text, &j); err != nil {
+		return err
+	}
+	*e = Estimate{Value: math.Inf(1), Confidence: j.Confidence, Bound: j.Bound, Saturated: j.Saturated, Exact: j.Exact}
+	if j.Value != nil {
+		e.Value = *j.Value
+	}
+	if j.Lower != nil {
+		e.Lower = *j.Lower
+	}
+	switch {
+	case j.Upper != nil:
+		e.Upper = *j.Upper
+	case e.Confidence > 0:
+		e.Upper = math.Inf(1)
+	}
+	return nil
 }
 
 // Error is the relative error where the exact value is known; false: it is not, or

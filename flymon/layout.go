@@ -325,7 +325,8 @@ type Sketch struct {
 	Algorithm Algorithm
 	// Rows have the units of each row, by their index in Layout.Units: of Counter Braids
 	// layer 1 and layer 2, of max-interval the unit that knows new flows, that of the last
-	// arrival, and that of the longest interval; of others one unit.
+	// arrival, and that of the longest interval, of Odd Sketch the unit that knows new elements and
+	// that of the bits; of others one unit.
 	Rows [][]int
 	// Bits are the counters' widths, the highest bits of the buckets: by row for
 	// TowerSketch, by layer for Counter Braids; none: whole buckets.

@@ -108,7 +108,7 @@ const (
 	BeauCoup       Algorithm = "beaucoup"        // 3 coupon tables
 	Bloom          Algorithm = "bloom"           // 3 rows of bits
 	MaxInterArr    Algorithm = "max-interval"    // 3 instances of 3 CMUs in 3 groups
-	OddSketch      Algorithm = "odd-sketch"      // 1 row of bits
+	OddSketch      Algorithm = "odd-sketch"      // 1 row of bits behind a Bloom filter, in 2 groups
 )
 
 // AlgorithmsOf returns the algorithms that an attribute has, the one that Auto

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"math"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -37,6 +36,7 @@ type taken struct {
 	exact     map[flymon.Vector]uint64 // of truth, the flows that were asked for
 	reading   *answer.Reading
 	flows     []answer.FlowEstimate
+	heavy     int // flows that reach the threshold: those, and what flows has no room for
 	from      string
 }
 
@@ -56,7 +56,7 @@ func (o *Orch) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*t
 		}
 		got.registers[i] = words
 	}
-	if most := min(e.bank.Digests, o.geo.Digests, maxFlows); most > 0 { // those of frozen units come first
+	if most := min(e.bank.Digests, o.geo.Digests); most > 0 { // those of frozen units come first
 		keys, err := r.digests(t.name, e.which, most)
 		if err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (o *Orch) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*t
 
 // read makes of the registers what they mean, and asks the oracle while the bank is as
 // it was read.
-func (o *Orch) read(r *round, t *task, p *plan.Placed, truth bool, got *taken, e *epoch) (err error) {
+func (o *Orch) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
 	got.reading, err = answer.New(answer.Dump{
 		Geometry: o.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers, Packets: e.bank.Packets, Bytes: e.bank.Bytes,
 	})
@@ -84,15 +84,21 @@ func (o *Orch) read(r *round, t *task, p *plan.Placed, truth bool, got *taken, e
 			e.flags |= f.flag
 		}
 	}
+	if e.flags&(flymon.FlagDigests|flymon.FlagLive) == 0 { // while it is read live, digests are of other sweeps too
+		got.reading.Know(got.digests)
+	}
 	asked := o.flowsAsked(t, p.Task)
 	if !p.Task.Key.IsZero() {
 		got.from = sources(got.digests, asked)
 		got.flows = got.reading.Heavy(slices.Concat(got.digests, asked), p.Task.Threshold)
-		got.flows = got.flows[:min(len(got.flows), maxFlows)]
+		got.heavy = len(got.flows)
+		got.flows = got.flows[:min(got.heavy, maxFlows)]
 	}
-	if truth && p.Task.Share == 0 && o.oracle(r.ctx) { // of a share it knows that share only
-		flows := firstOf(windowTruths, asked, got.flows)
-		if got.truth, err = r.truth(t.name, e.which, flows); err != nil || got.truth == nil {
+	if exact && p.Task.Share == 0 && o.oracle(r.ctx) { // of a share it knows that share only
+		flows := allOf(asked, got.flows)
+		if !e.bank.Used { // no packet came, and what the bank has is older
+			got.truth = &truth{Values: make([]uint64, len(flows))}
+		} else if got.truth, err = r.truth(t.name, e.which, p.Task.Threshold, flows); err != nil || got.truth == nil {
 			return err
 		}
 		got.exact = make(map[flymon.Vector]uint64, len(flows))
@@ -116,13 +122,12 @@ func sources(digests, asked []flymon.Vector) string {
 	return ""
 }
 
-// firstOf returns n flows at most, each once: those that are asked for, then the
-// largest.
-func firstOf(n int, asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
+// allOf are the flows that are asked for and those of a list, each once.
+func allOf(asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
 	var list []flymon.Vector
 	seen := map[flymon.Vector]bool{}
 	add := func(v flymon.Vector) {
-		if !seen[v] && len(list) < n {
+		if !seen[v] {
 			seen[v] = true
 			list = append(list, v)
 		}
@@ -139,7 +144,8 @@ func firstOf(n int, asked []flymon.Vector, flows []answer.FlowEstimate) []flymon
 // tell makes the rows of an epoch.
 func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
 	row := schema.FlyMonResult{
-		Epoch: e.number, Start: int64(e.start), End: int64(e.end), Flags: e.flags, Flows: got.from, Metrics: got.reading.Metrics(),
+		Epoch: e.number, Start: int64(e.start), End: int64(e.end), Flags: e.flags, Flows: got.from,
+		DigestsLost: e.bank.DigestsLost, FlowsCut: uint64(got.heavy - len(got.flows)), Metrics: got.reading.Metrics(),
 	}
 	row.Load, row.Full = got.reading.Load()
 	if row.Metrics == nil {
@@ -147,15 +153,12 @@ func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
 	}
 	o.compare(d, e, got, row.Metrics)
 	if d.row.Threshold > 0 && !d.row.Key.IsZero() {
-		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(len(got.flows))}
+		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(got.heavy)}
 	}
 	got.addExact(d.row, row.Metrics)
-	for name, m := range row.Metrics {
-		row.Metrics[name] = finite(m)
-	}
 	flows := make(swss.FieldValues, len(got.flows))
 	for _, f := range got.flows {
-		flows[d.row.Key.Format(f.Flow)] = schema.FormatFlyMonEstimate(finite(got.withExact(f.Flow, f.Estimate)))
+		flows[d.row.Key.Format(f.Flow)] = schema.FormatFlyMonEstimate(got.withExact(f.Flow, f.Estimate))
 	}
 	o.books.flows.put(t.name, flows)
 	o.books.sizes.put(t.name, sizes(got.reading.Distribution()))
@@ -169,9 +172,30 @@ func (o *Orch) compare(d *deployment, e epoch, got *taken, metrics map[string]fl
 		return
 	}
 	if d.last != nil && d.lastEpoch+1 == e.number {
-		maps.Copy(metrics, answer.Similarity(d.last, got.reading))
+		similar := answer.Similarity(d.last, got.reading)
+		jaccard, difference, known := got.truth.compare(d.lastTruth)
+		for name, exact := range map[string]float64{flymon.MetricJaccard: jaccard, flymon.MetricDifference: difference} {
+			if m, ok := similar[name]; ok && known {
+				m.Exact = &exact
+				similar[name] = m
+			}
+		}
+		maps.Copy(metrics, similar)
 	}
-	d.last, d.lastEpoch = got.reading, e.number
+	d.last, d.lastEpoch, d.lastTruth = got.reading, e.number, got.truth
+}
+
+// compare is how alike the sets of two epochs, one after the other, really are; false: the oracle
+// does not know.
+func (tr *truth) compare(last *truth) (jaccard, difference float64, known bool) {
+	if tr == nil || last == nil || tr.Elements > 0 && tr.Before != last.Elements {
+		return 0, 0, false
+	}
+	union := tr.Elements + last.Elements - tr.Shared
+	if union == 0 {
+		return 1, 0, true
+	}
+	return float64(tr.Shared) / float64(union), float64(union - tr.Shared), true
 }
 
 // withExact puts the oracle's value beside an estimate.
@@ -197,26 +221,22 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	}
 	put(flymon.MetricPackets, float64(tr.Packets))
 	put(flymon.MetricEntropy, tr.Entropy)
+<<<<<<< HEAD
 	if row.Key.IsZero() && len(tr.Heavy) > 0 {
 		put(flymon.MetricMaximum, float64(tr.Heavy[0].Value)) // of the one flow that there is
 	}
 	if row.Attribute.Kind != flymon.Similarity { // an odd sketch has those that came an odd number of times
 		put(flymon.MetricMembers, float64(tr.Elements))
 	}
+=======
+	put(flymon.MetricMembers, float64(tr.Elements))
+>>>>>>> 15e927e (flymon: elements turn bits, Counter Braids are decoded, and no bound is no number)
 	if row.Key.IsZero() {
 		put(flymon.MetricCardinality, float64(tr.Elements))
 	} else {
 		put(flymon.MetricCardinality, float64(tr.Flows))
 	}
-	heavy := 0
-	for _, h := range tr.Heavy {
-		if h.Value >= row.Threshold {
-			heavy++
-		}
-	}
-	if heavy < windowTruths { // all that are heavy are among the largest
-		put(flymon.MetricHeavy, float64(heavy))
-	}
+	put(flymon.MetricHeavy, float64(tr.Reaching))
 }
 
 // sizes are the rows of TAM_FLYMON_DISTRIBUTION: classes of flow sizes, each from a
@@ -230,20 +250,9 @@ func sizes(bins []answer.Bin) swss.FieldValues {
 	}
 	row := make(swss.FieldValues, len(classes))
 	for least, n := range classes {
-		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(finite(flymon.Estimate{Value: n}))
+		row[strconv.FormatUint(least, 10)] = schema.FormatFlyMonEstimate(flymon.Estimate{Value: n})
 	}
 	return row
-}
-
-// finite makes of an estimate one that JSON has numbers for. What is beyond all
-// bounds is saturated.
-func finite(e flymon.Estimate) flymon.Estimate {
-	for _, v := range []*float64{&e.Value, &e.Lower, &e.Upper} {
-		if math.IsNaN(*v) || math.IsInf(*v, 0) {
-			*v, e.Saturated = math.MaxFloat64, true
-		}
-	}
-	return e
 }
 
 // placement is what TAM_FLYMON_PLACEMENT says of a task.

@@ -284,21 +284,37 @@ type truth struct {
 	Packets  uint64   `json:"packets"`
 	Overflow bool     `json:"overflow"` // there was more than the oracle keeps
 	Entropy  float64  `json:"entropy"`
-	Values   []uint64 `json:"values"` // of the flows that were asked for
-	Heavy    []struct {
-		Flow  []byte `json:"flow"`
-		Value uint64 `json:"value"`
-	} `json:"heavy"` // the largest
+	Values   []uint64 `json:"values"`   // of the flows that were asked for
+	Reaching uint64   `json:"reaching"` // flows at or above the threshold
+	Before   uint64   `json:"before"`   // elements of a set in the epoch before
+	Shared   uint64   `json:"shared"`   // elements of both epochs
 }
 
-// truth asks the oracle, for at most windowTruths flows too. It is nil if the oracle does
-// not know, or not all.
-func (r *round) truth(task string, bank int, flows []flymon.Vector) (*truth, error) {
+// truth asks the oracle, for flows too. It is nil if the oracle does not know, or not all.
+func (r *round) truth(task string, bank int, threshold uint64, flows []flymon.Vector) (*truth, error) {
+	var all *truth
+	for all == nil || len(flows) > 0 {
+		n := min(len(flows), windowTruths)
+		t, err := r.truthOf(task, bank, threshold, flows[:n])
+		if err != nil || t == nil {
+			return nil, err
+		}
+		if all != nil {
+			t.Values = append(all.Values, t.Values...)
+		}
+		all, flows = t, flows[n:]
+	}
+	return all, nil
+}
+
+// truthOf asks the oracle for at most windowTruths flows.
+func (r *round) truthOf(task string, bank int, threshold uint64, flows []flymon.Vector) (*truth, error) {
 	texts := make([]string, len(flows))
 	for i, v := range flows {
 		texts[i] = vectorText(v)
 	}
-	values, err := r.ask(ObjectTruth, "read", map[string]any{"task": task, "bank": bank, "flows": texts}, 1<<16)
+	question := map[string]any{"task": task, "bank": bank, "flows": texts, "heavy": 0, "threshold": threshold}
+	values, err := r.ask(ObjectTruth, "read", question, 1<<16)
 	if err != nil {
 		return nil, err
 	}

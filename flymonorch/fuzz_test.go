@@ -46,7 +46,7 @@ func FuzzWindows(f *testing.F) {
 		if keys, err := r.digests("a", 0, 3); err == nil && len(keys) > 3 {
 			t.Errorf("%d digests, want at most 3", len(keys))
 		}
-		if tr, err := r.truth("a", 0, nil); err == nil && tr != nil && len(tr.Values) > 0 {
+		if tr, err := r.truth("a", 0, 0, nil); err == nil && tr != nil && len(tr.Values) > 0 {
 			t.Errorf("truth of %d flows, want none", len(tr.Values))
 		}
 		if g, err := o.geometry(t.Context()); err == nil && g.Validate() != nil {

@@ -120,7 +120,7 @@ func (o *Orch) sweepDone(r *round, t *task) error {
 	e := epoch{number: d.next - 1, start: s.began, end: at.now, flags: d.flags | flymon.FlagLive, bank: b}
 	got := &taken{registers: s.words}
 	if d.placed.Layout.Digest != nil {
-		if got.digests, err = r.digests(t.name, 0, min(o.geo.Digests, maxFlows)); err != nil {
+		if got.digests, err = r.digests(t.name, 0, o.geo.Digests); err != nil {
 			return err
 		}
 	}

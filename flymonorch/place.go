@@ -32,7 +32,8 @@ type deployment struct {
 	at        clock           // the last look at the chip
 	last      *answer.Reading // of an odd sketch: what the next epoch is compared with
 	lastEpoch uint64
-	sweep     sweep // with readout live
+	lastTruth *truth // of that epoch; nil: not known
+	sweep     sweep  // with readout live
 }
 
 // pass takes tasks out that must not be in the ASIC, moves those that are to be

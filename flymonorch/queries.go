@@ -115,7 +115,7 @@ func (o *Orch) flowsAsked(t *task, row flymon.Task) []flymon.Vector {
 	var flows []flymon.Vector
 	for _, name := range slices.SortedFunc(maps.Keys(o.byTask[t.name]), schema.CompareNames) {
 		q := o.queries[name]
-		if v, err := flowOf(row, q.row.Flow); err == nil && q.bad == nil && len(flows) < maxFlows {
+		if v, err := flowOf(row, q.row.Flow); err == nil && q.bad == nil {
 			flows = append(flows, v)
 		}
 	}
@@ -129,7 +129,7 @@ func (o *Orch) answerQueries(t *task, d *deployment, e epoch, got *taken) {
 		if err != nil || q.bad != nil {
 			continue
 		}
-		estimate := finite(got.withExact(v, got.reading.Flow(v)))
+		estimate := got.withExact(v, got.reading.Flow(v))
 		o.books.answers.put(name, swss.FieldValues{
 			"TASK": t.name, "FLOW": asks(d.row).Format(v), "EPOCH": strconv.FormatUint(e.number, 10),
 			"START": strconv.FormatUint(e.start, 10), "END": strconv.FormatUint(e.end, 10), "FLAGS": e.flags.String(),

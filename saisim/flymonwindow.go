@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -197,6 +198,9 @@ type truthQuestion struct {
 	Task  string   `json:"task"`
 	Bank  int      `json:"bank"`
 	Flows [][]byte `json:"flows"` // base64
+	// Heavy is how many of the largest flows are wanted; nil: as many as there may be.
+	Heavy     *int   `json:"heavy"`
+	Threshold uint64 `json:"threshold"` // flows that have so much are counted
 }
 
 func (w *truthWindow) apply(c *Chip, text []byte) (err error) {
@@ -206,6 +210,9 @@ func (w *truthWindow) apply(c *Chip, text []byte) (err error) {
 	}
 	if len(next.Flows) > maxTruthFlows {
 		return fmt.Errorf("read: %d flows, want at most %d", len(next.Flows), maxTruthFlows)
+	}
+	if next.Heavy != nil && (*next.Heavy < 0 || *next.Heavy > maxTruthFlows) {
+		return fmt.Errorf("read: heavy is %d, want 0 to %d", *next.Heavy, maxTruthFlows)
 	}
 	for i, f := range next.Flows {
 		if len(f) != vectorBytes {
@@ -230,6 +237,9 @@ type truthAnswer struct {
 	Entropy  float64     `json:"entropy"`  // of the values, in bits
 	Values   []uint64    `json:"values"`   // of the flows asked for; of a set, 1 for its elements
 	Heavy    []truthFlow `json:"heavy"`    // the largest, the first by value and then by key
+	Reaching int         `json:"reaching"` // flows that have the threshold
+	Before   int         `json:"before"`   // elements of the set in the epoch before
+	Shared   int         `json:"shared"`   // elements of both epochs
 }
 
 type truthFlow struct {
@@ -242,6 +252,7 @@ func (w *truthWindow) read(c *Chip) sai.Value {
 	if g, err := c.groupsOf("read", w.Task); err == nil {
 		if t, ok := g.Truth(w.Task, w.Bank); ok {
 			answer = w.answer(t)
+			answer.Before, answer.Shared = g.Before(w.Task, w.Bank)
 			if l, ok := g.Layout(w.Task); ok && l.Flow.IsZero() { // asked for elements of its set
 				for i, f := range w.Flows {
 					answer.Values[i] = min(t.Elements[parseVector(f)], 1)
@@ -257,10 +268,19 @@ func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
 	for i, f := range w.Flows {
 		a.Values[i] = t.Flows[parseVector(f)]
 	}
-	keys := make([]flymon.Vector, 0, len(t.Flows))
-	for v := range t.Flows {
-		keys = append(keys, v)
+	for _, n := range t.Flows {
+		if n >= w.Threshold {
+			a.Reaching++
+		}
 	}
+	most := maxTruthFlows
+	if w.Heavy != nil {
+		most = *w.Heavy
+	}
+	if most == 0 {
+		return a
+	}
+	keys := slices.AppendSeq(make([]flymon.Vector, 0, len(t.Flows)), maps.Keys(t.Flows))
 	slices.SortFunc(keys, func(a, b flymon.Vector) int {
 		if x, y := t.Flows[a], t.Flows[b]; x != y {
 			if x > y {
@@ -270,7 +290,7 @@ func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
 		}
 		return slices.Compare(a[:], b[:])
 	})
-	for _, v := range keys[:min(len(keys), maxTruthFlows)] {
+	for _, v := range keys[:min(len(keys), most)] {
 		a.Heavy = append(a.Heavy, truthFlow{appendVector(nil, &v), t.Flows[v]})
 	}
 	return a

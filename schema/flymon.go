@@ -304,7 +304,11 @@ type FlyMonResult struct {
 	Load       float64 // part of the buckets that are not 0
 	Full       float64 // part of the buckets that are as high as they can be
 	Flows      string  // where the keys of TAM_FLYMON_FLOWS are from: "digests", "queries" or ""
-	Metrics    map[string]flymon.Estimate
+	// DigestsLost counts the packets whose flow reached the threshold when the chip had no room for
+	// another key: of the heavy flows at most so many are missing. FlowsCut are the flows that
+	// TAM_FLYMON_FLOWS has no room for, the smallest.
+	DigestsLost, FlowsCut uint64
+	Metrics               map[string]flymon.Estimate
 }
 
 // Fields formats the row. Metrics are JSON, by their names.
@@ -312,6 +316,7 @@ func (a FlyMonResult) Fields() map[string]string {
 	f := map[string]string{
 		"EPOCH": utoa(a.Epoch), "START": strconv.FormatInt(a.Start, 10), "END": strconv.FormatInt(a.End, 10), "FLAGS": a.Flags.String(),
 		"LOAD": strconv.FormatFloat(a.Load, 'g', 6, 64), "FULL": strconv.FormatFloat(a.Full, 'g', 6, 64), "FLOWS_FROM": a.Flows,
+		"DIGESTS_LOST": utoa(a.DigestsLost), "FLOWS_CUT": utoa(a.FlowsCut),
 	}
 	for name, e := range a.Metrics {
 		f[name] = FormatFlyMonEstimate(e)
@@ -324,6 +329,7 @@ func ParseFlyMonResult(task string, fields map[string]string) (FlyMonResult, err
 	r := newReader(CountersFlyMonResult, task, fields)
 	a := FlyMonResult{Epoch: r.number("EPOCH", 0, 1<<64-1, 0), Flows: r.text("FLOWS_FROM"), Metrics: map[string]flymon.Estimate{}}
 	a.Start, a.End = int64(r.number("START", 0, 1<<63-1, 0)), int64(r.number("END", 0, 1<<63-1, 0))
+	a.DigestsLost, a.FlowsCut = r.number("DIGESTS_LOST", 0, 1<<64-1, 0), r.number("FLOWS_CUT", 0, 1<<64-1, 0)
 	var err error
 	if a.Flags, err = flymon.ParseFlags(r.text("FLAGS")); err != nil {
 		r.bad("FLAGS", r.fields["FLAGS"], "flags of an epoch")
@@ -354,7 +360,7 @@ func ParseFlyMonResult(task string, fields map[string]string) (FlyMonResult, err
 // of the number of flows from it to less than the double) and of the field ESTIMATE of
 // TAM_FLYMON_ANSWERS (:query; TASK, FLOW, EPOCH, START, END, FLAGS, ESTIMATE).
 func FormatFlyMonEstimate(e flymon.Estimate) string {
-	b, _ := json.Marshal(e) // of finite numbers, strings and a flag
+	b, _ := json.Marshal(e) // of numbers, strings and a flag
 	return string(b)
 }
 

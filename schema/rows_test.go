@@ -181,7 +181,7 @@ func TestRows(t *testing.T) {
 			"flowgroup=web collector=c sampler=s phv=8+32 mode=exec+hit algorithm=greedy-restarts must-record=chip.acl,chip.fdb probabilities=counted encapsulation=erspan truncate=0 source-ip=10.0.0.9"},
 		{"rec flow", "s1", "acl-table-name=TAM acl-rule-name=web collector=[2001:db8::9]:4739 sampling-rate=4294967295 phv=32+32 mode=exec algorithm=bnb probabilities=uniform encapsulation=udp truncate=64", "="},
 		{"rec counters", "s1", "MATCHED=18446744073709551615 NOT_SAMPLED=2 RECORDED=3 LOST=0", "="},
-		{"task result", "t1", `EPOCH=7 START=7000000000 END=8000000000 FLAGS=first,dirty LOAD=0.25 FULL=0 FLOWS_FROM=digests cardinality={"estimate":10,"lower":9,"upper":11,"confidence":0.95,"exact":10}`, "="},
+		{"task result", "t1", `EPOCH=7 START=7000000000 END=8000000000 FLAGS=first,dirty LOAD=0.25 FULL=0 FLOWS_FROM=digests DIGESTS_LOST=7 FLOWS_CUT=2 cardinality={"estimate":10,"lower":9,"upper":11,"confidence":0.95,"exact":10}`, "="},
 		{"flex counter", "ACL", "FLEX_COUNTER_STATUS=enable POLL_INTERVAL=1000", "="},
 		{"crm", "Config", "polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200 snat_entry_high_threshold=9",
 			"polling_interval=10 acl_entry_threshold_type=used acl_entry_low_threshold=100 acl_entry_high_threshold=200"},

@@ -1,13 +1,17 @@
 package sketch
 
 // A Braid is a row of Counter Braids (Lu et al., 2008; FlyMon, Appendix D): what the
-// flows of each counter of its first layer have counted together is from Low to High.
+// flows of each counter of its first layer have counted together is from Low to High;
+// Endless or more: nobody knows.
 type Braid struct{ Low, High []uint64 }
+
+// Endless stands for a number without an upper bound, so that as many as there may be flows can be added.
+const Endless = 1 << 40
 
 // NewBraid reads two layers. A counter of the first layer counts to full; the packets
 // after that count in the second layer, in the counter of its number modulo their
-// length. If it is the only full one of those, that is exact.
-func NewBraid(first, second []uint32, full uint32) Braid {
+// length, to most. If it is the only full one of those, that is exact.
+func NewBraid(first, second []uint32, full, most uint32) Braid {
 	b := Braid{Low: make([]uint64, len(first)), High: make([]uint64, len(first))}
 	sharing := make([]int, len(second))
 	for i, c := range first {
@@ -21,6 +25,9 @@ func NewBraid(first, second []uint32, full uint32) Braid {
 			b.High[i] += uint64(second[at])
 			if sharing[at] == 1 {
 				b.Low[i] = b.High[i]
+			}
+			if second[at] >= most {
+				b.High[i] = Endless
 			}
 		}
 	}

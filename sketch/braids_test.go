@@ -22,7 +22,7 @@ func braid(r *rand.Rand, sizes []int, rows, first, second int, full uint32) (bra
 				}
 			}
 		}
-		braids = append(braids, NewBraid(one, two, full))
+		braids = append(braids, NewBraid(one, two, full, 1<<32-1))
 	}
 	return braids, at
 }
@@ -54,16 +54,24 @@ func TestDecode(t *testing.T) {
 
 // A full counter's part of the second layer is known if it is the only one there.
 func TestNewBraid(t *testing.T) {
-	b := NewBraid([]uint32{15, 3, 0, 15, 15, 0, 0, 2}, []uint32{10, 0, 0, 7}, 15)
+	b := NewBraid([]uint32{15, 3, 0, 15, 15, 0, 0, 2}, []uint32{10, 0, 0, 7}, 15, 1<<32-1)
 	low, high := [8]uint64{15, 3, 0, 22, 15, 0, 0, 2}, [8]uint64{25, 3, 0, 22, 25, 0, 0, 2}
 	if [8]uint64(b.Low) != low || [8]uint64(b.High) != high {
 		t.Errorf("%v to %v, want %v to %v", b.Low, b.High, low, high)
 	}
 }
 
+// A counter of the second layer that is full says how much there is at least.
+func TestBraidWithoutEnd(t *testing.T) {
+	b := NewBraid([]uint32{15, 15, 2}, []uint32{99, 7, 0}, 15, 99)
+	if b.Low[0] != 114 || b.High[0] < Endless || b.Low[1] != 22 || b.High[1] != 22 || b.High[2] != 2 {
+		t.Errorf("%v to %v", b.Low, b.High)
+	}
+}
+
 // Flows that were not counted, and counters that belong to nobody, are no harm.
 func TestDecodeOfAnything(t *testing.T) {
-	low, high := Decode([]Braid{NewBraid([]uint32{0, 5, 1 << 31}, []uint32{1 << 31}, 7)}, [][]uint32{{0}, {0}, {1}, {2}}, 50)
+	low, high := Decode([]Braid{NewBraid([]uint32{0, 5, 1 << 31}, []uint32{1 << 31}, 7, 1<<32-1)}, [][]uint32{{0}, {0}, {1}, {2}}, 50)
 	if high[0] != 0 || high[1] != 0 || low[2] > 5 || high[3] != 1<<32 {
 		t.Errorf("%v to %v", low, high)
 	}
@@ -72,7 +80,7 @@ func TestDecodeOfAnything(t *testing.T) {
 // Two flows that share a counter in one row are told apart by the other row in one
 // round, and three that share pairs of counters by all rows.
 func TestDecodeByHand(t *testing.T) {
-	row := func(words ...uint32) Braid { return NewBraid(words, []uint32{0}, 1000) }
+	row := func(words ...uint32) Braid { return NewBraid(words, []uint32{0}, 1000, 1<<32-1) }
 	low, high := Decode([]Braid{row(15, 0), row(10, 5)}, [][]uint32{{0, 0}, {0, 1}}, 1)
 	if low[0] != 10 || high[0] != 10 || low[1] != 5 || high[1] != 5 {
 		t.Errorf("%v to %v, want 10 and 5", low, high)

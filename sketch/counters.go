@@ -75,8 +75,11 @@ func BloomTheory(members, bits float64, rows int) float64 {
 // of which odd are set: n/2 * -ln(1 - 2 odd/n) (Mitzenmacher, Pagh and Pham, 2014). It is
 // infinite if half of them are set or more.
 func OddSketchSize(odd, n float64) float64 {
-	if 2*odd >= n {
+	switch {
+	case 2*odd >= n:
 		return math.Inf(1)
+	case odd <= 0:
+		return 0
 	}
 	return -n / 2 * math.Log(1-2*odd/n)
 }

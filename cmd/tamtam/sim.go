@@ -253,9 +253,12 @@ func writeTasks(w io.Writer, r *device.Report) {
 	}
 	fmt.Fprintln(w, "\nTask\tStatus\tAlgorithm\tOf\tEstimate\tBounds\tExact")
 	line := func(task, status, algorithm, of string, e flymon.Estimate) {
-		bounds, exact := "-", "-"
-		if e.Confidence > 0 {
+		bounds, exact := "no bound", "-"
+		switch lower, upper := e.Bounds(); {
+		case upper:
 			bounds = fmt.Sprintf("%.6g to %.6g (%.0f %%)", e.Lower, e.Upper, 100*e.Confidence)
+		case lower:
+			bounds = fmt.Sprintf("%.6g or more (%.0f %%)", e.Lower, 100*e.Confidence)
 		}
 		if e.Exact != nil {
 			exact = fmt.Sprintf("%.6g", *e.Exact)

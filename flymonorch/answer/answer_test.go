@@ -156,7 +156,7 @@ func TestMetrics(t *testing.T) {
 		{flymon.CMS, "5-tuple", "frequency", 3 * 8192, flymon.MetricCardinality, flows},
 		{flymon.MRAC, "5-tuple", "frequency", 8192, flymon.MetricCardinality, flows},
 		{flymon.BeauCoup, "none", "distinct(5-tuple)", 3 * 2048, flymon.MetricCardinality, elements},
-		{flymon.OddSketch, "none", "similarity(5-tuple)", 2048, flymon.MetricMembers, odd},
+		{flymon.OddSketch, "none", "similarity(5-tuple)", 2048, flymon.MetricMembers, elements},
 	} {
 		for _, width := range []int{16, 32} {
 			r := newRun(t, width, tt.key, tt.attribute, tt.algorithm, tt.memory, 0)
@@ -175,14 +175,6 @@ func TestMetrics(t *testing.T) {
 
 func elements(x *cmu.Truth) float64 { return float64(len(x.Elements)) }
 func flows(x *cmu.Truth) float64    { return float64(len(x.Flows)) }
-
-func odd(x *cmu.Truth) float64 {
-	n := 0.0
-	for _, packets := range x.Elements {
-		n += float64(packets % 2)
-	}
-	return n
-}
 
 // MRAC's distribution has the entropy of the flows, within 2 %, where there are fewer
 // flows than counters.
@@ -257,6 +249,40 @@ func TestDecode(t *testing.T) {
 	}
 	if exact < len(all)*99/100 {
 		t.Errorf("seed %d: %d of %d are exact", seed, exact, len(all))
+	}
+}
+
+// Counter Braids that know all flows, by digests, answer for each with its size, also for one that
+// was not counted; without they bound it.
+func TestBraidsThatKnowAllFlows(t *testing.T) {
+	r := newRun(t, 32, "5-tuple", "frequency", flymon.CounterBraids, 3*8192*5/4, 100)
+	r.traffic(seed, 700)
+	digests, err := r.groups.Digests("t", 0, 0, 1024)
+	if err != nil || len(digests) != len(r.exact.Flows) {
+		t.Fatalf("%d digests of %d flows: %v", len(digests), len(r.exact.Flows), err)
+	}
+	reading, want := r.reading(), 0
+	bounded := reading.Flow(digests[0])
+	reading.Know(digests)
+	for v, n := range r.exact.Flows {
+		if n >= 100 {
+			want++
+		}
+		if e := reading.Flow(v); e.Value != float64(n) || e.Confidence != 1 {
+			t.Errorf("%d packets: %+v", n, e)
+		}
+	}
+	if got := reading.Heavy(digests, 100); len(got) != want || want == 0 {
+		t.Errorf("%d heavy flows, want %d", len(got), want)
+	}
+	if e := reading.Flow(flymon.Make(netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), 1, 2, 6, 0)); e.Value != 0 || e.Confidence != 1 {
+		t.Errorf("a flow that was not counted: %+v", e)
+	}
+	if n := reading.Metrics()[flymon.MetricCardinality]; n.Value != float64(len(digests)) || n.Confidence != 1 {
+		t.Errorf("%+v, want %d flows", n, len(digests))
+	}
+	if bounded.Confidence >= 1 || bounded.Upper < float64(r.exact.Flows[digests[0]]) {
+		t.Errorf("without knowing all: %+v", bounded)
 	}
 }
 

@@ -39,7 +39,9 @@ func (d *Dump) checkRows() error {
 	s := &d.Sketch
 	units, widths := 1, 0
 	switch s.Algorithm {
-	case flymon.CMS, flymon.SuMaxSum, flymon.SuMaxMax, flymon.Bloom, flymon.BeauCoup, flymon.MRAC, flymon.HyperLogLog, flymon.LinearCounting, flymon.OddSketch:
+	case flymon.CMS, flymon.SuMaxSum, flymon.SuMaxMax, flymon.Bloom, flymon.BeauCoup, flymon.MRAC, flymon.HyperLogLog, flymon.LinearCounting:
+	case flymon.OddSketch:
+		units = 2
 	case flymon.Tower:
 		widths = len(s.Rows)
 	case flymon.CounterBraids:
@@ -61,7 +63,7 @@ func (d *Dump) checkRows() error {
 				return fmt.Errorf("row %d has unit %d, want 0 to %d", i, unit, len(d.Registers)-1)
 			}
 		}
-		if units == 2 && !d.braided(row[0], row[1]) {
+		if s.Algorithm == flymon.CounterBraids && !d.braided(row[0], row[1]) {
 			return fmt.Errorf("row %d: the bucket of the second layer is not that of the first modulo its size", i)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"tamtam/flymon"
 	"tamtam/sketch"
@@ -13,7 +14,12 @@ import (
 // its attribute's.
 func (r *Reading) Flow(v flymon.Vector) flymon.Estimate {
 	switch r.Sketch.Algorithm {
-	case flymon.CMS, flymon.SuMaxSum, flymon.MRAC, flymon.Tower, flymon.CounterBraids:
+	case flymon.CounterBraids:
+		if e, ok := r.braided(v); ok {
+			return e
+		}
+		return r.count(v)
+	case flymon.CMS, flymon.SuMaxSum, flymon.MRAC, flymon.Tower:
 		return r.count(v)
 	case flymon.SuMaxMax:
 		return r.greatest(v)
@@ -37,7 +43,9 @@ func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 	}
 	n, known := sketch.CountMin(rows)
 	if !known {
-		return flymon.Estimate{Value: float64(n) * r.scale(), Upper: math.MaxFloat64, Saturated: true, Bound: "the counters are full: as many or more"}
+		e := r.bounded(float64(n))
+		e.Upper, e.Saturated, e.Bound = math.Inf(1), true, e.Bound+"; the counters are full: as many or more, of all flows in them"
+		return e
 	}
 	return r.bounded(float64(n))
 }
@@ -49,9 +57,8 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 	if r.Task.Attribute.Kind == flymon.Bytes {
 		total = float64(r.Bytes)
 	}
-	rows, width := len(r.Sketch.Rows), r.Layout.Units[r.Sketch.Rows[0][0]].Size
-	excess, confidence := sketch.CountMinExcess(total, int(width), rows)
-	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-excess*r.scale()), confidence
+	excess, rows, width := r.excess(least, total)
+	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-excess*r.scale()), 1-math.Pow(2, -float64(rows))
 	e.Bound = fmt.Sprintf("count-min: never too low, too high by more than 2 of %.0f in %d with probability 2^-%d", total, width, rows)
 	if r.Task.Share > 0 {
 		// Packets that are seen are binomial: two standard deviations. Bytes come in frames.
@@ -61,9 +68,32 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 		}
 		dev := 2 * math.Sqrt((e.Value+r.scale()*each)*(r.scale()-1)*each)
 		e.Upper, e.Lower = e.Value+dev, math.Max(0, e.Lower-dev)
-		e.Confidence, e.Bound = confidence*0.95, e.Bound+fmt.Sprintf("; one packet in %.0f is seen", r.scale())
+		e.Confidence, e.Bound = e.Confidence*0.95, e.Bound+fmt.Sprintf("; one packet in %.0f is seen", r.scale())
 	}
 	return e
+}
+
+// excess is what a count is too high by at most, by count-min over so many rows of a width. Counter
+// Braids add in the second layer what is in more buckets of the first. A row of a tower whose counters end
+// below the count and its excess would not tell, full as it would be without noise.
+func (r *Reading) excess(least, total float64) (excess float64, rows, width int) {
+	first := r.Sketch.Rows[0]
+	width = int(r.Layout.Units[first[0]].Size)
+	if r.Sketch.Algorithm == flymon.CounterBraids && least >= float64(uint64(1)<<r.Sketch.Bits[0]-1) {
+		width = int(r.Layout.Units[first[1]].Size)
+	}
+	rows = len(r.Sketch.Rows)
+	excess, _ = sketch.CountMinExcess(total, width, rows)
+	if r.Sketch.Algorithm == flymon.Tower {
+		most := slices.Max(r.Sketch.Bits)
+		rows = 0
+		for _, b := range r.Sketch.Bits {
+			if b == most || float64(uint64(1)<<b-1) > least+excess {
+				rows++
+			}
+		}
+	}
+	return excess, rows, width
 }
 
 // maxFrame is the bytes of a large frame, for bounds of sampled bytes.
@@ -140,8 +170,9 @@ func (r *Reading) collected(n int) flymon.Estimate {
 	e.Lower, e.Upper = sketch.CouponsBounds(n, m, p, 2)
 	e.Lower, e.Upper = math.Min(e.Lower, e.Value), math.Max(e.Upper, e.Value)
 	e.Bound = fmt.Sprintf("%d of %d coupons, each drawn with probability 2^-%d: two standard deviations of their number", n, m, r.Sketch.CouponShift)
-	if n == m {
-		e.Upper, e.Saturated, e.Bound = math.MaxFloat64, true, e.Bound+"; as many or more"
+	if n == m { // that is how a flow is found to have reached the threshold
+		e.Value = math.Max(e.Value, float64(r.Task.Threshold))
+		e.Upper, e.Saturated, e.Bound = math.Inf(1), true, e.Bound+"; as many or more"
 	}
 	return e
 }

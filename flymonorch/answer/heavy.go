@@ -21,11 +21,7 @@ func (r *Reading) Heavy(candidates []flymon.Vector, threshold uint64) []FlowEsti
 		}
 		seen[v] = true
 		e := r.Flow(v)
-		heavy := e.Value > 0 && e.Value >= float64(threshold)
-		if r.Sketch.Algorithm == flymon.BeauCoup && threshold > 0 {
-			heavy = e.Saturated // all coupons in all tables
-		}
-		if heavy {
+		if e.Value > 0 && e.Value >= float64(threshold) {
 			list = append(list, FlowEstimate{v, e})
 		}
 	}
@@ -71,13 +67,40 @@ func (r *Reading) Decode(flows []flymon.Vector) []FlowEstimate {
 	list := make([]FlowEstimate, len(all))
 	for f, v := range all {
 		e := flymon.Estimate{Value: float64(low[f]+high[f]) / 2, Lower: float64(low[f]), Upper: float64(high[f]), Confidence: 1, Bound: "message passing over all flows"}
-		if !complete {
+		switch {
+		case !complete:
 			e.Value, e.Lower, e.Confidence, e.Bound = e.Upper, 0, 0, "message passing, but some flow is missing: as many or less"
+		case high[f] >= sketch.Endless:
+			e.Value, e.Upper, e.Saturated = e.Lower, math.Inf(1), true
 		}
 		e.Value, e.Lower, e.Upper = e.Value*r.scale(), e.Lower*r.scale(), math.Max(e.Lower, e.Upper)*r.scale()
 		list[f] = FlowEstimate{v, e}
 	}
 	return list
+}
+
+// Know tells a reading of all flows that were counted: Counter Braids are decoded by them, once, and
+// answer for a flow with its size. If some flow is missing after all they go on to answer as without.
+func (r *Reading) Know(all []flymon.Vector) {
+	list := r.Decode(all)
+	if len(list) == 0 || list[0].Confidence == 0 || r.Task.Share > 0 {
+		return
+	}
+	r.decoded = make(map[flymon.Vector]flymon.Estimate, len(list))
+	for _, f := range list {
+		r.decoded[f.Flow] = f.Estimate
+	}
+}
+
+// braided is the size of a flow by what was decoded; false: nothing was.
+func (r *Reading) braided(v flymon.Vector) (flymon.Estimate, bool) {
+	if r.decoded == nil {
+		return flymon.Estimate{}, false
+	}
+	if e, ok := r.decoded[r.flow(v)]; ok {
+		return e, true
+	}
+	return flymon.Estimate{Confidence: 1, Bound: "not among the flows that were counted"}, true
 }
 
 // braid reads a row of Counter Braids.
@@ -87,5 +110,5 @@ func (r *Reading) braid(row []int) sketch.Braid {
 	for i, w := range r.Registers[row[0]] {
 		first[i] = w >> (r.Geometry.Width - width)
 	}
-	return sketch.NewBraid(first, r.Registers[row[1]], uint32(1<<width-1))
+	return sketch.NewBraid(first, r.Registers[row[1]], uint32(1<<width-1), r.Geometry.Mask())
 }

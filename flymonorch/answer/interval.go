@@ -34,7 +34,7 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	}
 	if impossible {
 		return flymon.Estimate{
-			Value: math.Min(least, most), Upper: most, Saturated: true,
+			Value: math.Min(least, most), Saturated: true,
 			Bound: "some interval is longer than the epoch: the clock was set, or what was before was not cleared",
 		}
 	}

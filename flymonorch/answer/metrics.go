@@ -30,7 +30,13 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 		if t := r.Task.Threshold; t > 0 {
 			put(flymon.MetricHeavy, flymon.Estimate{Value: d.AtLeast(t), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
 		}
-	case flymon.CMS, flymon.SuMaxSum, flymon.Tower, flymon.CounterBraids:
+	case flymon.CounterBraids:
+		if r.decoded != nil {
+			m[flymon.MetricCardinality] = exactly(uint64(len(r.decoded)))
+			break
+		}
+		put(flymon.MetricCardinality, r.cardinalityOfCounters())
+	case flymon.CMS, flymon.SuMaxSum, flymon.Tower:
 		put(flymon.MetricCardinality, r.cardinalityOfCounters())
 	case flymon.SuMaxMax:
 		if r.Task.Key.IsZero() {
@@ -49,7 +55,7 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 	case flymon.Bloom:
 		put(flymon.MetricMembers, r.linearCounting("linear counting of the first row's bits"))
 	case flymon.OddSketch:
-		put(flymon.MetricMembers, r.oddSize(r.Registers[0]))
+		put(flymon.MetricMembers, r.linearCounting("linear counting of the Bloom filter's bits"))
 	case flymon.BeauCoup:
 		if r.Task.Key.IsZero() {
 			put(flymon.MetricCardinality, r.allCoupons())
@@ -86,12 +92,13 @@ func (r *Reading) cardinalityOfCounters() flymon.Estimate {
 	return counting(float64(len(words))-r.used()*float64(len(words)), float64(len(words)), "linear counting of the first row's counters")
 }
 
+// counting counts by the buckets that nobody has. If there is none it says how many there are at least.
 func counting(zero, n float64, how string) flymon.Estimate {
 	full := zero < 0.5
 	v := sketch.LinearCounting(math.Max(zero, 0.5), n)
 	e := within(v, sketch.LinearCountingError(v, n), fmt.Sprintf("%s: two standard errors for %.0f", how, n))
 	if full {
-		e.Saturated, e.Upper, e.Confidence = true, math.MaxFloat64, 0
+		e.Saturated, e.Upper = true, math.Inf(1)
 	}
 	return e
 }
@@ -108,13 +115,19 @@ func (r *Reading) hyperLogLog() flymon.Estimate {
 	if width == 0 || width > 32 {
 		width = 32
 	}
-	v := sketch.HyperLogLog(sketch.Ranks(words, width), width+1)
+	ranks := sketch.Ranks(words, width)
+	v := sketch.HyperLogLog(ranks, width+1)
+	full := math.IsInf(v, 0)
+	if full { // all strings are ones: as many as if one were not, or more
+		ranks[0]--
+		v = sketch.HyperLogLog(ranks, width+1)
+	}
 	e := within(v, sketch.HyperLogLogError(len(words)), fmt.Sprintf("HyperLogLog: two standard errors of 1.04/sqrt(%d)", len(words)))
 	if most := float64(uint64(len(words)) << width); v > most/8 {
 		e.Saturated = true // elements collide in the compressed key
 	}
-	if math.IsInf(v, 0) {
-		e = flymon.Estimate{Value: math.MaxFloat64, Upper: math.MaxFloat64, Saturated: true, Bound: e.Bound}
+	if full {
+		e.Upper, e.Saturated = math.Inf(1), true
 	}
 	return e
 }
@@ -130,53 +143,6 @@ func (r *Reading) allCoupons() flymon.Estimate {
 		all &= any
 	}
 	return r.collected(bits.OnesCount32(all))
-}
-
-func (r *Reading) oddSize(words []uint32) flymon.Estimate {
-	n := r.bitsIn(r.Sketch.Rows[0][0])
-	odd := ones(words)
-	v := sketch.OddSketchSize(math.Min(odd, n/2-1), n)
-	e := within(v, sketch.OddSketchError(v, n)/math.Max(v, 1), fmt.Sprintf("odd sketch of %.0f bits: two standard errors", n))
-	e.Saturated = odd > 0.49*n
-	e.Bound += "; of packets: an element counts if it came an odd number of times"
-	return e
-}
-
-// Similarity compares the sets of two readings of one layout, or of layouts that choose
-// the same bits: how many elements are in one of both only, and the Jaccard similarity of
-// both. It is nil for others.
-func Similarity(a, b *Reading) map[string]flymon.Estimate {
-	if !a.comparable(b) {
-		return nil
-	}
-	one, other := a.Registers[a.Sketch.Rows[0][0]], b.Registers[b.Sketch.Rows[0][0]]
-	both := make([]uint32, len(one))
-	for i := range both {
-		both[i] = one[i] ^ other[i]
-	}
-	diff, x, y := a.oddSize(both), a.oddSize(one), b.oddSize(other)
-	jaccard := func(diff, x, y float64) float64 {
-		all := (x + y + diff) / 2 // of the union: half of both and of what they have not in common
-		if all <= 0 {
-			return 1
-		}
-		return math.Min(1, math.Max(0, 1-diff/all))
-	}
-	j := flymon.Estimate{
-		Value: jaccard(diff.Value, x.Value, y.Value), Lower: jaccard(diff.Upper, x.Lower, y.Lower), Upper: jaccard(diff.Lower, x.Upper, y.Upper),
-		Confidence: 0.85, Bound: "from two standard errors of the difference and of both sizes", Saturated: diff.Saturated || x.Saturated || y.Saturated,
-	}
-	return map[string]flymon.Estimate{flymon.MetricDifference: diff, flymon.MetricJaccard: j}
-}
-
-// comparable says whether an element has the same bit in two odd sketches.
-func (r *Reading) comparable(o *Reading) bool {
-	if r.Sketch.Algorithm != flymon.OddSketch || o.Sketch.Algorithm != flymon.OddSketch {
-		return false
-	}
-	a, b := &r.Layout.Units[r.Sketch.Rows[0][0]], &o.Layout.Units[o.Sketch.Rows[0][0]]
-	return a.Size == b.Size && a.Shifted == b.Shifted && r.Geometry.Depth == o.Geometry.Depth && slices.Equal(a.Map, b.Map) && a.P1.Bits == b.P1.Bits &&
-		r.source(a.Group, a.Key) == o.source(b.Group, b.Key) && r.source(a.Group, a.P1.Key) == o.source(b.Group, b.P1.Key)
 }
 
 // sizes is MRAC's distribution, computed once.

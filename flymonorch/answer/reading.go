@@ -21,11 +21,12 @@ type Dump struct {
 // A Reading answers.
 type Reading struct {
 	Dump
-	distribution sketch.Distribution  // of MRAC
-	counted      bool                 // the distribution is there
-	hashes       []*flymon.Compressor // by group * units + unit; nil: no mask
-	inUse        float64              // what used returns
-	loads        []float64            // of sets: the part of bits that are set, by row
+	distribution sketch.Distribution               // of MRAC
+	counted      bool                              // the distribution is there
+	hashes       []*flymon.Compressor              // by group * units + unit; nil: no mask
+	inUse        float64                           // what used returns
+	decoded      map[flymon.Vector]flymon.Estimate // of Counter Braids, if all flows are known
+	loads        []float64                         // of sets: the part of bits that are set, by row
 }
 
 // A FlowEstimate is a flow with what was measured of it.

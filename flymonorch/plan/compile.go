@@ -64,8 +64,10 @@ func (p *Pool) compile(t flymon.Task) (*recipe, error) {
 		err = c.braids()
 	case flymon.HyperLogLog:
 		err = c.hyperLogLog()
-	case flymon.LinearCounting, flymon.Bloom, flymon.OddSketch:
+	case flymon.LinearCounting, flymon.Bloom:
 		err = c.bitmap()
+	case flymon.OddSketch:
+		err = c.oddSketch()
 	case flymon.BeauCoup:
 		err = c.beauCoup()
 	case flymon.MaxInterArr:
@@ -338,7 +340,7 @@ func (c *compiler) oneRow() (uint32, error) {
 	return c.size(n)
 }
 
-// bitmap sets, or for Odd Sketch turns, one bit of a bucket.
+// bitmap sets one bit of a bucket.
 func (c *compiler) bitmap() error {
 	n, err := c.rows()
 	if err != nil {
@@ -348,16 +350,38 @@ func (c *compiler) bitmap() error {
 	if err != nil {
 		return err
 	}
-	op, p2 := flymon.AndOr, constant(1)
-	if c.task.Algorithm == flymon.OddSketch {
-		op, p2 = flymon.XorSwap, constant(0)
-	}
 	choose, rules := c.oneHot()
-	c.hashed(n, size, choose, func(u *part) { u.unit.Op, u.unit.P2, u.unit.Map = op, p2, rules })
+	c.hashed(n, size, choose, func(u *part) { u.unit.Op, u.unit.P2, u.unit.Map = flymon.AndOr, constant(1), rules })
+	return c.enough(choose, n)
+}
+
+// enough refuses rows that are so large that too few bits of the compressed key are left to choose a
+// bit by.
+func (c *compiler) enough(choose, rows int) error {
 	if got := c.recipe.sketch.Element.Bits; int(got) < choose {
-		return fmt.Errorf("memory is %d, want at most %d buckets: %d bits of the compressed key are left to choose a bit by", c.task.Memory, n<<(32-choose), got)
+		return fmt.Errorf("memory is %d, want at most %d buckets: %d bits of the compressed key are left to choose a bit by", c.task.Memory, rows<<(32-choose), got)
 	}
 	return nil
+}
+
+// oddSketch has a Bloom filter of one row, which tells elements that come for the first time from
+// those that come again, and behind it, with a quarter of its buckets, bits that each element turns
+// once. A filter of one row is exact as long as there are far fewer elements than bits.
+func (c *compiler) oddSketch() error {
+	if _, err := c.rows(); err != nil {
+		return err
+	}
+	first, err := c.power((4*int(c.task.Memory)+4)/5, 1)
+	if err != nil {
+		return err
+	}
+	choose, rules := c.oneHot()
+	c.hashed(1, first, choose, func(u *part) { u.unit.Op, u.unit.P2, u.unit.Map = flymon.AndOr, constant(1), rules })
+	c.recipe.steps = append(c.recipe.steps, []part{{key: c.task.Attribute.Of, unit: flymon.Unit{
+		Size: max(first/4, uint32(c.pool.geo.MinSize())), Op: flymon.XorSwap, P1: flymon.Param{From: flymon.Result, Of: []int{0}}, P2: constant(0),
+	}}})
+	c.recipe.sketch.Rows = [][]int{{0, 1}}
+	return c.enough(choose, 1)
 }
 
 // beauCoup collects coupons of the element for each flow.

@@ -10,10 +10,14 @@ import (
 // little, but for intervals, which are too short where another flow has the bucket of the last
 // arrival. The threshold is refused if no bucket gets there.
 func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error) {
+	d := &flymon.Digest{Key: t.Key}
+	if s.Algorithm == flymon.CounterBraids { // they are decoded by all flows there were
+		d.Threshold = 1 << (width - int(s.Bits[0]))
+		return d, nil
+	}
 	if t.Threshold == 0 {
 		return nil, nil
 	}
-	d := &flymon.Digest{Key: t.Key}
 	reach, most, unit := t.Threshold, uint64(1)<<width-1, uint64(1)
 	switch s.Algorithm {
 	case flymon.BeauCoup:

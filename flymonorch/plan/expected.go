@@ -34,7 +34,8 @@ func theory(p *Placed) string {
 	case flymon.BeauCoup:
 		return fmt.Sprintf("%d coupons, each drawn with probability 2^-%d", p.Sketch.Coupons, p.Sketch.CouponShift)
 	case flymon.OddSketch:
-		return fmt.Sprintf("odd sketch of %d bits", int(w)*bitsOf(p))
+		return fmt.Sprintf("odd sketch of %d bits; behind a Bloom filter of %d, which takes n elements to be n^2/%d fewer",
+			int(p.Layout.Units[1].Size)*bitsOf(p), int(w)*bitsOf(p), 2*int(w)*bitsOf(p))
 	case flymon.MaxInterArr:
 		return fmt.Sprintf("in units of %d ns, for flows that have their last arrival alone in all %d instances and all of one; another flow makes it shorter or longer", uint64(1)<<p.Sketch.Scale, d)
 	}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -173,7 +174,7 @@ func TestBitsOfLayouts(t *testing.T) {
 	}{
 		{"none", "existence(src-ip)", flymon.Bloom, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
 		{"none", "distinct(src-ip)", flymon.LinearCounting, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
-		{"none", "similarity(src-ip)", flymon.OddSketch, func(have, p1 uint32) uint32 { return have ^ 1<<p1 }},
+		{"none", "similarity(src-ip)", flymon.OddSketch, func(have, p1 uint32) uint32 { return have | 1<<p1 }}, // its Bloom filter
 		{"none", "distinct(src-ip)", flymon.HyperLogLog, func(have, p1 uint32) uint32 { return max(have, p1) }},
 		{"dst-ip", "distinct(src-ip)", flymon.BeauCoup, nil},
 		{"none", "distinct(src-ip)", flymon.BeauCoup, nil},
@@ -210,6 +211,30 @@ func TestBitsOfLayouts(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A bit of an odd sketch is turned once for each element, however often it comes: for each that has a
+// bit of the Bloom filter for itself.
+func TestOddSketchOfLayouts(t *testing.T) {
+	geo := geometry()
+	p, err := plan.New(geo).Add("t", task(t, "any", "none", "similarity(src-ip)", flymon.OddSketch, 5*8192, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	packets := flows(3, 1500)
+	filter, odd := &p.Layout.Units[0], &p.Layout.Units[1]
+	seen := map[[2]uint32]bool{}
+	want := make([]uint32, odd.Size)
+	for _, v := range slices.Concat(packets, packets) {
+		bit := p.Layout.Compressed(filter.Group, filter.P1.Key, v) & (1<<filter.P1.Bits - 1)
+		if at := [2]uint32{p.Layout.Bucket(&geo, 0, v), bit}; !seen[at] {
+			seen[at] = true
+			want[p.Layout.Bucket(&geo, 1, v)] ^= 1 << bit
+		}
+	}
+	if got := run(t, geo, p, slices.Concat(packets, packets)); !slices.Equal(got[1], want) {
+		t.Error("the bits differ")
 	}
 }
 

@@ -46,7 +46,7 @@ func TestGroupsOfAlgorithms(t *testing.T) {
 		{"5-tuple", "max(interval)", flymon.MaxInterArr, 3, 9},
 		{"none", "distinct(5-tuple)", flymon.LinearCounting, 1, 1},
 		{"none", "distinct(5-tuple)", flymon.BeauCoup, 1, 3},
-		{"none", "similarity(5-tuple)", flymon.OddSketch, 1, 1},
+		{"none", "similarity(5-tuple)", flymon.OddSketch, 2, 2},
 	} {
 		for _, epoch := range []time.Duration{0, time.Second} {
 			task := task(t, "any", tt.key, tt.attribute, tt.algorithm, 24576, 512)

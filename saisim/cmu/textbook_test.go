@@ -126,20 +126,25 @@ func (s *hyperLogLog) insert(p *cmu.Packet) {
 }
 
 // A bitmap has bits that elements set: linear counting has one, a Bloom filter
-// three. An Odd Sketch flips them.
-type bitmap struct {
-	hashed
-	odd bool
-}
+// three.
+type bitmap struct{ hashed }
 
 func (s *bitmap) insert(p *cmu.Packet) {
 	for row := range s.rows {
 		bit := s.layout.Compressed(0, s.layout.Units[row].P1.Key, p.Vector) % 16
-		if s.odd {
-			*s.at(row, p) ^= 1 << bit
-		} else {
-			*s.at(row, p) |= 1 << bit
-		}
+		*s.at(row, p) |= 1 << bit
+	}
+}
+
+// An Odd Sketch has bits that elements turn: a Bloom filter before it keeps from it those that
+// have come before.
+type oddSketch struct{ hashed }
+
+func (s *oddSketch) insert(p *cmu.Packet) {
+	bit := uint32(1) << (s.layout.Compressed(0, s.layout.Units[0].P1.Key, p.Vector) % 16)
+	if *s.at(0, p)&bit == 0 {
+		*s.at(0, p) |= bit
+		*s.at(1, p) ^= bit
 	}
 }
 
@@ -244,12 +249,15 @@ func TestTextbook(t *testing.T) {
 		{"HyperLogLog", with(rows(t, 1, 1, u), func(_ int, u *flymon.Unit) {
 			u.Op, u.P1 = flymon.Max, flymon.Param{From: flymon.Compressed, Key: flymon.Ref{Shift: 16}, Bits: 16}
 		}), func(h hashed) textbook { return &hyperLogLog{h, make([]int, 128)} }},
-		{"linear counting", with(rows(t, 1, 1, u), bit), func(h hashed) textbook { return &bitmap{hashed: h} }},
-		{"Bloom filter", with(rows(t, 3, 1, u), bit), func(h hashed) textbook { return &bitmap{hashed: h} }},
-		{"Odd Sketch", with(rows(t, 1, 1, u), func(i int, u *flymon.Unit) {
-			bit(i, u)
-			u.Op, u.P2 = flymon.XorSwap, constant(0)
-		}), func(h hashed) textbook { return &bitmap{h, true} }},
+		{"linear counting", with(rows(t, 1, 1, u), bit), func(h hashed) textbook { return &bitmap{h} }},
+		{"Bloom filter", with(rows(t, 3, 1, u), bit), func(h hashed) textbook { return &bitmap{h} }},
+		{"Odd Sketch", with(rows(t, 2, 2, u), func(i int, u *flymon.Unit) {
+			if i == 0 {
+				bit(i, u)
+			} else {
+				u.Op, u.P1, u.P2 = flymon.XorSwap, of(flymon.Result, 0), constant(0)
+			}
+		}), func(h hashed) textbook { return &oddSketch{h} }},
 		{"BeauCoup", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) {
 			u.Op, u.P2, u.Map = flymon.AndOr, constant(1), coupons
 			u.P1 = flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1}}

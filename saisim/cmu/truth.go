@@ -23,11 +23,20 @@ type Truth struct {
 	// that came after are not in Flows and Elements.
 	Overflow bool
 
+	epoch  uint64 // of the packets
+	before epochSet
+
 	flow      flymon.Key
 	attribute flymon.Attribute
 	most      int
 	pairs     map[[2]flymon.Vector]struct{} // flow and element
 	last      map[flymon.Vector]uint64      // arrival
+}
+
+// An epochSet is what a set was in an epoch: of similarity, when its bank was cleared.
+type epochSet struct {
+	epoch    uint64
+	elements map[flymon.Vector]uint64
 }
 
 // SetOracle has the chip keep exact values of up to so many flows per task and
@@ -68,6 +77,9 @@ func newTruths(l *flymon.Layout, most int) *[2]Truth {
 }
 
 func (t *Truth) clear() {
+	if t.attribute.Kind == flymon.Similarity && len(t.Elements) > 0 {
+		t.before = epochSet{t.epoch, t.Elements}
+	}
 	t.Flows, t.Elements = map[flymon.Vector]uint64{}, map[flymon.Vector]uint64{}
 	t.pairs, t.last = map[[2]flymon.Vector]struct{}{}, map[flymon.Vector]uint64{}
 	t.Packets, t.Bytes, t.Overflow = 0, 0, false
@@ -75,10 +87,38 @@ func (t *Truth) clear() {
 
 // exact counts a packet in the bank in hand.
 func (t *task) exact(p *Packet) {
-	t.truth[t.bank].count(p)
-	if t.frozen.truth != nil {
-		t.frozen.truth[t.bank].count(p)
+	for _, both := range []*[2]Truth{t.truth, t.frozen.truth} {
+		if both != nil {
+			both[t.bank].epoch = t.banks[t.bank].Epoch
+			both[t.bank].count(p)
+		}
 	}
+}
+
+// Before is how many elements a set of similarity had in the epoch before that of a bank, as far as
+// the oracle knows, and how many of them came again. The bank of that epoch may have been cleared since.
+func (g *Groups) Before(task string, bank int) (elements, shared int) {
+	a, ok := g.Truth(task, bank)
+	if !ok || a.attribute.Kind != flymon.Similarity || len(a.Elements) == 0 {
+		return 0, 0
+	}
+	b, ok := g.Truth(task, 1-bank)
+	if !ok {
+		return 0, 0
+	}
+	set := b.before
+	if len(b.Elements) > 0 && b.epoch == a.epoch-1 {
+		set = epochSet{b.epoch, b.Elements}
+	}
+	if set.epoch != a.epoch-1 {
+		return 0, 0
+	}
+	for v := range set.elements {
+		if _, again := a.Elements[v]; again {
+			shared++
+		}
+	}
+	return len(set.elements), shared
 }
 
 func (t *Truth) count(p *Packet) {

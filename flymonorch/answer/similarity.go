@@ -1,0 +1,83 @@
+package answer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tamtam/flymon"
+	"tamtam/sketch"
+)
+
+// Units of an odd sketch: a Bloom filter, and the bits that elements turn that it does not know.
+const (
+	seenElements = 0
+	oddBits      = 1
+)
+
+// Similarity compares the sets of two readings of one layout, or of layouts that choose
+// the same bits: how many elements are in one of both only, and the Jaccard similarity of
+// both. It is nil for others.
+//
+// The odd sketches' XOR is that of what is in one set only, of those elements that turned a bit: each
+// set lacks as many as its Bloom filter took for others that had come. That may add to the difference, or
+// take from it, at most what both lack; the sets' sizes are the filters'.
+func Similarity(a, b *Reading) map[string]flymon.Estimate {
+	if !a.comparable(b) {
+		return nil
+	}
+	one, other := a.Registers[a.Sketch.Rows[0][oddBits]], b.Registers[b.Sketch.Rows[0][oddBits]]
+	both := make([]uint32, len(one))
+	for i := range both {
+		both[i] = one[i] ^ other[i]
+	}
+	x, y := a.linearCounting(""), b.linearCounting("")
+	diff := a.oddSize(both)
+	lack := math.Max(0, x.Upper-a.seen()) + math.Max(0, y.Upper-b.seen())
+	diff.Lower, diff.Upper, diff.Confidence = math.Max(0, diff.Lower-lack), diff.Upper+lack, 0.85
+	diff.Bound += fmt.Sprintf(", and the %.0f elements at most that the Bloom filters took for others", lack)
+	if diff.Saturated = diff.Saturated || x.Saturated || y.Saturated; diff.Saturated {
+		diff.Lower, diff.Upper = 0, math.Inf(1)
+	}
+	jaccard := func(diff, x, y float64) float64 {
+		all := (x + y + diff) / 2 // of the union: half of both and of what they have not in common
+		if all <= 0 {
+			return 1
+		}
+		return math.Min(1, math.Max(0, 1-diff/all))
+	}
+	j := flymon.Estimate{Value: jaccard(diff.Value, x.Value, y.Value), Saturated: diff.Saturated}
+	if !diff.Saturated {
+		j.Lower, j.Upper, j.Confidence = jaccard(diff.Upper, x.Lower, y.Lower), jaccard(diff.Lower, x.Upper, y.Upper), diff.Confidence
+		j.Bound = "from the bounds of the difference, and two standard errors of both sizes"
+	}
+	return map[string]flymon.Estimate{flymon.MetricDifference: diff, flymon.MetricJaccard: j}
+}
+
+// seen is how many elements there were at least: the bits of the Bloom filter that are set.
+func (r *Reading) seen() float64 { return ones(r.Registers[r.Sketch.Rows[0][seenElements]]) }
+
+// oddSize is how many elements turned a bit of words.
+func (r *Reading) oddSize(words []uint32) flymon.Estimate {
+	n := float64(max(2, len(r.Layout.Units[r.Sketch.Rows[0][seenElements]].Map))) * float64(len(words))
+	odd := ones(words)
+	v := sketch.OddSketchSize(math.Max(0, math.Min(odd, n/2-1)), n)
+	e := within(v, sketch.OddSketchError(v, n)/math.Max(v, 1), fmt.Sprintf("odd sketch of %.0f bits: two standard errors", n))
+	e.Saturated = odd > 0.49*n
+	return e
+}
+
+// comparable says whether an element has the same bits in two odd sketches.
+func (r *Reading) comparable(o *Reading) bool {
+	if r.Sketch.Algorithm != flymon.OddSketch || o.Sketch.Algorithm != flymon.OddSketch || r.Geometry.Depth != o.Geometry.Depth {
+		return false
+	}
+	for i, unit := range r.Sketch.Rows[0] {
+		a, b := &r.Layout.Units[unit], &o.Layout.Units[o.Sketch.Rows[0][i]]
+		if a.Size != b.Size || a.Shifted != b.Shifted || !slices.Equal(a.Map, b.Map) || a.P1.Bits != b.P1.Bits ||
+			r.source(a.Group, a.Key) != o.source(b.Group, b.Key) || r.source(a.Group, a.P1.Key) != o.source(b.Group, b.P1.Key) {
+			return false
+		}
+	}
+	return true
+}
