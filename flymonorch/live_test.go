@@ -87,7 +87,10 @@ func TestBounded(t *testing.T) {
 	}
 	b.wantResult("t1", "1700000000: 4200 first")
 	b.wantAnswer("q9", "1700000000: 0 of 0")
-	b.wantAnswer("q299", "1700000000: 0") // the oracle is asked for 256 flows
+	b.wantAnswer("q299", "1700000000: 0 of 0") // the oracle is asked 17 times
+	if cut := b.row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" { // two of those asked for share their buckets with others
+		t.Errorf("%s flows are cut, want 4200 and 2 less %d", cut, maxFlows)
+	}
 	for _, l := range b.logged {
 		t.Error(l)
 	}
@@ -108,6 +111,9 @@ func TestTooMany(t *testing.T) {
 	b.wantAnswer("q", "1700000000: 2 of 2")
 	if n := len(b.row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")); n != 10 {
 		t.Errorf("%d flows, want 10", n)
+	}
+	if lost := b.row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["DIGESTS_LOST"]; lost != "5" {
+		t.Errorf("%s digests are lost, want 5: of the second packets of five flows", lost)
 	}
 	for i := range 30 {
 		b.send(fmt.Sprintf("10.0.0.%d", i), 1)
