@@ -221,16 +221,10 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	}
 	put(flymon.MetricPackets, float64(tr.Packets))
 	put(flymon.MetricEntropy, tr.Entropy)
-<<<<<<< HEAD
-	if row.Key.IsZero() && len(tr.Heavy) > 0 {
-		put(flymon.MetricMaximum, float64(tr.Heavy[0].Value)) // of the one flow that there is
+	if row.Key.IsZero() && tr.Flows > 0 {
+		put(flymon.MetricMaximum, float64(tr.Largest)) // of the one flow that there is
 	}
-	if row.Attribute.Kind != flymon.Similarity { // an odd sketch has those that came an odd number of times
-		put(flymon.MetricMembers, float64(tr.Elements))
-	}
-=======
 	put(flymon.MetricMembers, float64(tr.Elements))
->>>>>>> 15e927e (flymon: elements turn bits, Counter Braids are decoded, and no bound is no number)
 	if row.Key.IsZero() {
 		put(flymon.MetricCardinality, float64(tr.Elements))
 	} else {

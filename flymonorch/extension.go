@@ -286,6 +286,7 @@ type truth struct {
 	Entropy  float64  `json:"entropy"`
 	Values   []uint64 `json:"values"`   // of the flows that were asked for
 	Reaching uint64   `json:"reaching"` // flows at or above the threshold
+	Largest  uint64   `json:"largest"`  // value of a flow
 	Before   uint64   `json:"before"`   // elements of a set in the epoch before
 	Shared   uint64   `json:"shared"`   // elements of both epochs
 }

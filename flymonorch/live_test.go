@@ -87,7 +87,7 @@ func TestBounded(t *testing.T) {
 	}
 	b.wantResult("t1", "1700000000: 4200 first")
 	b.wantAnswer("q9", "1700000000: 0 of 0")
-	b.wantAnswer("q299", "1700000000: 0 of 0") // the oracle is asked 17 times
+	b.wantAnswer("q299", "1700000000: 0 of 0")                                                       // the oracle is asked 17 times
 	if cut := b.row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" { // two of those asked for share their buckets with others
 		t.Errorf("%s flows are cut, want 4200 and 2 less %d", cut, maxFlows)
 	}

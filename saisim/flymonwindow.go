@@ -238,6 +238,7 @@ type truthAnswer struct {
 	Values   []uint64    `json:"values"`   // of the flows asked for; of a set, 1 for its elements
 	Heavy    []truthFlow `json:"heavy"`    // the largest, the first by value and then by key
 	Reaching int         `json:"reaching"` // flows that have the threshold
+	Largest  uint64      `json:"largest"`  // value of a flow
 	Before   int         `json:"before"`   // elements of the set in the epoch before
 	Shared   int         `json:"shared"`   // elements of both epochs
 }
@@ -269,6 +270,7 @@ func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
 		a.Values[i] = t.Flows[parseVector(f)]
 	}
 	for _, n := range t.Flows {
+		a.Largest = max(a.Largest, n)
 		if n >= w.Threshold {
 			a.Reaching++
 		}
