@@ -70,7 +70,7 @@ func (r *Reading) maximum() flymon.Estimate {
 	e := flymon.Estimate{Value: float64(uint64(word) << r.Sketch.Scale), Confidence: 1, Bound: "of all packets"}
 	e.Lower, e.Upper = e.Value, e.Value+float64(uint64(1)<<r.Sketch.Scale)-1
 	if word == r.Geometry.Mask() {
-		e.Upper, e.Confidence, e.Saturated, e.Bound = math.MaxFloat64, 0, true, "the bucket is full: as much or more"
+		e.Upper, e.Confidence, e.Saturated, e.Bound = math.Inf(1), 0, true, "the bucket is full: as much or more"
 	}
 	return e
 }
