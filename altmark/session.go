@@ -14,6 +14,7 @@ type Session struct {
 	Interval    Interval
 	Mark, Mark2 Mark // Mark2 is the pulse bit of Double
 	Clear       bool // the terminator clears the marks
+	Foreign     ForeignMarks
 	// SlotSync says that the clocks are synchronised well enough to tell the
 	// slots of muxed marking. Without, steps are detected in the mark itself.
 	SlotSync bool
@@ -48,6 +49,9 @@ func (s Session) Check() error {
 	}
 	if s.Clear && s.Role != Terminator {
 		bad("clear is true, but the role is %s: only a terminator clears the mark", s.Role)
+	}
+	if s.Foreign != CountForeign && s.Role != Initiator {
+		bad("foreign-marks is %s, but the role is %s: only an initiator keeps other marks out", s.Foreign, s.Role)
 	}
 	switch {
 	case s.Method == Double && s.Mark2 == NoMark:
@@ -125,6 +129,7 @@ type Period struct {
 	Captures    uint32 // pulses whose time was captured
 	Timestamp   Time   // of the last of them; zero without
 	OutOfWindow uint64 // packets where the guard condition allows none
+	Foreign     uint64 // packets that came to an initiator with a mark; of those it drops, none is in Packets
 	ReadAt      Time   // when the counters were read, by the switch's clock
 	Flags       Flags
 }

@@ -109,6 +109,32 @@ func (m Method) Loss() bool { return m != Pulse }
 // Delay says whether the method measures delay.
 func (m Method) Delay() bool { return m != Step }
 
+// ForeignMarks is what an initiator does with packets that come marked already: another domain's,
+// or of another initiator on the way (RFC 9341, section 7.1: the edge of a domain lets none in).
+type ForeignMarks uint8
+
+// What can be done with them. All are counted.
+const (
+	CountForeign ForeignMarks = iota // marked as all others; the period is flagged
+	CleanForeign                     // marked as all others: it is known that they come
+	DropForeign                      // dropped
+)
+
+var foreignWords = []string{"count", "clean", "drop"}
+
+// ForeignWords lists the words of what is done with foreign marks, the default first.
+func ForeignWords() []string { return slices.Clone(foreignWords) }
+
+// ParseForeign reads the word of what is done with foreign marks.
+func ParseForeign(s string) (ForeignMarks, error) {
+	if i := slices.Index(foreignWords, s); i >= 0 {
+		return ForeignMarks(i), nil
+	}
+	return 0, fmt.Errorf("foreign-marks %q, want %s", s, strings.Join(foreignWords, ", "))
+}
+
+func (f ForeignMarks) String() string { return wordAt(foreignWords, int(f)) }
+
 // Flags say what is wrong with a period's report. One without flags is complete.
 type Flags uint16
 
@@ -123,19 +149,20 @@ const (
 	LatePulse                        // the pulse left too late for its slot at the other end
 	CounterReset                     // a counter is lower than before
 	Shadowed                         // another flow group may have taken packets of this one
+	Foreign                          // packets came to the initiator with a mark
 )
 
-var flagWords = []string{"first", "late-read", "clock-step", "unsynchronised", "out-of-window", "many-pulses", "late-pulse", "counter-reset", "shadowed"}
+var flagWords = []string{"first", "late-read", "clock-step", "unsynchronised", "out-of-window", "many-pulses", "late-pulse", "counter-reset", "shadowed", "foreign-marks"}
 
 // VoidsLoss says whether counts of such a period must not be compared.
 func (f Flags) VoidsLoss() bool {
-	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed) != 0
+	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed|Foreign) != 0
 }
 
 // VoidsDelay says whether the timestamp of such a period must not be compared
 // with that of another clock.
 func (f Flags) VoidsDelay() bool {
-	return f&(First|LateRead|ClockStep|Unsynchronised|ManyPulses|LatePulse|CounterReset) != 0
+	return f&(First|LateRead|ClockStep|Unsynchronised|ManyPulses|LatePulse|CounterReset|Foreign) != 0
 }
 
 // Words lists the flags that are set.

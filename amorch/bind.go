@@ -33,12 +33,14 @@ type settings struct {
 	SlotSync bool   `json:"slot-sync"`
 	GuardNS  int64  `json:"guard-ns"`
 	EarlyNS  int64  `json:"early-ns"`
+	Drop     bool   `json:"drop-marked"`
 }
 
 func settingsOf(s altmark.Session) settings {
 	return settings{
 		Role: s.Role.String(), Method: s.Method.String(), Interval: int8(s.Interval), Mark: s.Mark.String(), Mark2: s.Mark2.String(),
 		Clear: s.Clear, SlotSync: s.SlotSync, GuardNS: int64(s.Guard()), EarlyNS: int64(s.Early()),
+		Drop: s.Foreign == altmark.DropForeign,
 	}
 }
 

@@ -104,7 +104,7 @@ func (m *meter) fewer(r reading) bool {
 	for colour, b := range m.base {
 		c := r.of[colour]
 		if c.packets < b.counts.packets || c.bytes < b.counts.bytes || c.captures < b.counts.captures ||
-			c.outside < b.counts.outside || c.pulseBytes < b.counts.pulseBytes {
+			c.outside < b.counts.outside || c.pulseBytes < b.counts.pulseBytes || c.foreign < b.counts.foreign {
 			return true
 		}
 	}
@@ -121,6 +121,10 @@ func (m *meter) period(s altmark.Session, t clock, k uint64, old base, r reading
 	if p.Captures > 0 {
 		p.Timestamp = c.captured
 	}
+	if p.Foreign = c.foreign - b.foreign; s.Foreign == altmark.DropForeign { // the entry's counter has them
+		p.Packets -= p.Foreign
+		p.Bytes -= c.foreignBytes - b.foreignBytes
+	}
 	flag := func(is bool, f altmark.Flags) {
 		if is {
 			p.Flags |= f
@@ -130,6 +134,7 @@ func (m *meter) period(s altmark.Session, t clock, k uint64, old base, r reading
 	flag(old.period+2 != k, altmark.LateRead)
 	flag(p.OutOfWindow > 0, altmark.OutOfWindow)
 	flag(p.Captures > 1, altmark.ManyPulses)
+	flag(p.Foreign > 0 && s.Foreign == altmark.CountForeign, altmark.Foreign)
 	flag(!t.synchronised || p.Captures > 0 && c.unsynchronised, altmark.Unsynchronised)
 	flag(s.Role == altmark.Initiator && p.Captures > 0 && s.PulseTooLate(p.Timestamp), altmark.LatePulse)
 	return p

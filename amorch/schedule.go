@@ -36,9 +36,9 @@ func (f *flip) timing(role altmark.Role) string {
 		return "read by orchestrator; packets out of window are not seen"
 	}
 	if f.n == 0 {
-		return "switched by orchestrator; not measured yet"
+		return "switched by orchestrator; not measured yet; packets that come marked are not seen"
 	}
-	return fmt.Sprintf("switched by orchestrator, at most %v late so far", f.worst)
+	return fmt.Sprintf("switched by orchestrator, at most %v late so far; packets that come marked are not seen", f.worst)
 }
 
 // note takes note that the colour is that of period k since now: of the
@@ -79,6 +79,8 @@ func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
 	switch {
 	case row.Method != altmark.Step:
 		return fmt.Errorf(only+"method is %s, want step", row.Method)
+	case row.Foreign != altmark.CountForeign:
+		return fmt.Errorf(only+"foreign-marks is %s, want count: the flow group matches no packet that comes marked", row.Foreign)
 	case bit == 0:
 		return fmt.Errorf(only+"mark is %s, want dscp0 to dscp5", row.Mark)
 	}

@@ -15,7 +15,7 @@ import (
 // Sizes of a window of flows.
 const (
 	windowFlows = 128 // at most: more may be longer than a list of SAI on the wire, 65536 bytes
-	windowWords = 8   // of each colour of a flow
+	windowWords = 10  // of each colour of a flow
 	timeWords   = 5
 )
 
@@ -45,6 +45,7 @@ type counts struct {
 	captured                 altmark.Time // the last
 	unsynchronised           bool         // at that time
 	outside, pulseBytes      uint64
+	foreign, foreignBytes    uint64 // of packets that came with a mark
 }
 
 // readFlows reads flows through a window, which exists for that long. All is of
@@ -124,6 +125,7 @@ func parseWindow(text []byte, flows int) (t clock, r []reading, err error) {
 			}
 			r[i].of[colour] = counts{
 				packets: w[0], bytes: w[1], captures: w[2], captured: at, unsynchronised: w[5] != 0, outside: w[6], pulseBytes: w[7],
+				foreign: w[8], foreignBytes: w[9],
 			}
 		}
 	}

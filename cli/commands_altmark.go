@@ -40,6 +40,8 @@ func altMarkCommands() []*command {
 		role    = oneOf(choice{"initiator", "Writes the mark"}, choice{"transit", "Reads it"}, choice{"terminator", "Reads it, and may clear it"})
 		method  = oneOf(choice{"step", "The mark alternates: loss"}, choice{"pulse", "One packet of a period is marked: delay"},
 			choice{"double", "Step and pulse in two bits"}, choice{"muxed", "Step and pulse in one bit"})
+		foreign = oneOf(choice{"count", "Marked as all others, and the period is flagged; default"},
+			choice{"clean", "Marked as all others: it is known that they come"}, choice{"drop", "Dropped"})
 		sync = oneOf(choice{"on", "Default"}, choice{"off", "Steps are found in the mark itself"})
 	)
 	const sessionHelp = "A flow group that is marked"
@@ -60,6 +62,7 @@ func altMarkCommands() []*command {
 				opt(kw("mark2", "The bit of the pulse, of double marking"), arg("mark2", marks(), "Bit")),
 				opt(kw("clear", "The terminator clears the marks")),
 				opt(kw("slot-sync", "Clocks tell the slots of muxed marking"), arg("slot-sync", sync, "Whether they do")),
+				opt(kw("foreign-marks", "What an initiator does with packets that come marked"), arg("foreign-marks", foreign, "What it does")),
 				opt(kw("clock-error", "Greatest error between two clocks; default 1/64 of the period"), arg("clock-error", nanos, "Nanoseconds")),
 				opt(kw("delay-min", "Least delay from the initiator; default 0"), arg("delay-min", nanos, "Nanoseconds")),
 				opt(kw("delay-max", "Greatest delay from the initiator; default 1/8 of the period"), arg("delay-max", nanos, "Nanoseconds"))),
@@ -80,7 +83,7 @@ func setAltMarkSession(ctx context.Context, c *call) error {
 	}
 	name := c.args["name"]
 	config := map[string]any{"name": name, "interval": interval}
-	for _, leaf := range []string{"flowgroup", "role", "method", "mark", "mark2", "clock-error", "delay-min", "delay-max"} {
+	for _, leaf := range []string{"flowgroup", "role", "method", "mark", "mark2", "foreign-marks", "clock-error", "delay-min", "delay-max"} {
 		if c.has(leaf) {
 			config[leaf] = c.args[leaf] // RFC 7951: numbers of 64 bits are strings
 		}
@@ -123,7 +126,7 @@ func altMarkWords(session tree) string {
 	if session.text("config", "slot-sync") == "false" {
 		b.WriteString(" slot-sync off")
 	}
-	for _, leaf := range []string{"clock-error", "delay-min", "delay-max"} {
+	for _, leaf := range []string{"foreign-marks", "clock-error", "delay-min", "delay-max"} {
 		if v := session.text("config", leaf); v != "" {
 			b.WriteString(" " + leaf + " " + v)
 		}

@@ -108,6 +108,7 @@ func (p *page) altMarkSession(e tree) {
 	if config(e, "slot-sync") == "false" {
 		p.field(flowWidth, "Slot Sync", "off")
 	}
+	optional("Foreign Marks", config(e, "foreign-marks"))
 	// What is in effect has the defaults too.
 	state := e.at("state")
 	for _, l := range []struct{ label, leaf string }{{"Clock Error", "clock-error"}, {"Least Delay", "delay-min"}, {"Greatest Delay", "delay-max"}} {
@@ -128,6 +129,9 @@ func (p *page) altMarkSession(e tree) {
 		p.field(flowWidth, "   Captures", last.text("captures"))
 		optional("   Timestamp", clockTime(last.text("timestamp")))
 		p.field(flowWidth, "   Out of Window", last.text("out-of-window"))
+		if last.text("foreign-marks") != "0" {
+			optional("   Foreign Marks", last.text("foreign-marks"))
+		}
 		optional("   Read at", clockTime(last.text("read-at")))
 		optional("   Flags", last.text("flags"))
 	}

@@ -40,7 +40,7 @@ func altMarkModule() Module {
 
 func altMarkLeaves(at string) []Leaf {
 	var leaves []Leaf
-	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "clock-error", "delay-min", "delay-max"} {
+	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "foreign-marks", "clock-error", "delay-min", "delay-max"} {
 		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
 	}
 	return leaves
@@ -50,7 +50,8 @@ func periodLeaves(at string) []Leaf {
 	return []Leaf{
 		{at + "/colour", text("COLOUR")}, {at + "/packets", text("PACKETS")}, {at + "/octets", text("BYTES")},
 		{at + "/captures", text("CAPTURES")}, {at + "/timestamp", nanoseconds("TIMESTAMP")},
-		{at + "/out-of-window", text("OUT_OF_WINDOW")}, {at + "/read-at", nanoseconds("READ_AT")}, {at + "/flags", list("FLAGS")},
+		{at + "/out-of-window", text("OUT_OF_WINDOW")}, {at + "/foreign-marks", text("FOREIGN_MARKS")},
+		{at + "/read-at", nanoseconds("READ_AT")}, {at + "/flags", list("FLAGS")},
 	}
 }
 

@@ -82,6 +82,11 @@ func (pk *packet) markBit(m altmark.Mark) uint8 {
 	return 0
 }
 
+// marked says whether a packet came with a mark of the profile.
+func (pk *packet) marked(p *markProfile) bool {
+	return pk.markBit(p.s.Mark) == 1 || p.s.Mark2 != altmark.NoMark && pk.markBit(p.s.Mark2) == 1
+}
+
 // mark is steps 3 to 5 for a packet that hit a flow's entry.
 func (c *Chip) mark(pk *packet, entry uint32, t markTime) {
 	p := c.marking.lanes[entry>>24&(maxMarkLanes-1)]
@@ -93,6 +98,14 @@ func (c *Chip) mark(pk *packet, entry uint32, t markTime) {
 	q := p.s.Interval.Quarter(t.at)
 	switch {
 	case p.s.Role == altmark.Initiator:
+		if pk.marked(p) {
+			x := &f.of[q>>2&1]
+			x.foreign, x.foreignBytes = x.foreign+1, x.foreignBytes+uint64(pk.length+fcsLen)
+			if p.s.Foreign == altmark.DropForeign {
+				pk.aclDrop, pk.act = true, pk.act|actDrop
+				return
+			}
+		}
 		f.initiate(p, pk, q, t)
 		return
 	case p.s.Method == altmark.Muxed && !p.s.SlotSync:

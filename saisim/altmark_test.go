@@ -155,8 +155,8 @@ func guardedJSON(lane int, s altmark.Session, guard, early time.Duration) sai.By
 	if s.Mark2 != altmark.NoMark {
 		mark2 = s.Mark2.String()
 	}
-	return settingsJSON(fmt.Sprintf(`{"lane":%d,"role":%q,"method":%q,"interval":%d,"mark":%q,"mark2":%q,"clear":%t,"slot-sync":%t,"guard-ns":%d,"early-ns":%d}`,
-		lane, s.Role, s.Method, s.Interval, s.Mark, mark2, s.Clear, s.SlotSync, guard, early))
+	return settingsJSON(fmt.Sprintf(`{"lane":%d,"role":%q,"method":%q,"interval":%d,"mark":%q,"mark2":%q,"clear":%t,"slot-sync":%t,"guard-ns":%d,"early-ns":%d,"drop-marked":%t}`,
+		lane, s.Role, s.Method, s.Interval, s.Mark, mark2, s.Clear, s.SlotSync, guard, early, s.Foreign == altmark.DropForeign))
 }
 
 func settingsJSON(settings string) sai.Bytes {
@@ -236,12 +236,12 @@ func (r *rig) words(indices ...int) map[string][]uint64 {
 func (r *rig) colours(index int) [2]colourWords {
 	r.Helper()
 	w := r.words(index)["counters"]
-	if len(w) != 16 {
-		r.Fatalf("%d words for a flow, want 16", len(w))
+	if len(w) != 20 {
+		r.Fatalf("%d words for a flow, want 20", len(w))
 	}
 	var c [2]colourWords
 	for i := range c {
-		v := w[8*i:]
+		v := w[10*i:]
 		c[i] = colourWords{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]}
 	}
 	return c

@@ -14,7 +14,8 @@ import (
 // alternate marking: what a lane's sessions have in common. Its ENTRY is
 //
 //	{"attributes":[{"profile":{"sai_metadata":{...},"value":{"lane":0,"role":"terminator",
-//	 "method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000,"early-ns":1000000}}}]}
+//	 "method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000,"early-ns":1000000,
+//	 "drop-marked":false}}}]}
 const AltMarkProfile = "tamtam.altmark.profile"
 
 // AltMarkWindow is the name of the extension object that reads flows of alternate
@@ -28,15 +29,16 @@ const AltMarkProfile = "tamtam.altmark.profile"
 //     is synchronised, how often it was set, and when the chip started, in nanoseconds
 //     since 1970
 //   - "generations", a number for each flow, another one whenever its state was zeroed
-//   - "counters", 8 numbers for colour 0 and then 8 for colour 1 of each flow: packets,
+//   - "counters", 10 numbers for colour 0 and then 10 for colour 1 of each flow: packets,
 //     bytes, captures, seconds and nanoseconds of the last, 1 if the clock was not
-//     synchronised at it, packets out of window, bytes of pulses
+//     synchronised at it, packets out of window, bytes of pulses, packets with a foreign
+//     mark, their bytes
 const AltMarkWindow = "tamtam.altmark.flows"
 
 // Bounds of a window of flows, and what it gives of each.
 const (
 	maxWindowFlows = 128
-	markWords      = 8
+	markWords      = 10
 )
 
 // A markSettings is the value of a profile's ENTRY.
@@ -51,6 +53,7 @@ type markSettings struct {
 	SlotSync bool   `json:"slot-sync"`
 	GuardNS  int64  `json:"guard-ns"`
 	EarlyNS  int64  `json:"early-ns"`
+	Drop     bool   `json:"drop-marked"`
 }
 
 // apply makes the profile that of its lane. One that is changed takes a lane from
@@ -97,6 +100,9 @@ func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
 	}
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if v.Drop && v.Role != altmark.Initiator.String() {
+		bad("drop-marked is true, but the role is %s: only an initiator drops what comes marked", v.Role)
+	}
 	p := markProfile{s: altmark.Session{Clear: v.Clear, SlotSync: v.SlotSync}, guard: time.Duration(v.GuardNS), early: time.Duration(v.EarlyNS)}
 	if v.Lane == nil || *v.Lane < 0 || *v.Lane >= int(c.prof.AltMark.Profiles) {
 		bad("lane is %s, want 0 to %d", shown(v.Lane), c.prof.AltMark.Profiles-1)
@@ -131,6 +137,9 @@ func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
 	}
 	if len(errs) == 0 {
 		word(p.s.Check())
+	}
+	if v.Drop {
+		p.s.Foreign = altmark.DropForeign
 	}
 	p.gap, _ = eighths(p.s.Interval, 1)
 	_, p.step = eighths(p.s.Interval, 6)
@@ -184,7 +193,8 @@ func (w *markWindow) read(c *Chip) sai.Value {
 		for colour := range f.of {
 			packets, bytes := f.counts(uint32(colour))
 			x := &f.of[colour]
-			values = append(values, packets, bytes, x.captures, x.at.Seconds, uint64(x.at.Nanoseconds), one(x.unsync), x.outside, x.pulseBytes)
+			values = append(values, packets, bytes, x.captures, x.at.Seconds, uint64(x.at.Nanoseconds), one(x.unsync), x.outside, x.pulseBytes,
+				x.foreign, x.foreignBytes)
 		}
 	}
 	return writeExtension(w.entry, []string{"time", "generations", "counters"}, [][]uint64{c.clockNumbers(), generations, values})

@@ -46,6 +46,7 @@ func TestProfileRefusals(t *testing.T) {
 		{"step without slots", saisim.SmallProfile(), with(`"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true`,
 			`"step","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":false`), "only muxed marking has slots"},
 		{"an early guard before now", saisim.SmallProfile(), with(`1000000}`, `-1}`), "early-ns is -1, want 0 to 256000000000"},
+		{"a terminator that drops", saisim.SmallProfile(), with(`"lane":1`, `"lane":1,"drop-marked":true`), "drop-marked is true, but the role is terminator"},
 		{"a guard before now", saisim.SmallProfile(), with(`12500000`, `-1`), "guard-ns is -1, want 0 to 256000000000"},
 		{"a clock too slow", slow, with(`"interval":0`, `"interval":-10`), "interval is -10, want one with a quarter of at least 16 cycles of 60000 Hz"},
 		{"two mistakes", saisim.SmallProfile(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`), "lane is -1, want 0 to 7\nrole \"x\""},
@@ -203,7 +204,7 @@ func TestWindowRefusals(t *testing.T) {
 	if again := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); !bytes.Equal(got, again) || !json.Valid(got) {
 		t.Errorf("%s\nthen\n%s", got, again)
 	}
-	if n := len(r.words(1, 2, 63, 1)["counters"]); n != 4*16 {
+	if n := len(r.words(1, 2, 63, 1)["counters"]); n != 4*20 {
 		t.Errorf("%d words for 4 flows, want 64", n)
 	}
 }

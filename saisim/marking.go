@@ -26,7 +26,10 @@
 //     several such, one counts as for every action. Without a profile in the lane, for
 //     a packet that is not eligible, or an index that the chip has not, nothing more
 //     is done. Below, the colour is that of the time lookup, not the entry's.
-//  3. Initiator: pulse and double: f = time bit; muxed: f = time bit xor (slot is
+//  3. Initiator: a packet that came with m or m2 = 1 is one with a foreign mark, counted
+//     with its bytes (with FCS) under the time bit. If the profile drops such packets it
+//     is dropped as an ACL entry drops, and nothing more is done.
+//     Initiator: pulse and double: f = time bit; muxed: f = time bit xor (slot is
 //     2). old = Reg[index], Reg[index] = f. It is a pulse if old != f, for muxed only
 //     in slot 2.
 //  4. Initiator: the mark becomes the time bit (step), the pulse (pulse), the time
@@ -113,6 +116,7 @@ type markFlow struct {
 // A markColour is what is kept for a colour.
 type markColour struct {
 	captures, outside, pulseBytes uint64
+	foreign, foreignBytes         uint64
 	at                            altmark.Time
 	unsync                        bool
 }

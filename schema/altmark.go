@@ -78,6 +78,7 @@ func (r *reader) altMark() altmark.Session {
 	s.Mark2 = r.mark("mark2", false)
 	s.Clear = r.flag("clear", false, "true", "false")
 	s.SlotSync = r.flag("slot-sync", true, "true", "false")
+	s.Foreign, _ = altmark.ParseForeign(r.word("foreign-marks", altmark.CountForeign.String(), altmark.ForeignWords()...))
 	length := s.Interval.Duration()
 	nanos := func(field string, def time.Duration) time.Duration {
 		return time.Duration(r.number(field, 0, uint64(altmark.MaxInterval.Duration()), uint64(def)))
@@ -138,6 +139,9 @@ func altMarkFields(s altmark.Session) map[string]string {
 	if s.Mark2 != altmark.NoMark {
 		f["mark2"] = s.Mark2.String()
 	}
+	if s.Foreign != altmark.CountForeign {
+		f["foreign-marks"] = s.Foreign.String()
+	}
 	return f
 }
 
@@ -180,6 +184,7 @@ func periodFields(p altmark.Period) map[string]string {
 	f := map[string]string{
 		"PERIOD": utoa(p.Number), "COLOUR": utoa(p.Colour), "PACKETS": utoa(p.Packets), "BYTES": utoa(p.Bytes),
 		"CAPTURES": utoa(p.Captures), "OUT_OF_WINDOW": utoa(p.OutOfWindow), "READ_AT": p.ReadAt.String(), "FLAGS": p.Flags.String(),
+		"FOREIGN_MARKS": utoa(p.Foreign),
 	}
 	if p.Captures > 0 {
 		f["TIMESTAMP"] = p.Timestamp.String()
@@ -192,6 +197,7 @@ func (r *reader) period() altmark.Period {
 	p := altmark.Period{
 		Number: r.number("PERIOD", 0, most, 0), Packets: r.number("PACKETS", 0, most, 0), Bytes: r.number("BYTES", 0, most, 0),
 		Colour: uint8(r.number("COLOUR", 0, 1, 0)), Captures: uint32(r.number("CAPTURES", 0, 1<<32-1, 0)), OutOfWindow: r.number("OUT_OF_WINDOW", 0, most, 0),
+		Foreign: r.number("FOREIGN_MARKS", 0, most, 0),
 	}
 	times := func(field string) (t altmark.Time) {
 		v, ok := r.take(field)

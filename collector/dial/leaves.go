@@ -211,6 +211,9 @@ func (s *session) period(number string) (altmark.Period, error) {
 	}
 	p := altmark.Period{Number: n, Colour: uint8(n & 1), Packets: r.counter("packets"), Bytes: r.counter("octets"), Captures: uint32(r.counter("captures")),
 		OutOfWindow: r.counter("out-of-window"), ReadAt: r.time("read-at")}
+	if r.has("foreign-marks") {
+		p.Foreign = r.counter("foreign-marks")
+	}
 	if p.Captures > 0 {
 		p.Timestamp = r.time("timestamp")
 	}

@@ -287,6 +287,8 @@ type captured struct {
 	unsynchronised bool // the clock was at that time
 	outOfWindow    uint64
 	pulseBytes     uint64
+	foreign        uint64 // packets that came to an initiator with a mark
+	foreignBytes   uint64
 }
 
 // steps detects the steps of a mark that pulses are muxed into, without slots.
@@ -350,6 +352,15 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	t := nanoseconds(at)
 	bits := p.timeBits(t)
 	table, table2 := tables(p.Session)
+	if p.Role == altmark.Initiator && (mark == "1" || mark2 == "1") {
+		x := &f.colour[digit(bits[0])]
+		x.foreign++
+		x.foreignBytes += uint64(pk.length + fcs)
+		if p.Foreign == altmark.DropForeign {
+			pk.aclDrop, pk.effects.drop = true, true
+			return
+		}
+	}
 
 	did, did2 := first(table, bits, f.register(), mark), first(table2, bits, f.register(), mark2)
 	for _, d := range []does{did, did2} {
@@ -507,11 +518,11 @@ func (c *Chip) newFlows(before, after *config) {
 
 // FlowWindow is what a [saisim.AltMarkWindow] reads of a flow index: for each colour
 // packets, bytes, captures, seconds and nanoseconds of the last, unsynchronised
-// then, out of window, bytes of pulses.
-func (c *Chip) FlowWindow(index uint32) (words [16]uint64) {
+// then, out of window, bytes of pulses, packets with a foreign mark and their bytes.
+func (c *Chip) FlowWindow(index uint32) (words [20]uint64) {
 	entries, f := c.conf.flowEntries()[index], c.flow(index)
 	for colour, x := range f.colour {
-		w := words[8*colour:]
+		w := words[10*colour:]
 		read := map[sai.OID]bool{sai.NullOID: true}
 		for _, e := range entries {
 			if int(e.value>>23&1) == colour && !read[e.counter] { // entries may share one
@@ -525,6 +536,7 @@ func (c *Chip) FlowWindow(index uint32) (words [16]uint64) {
 			w[5] = 1
 		}
 		w[6], w[7] = x.outOfWindow, x.pulseBytes
+		w[8], w[9] = x.foreign, x.foreignBytes
 	}
 	return words
 }

@@ -153,6 +153,7 @@ func (g *gen) profileOp(lane int) {
 		"interval": n, "mark": word(marks), "slot-sync": true,
 		"guard-ns": g.Uint64N(uint64(n.Duration()) / 3), "early-ns": g.Uint64N(uint64(n.Duration()) / 3),
 	}
+	v["drop-marked"] = v["role"] == "initiator" && g.chance(30)
 	v["clear"] = v["role"] == "terminator" && g.chance(50)
 	switch v["method"] {
 	case "double":
