@@ -18,6 +18,37 @@ traffic:
 	return top
 }
 
+// A clock that drifts, from the beginning or since some time, and that nothing keeps, is none by which
+// delays can be told: they are flagged. Losses need no more of it than that it is within A.
+func TestFreeRunningClock(t *testing.T) {
+	for _, event := range []bool{false, true} {
+		events, free := "", uint64(0)
+		if event {
+			events = "events: [{at: 79ms, do: drift, switch: s2, drift_ppb: 2000000}]\n"
+		}
+		top := lossyPair(t, "double", events)
+		if !event {
+			top.Switches[1].Clock.Drift = 2_000_000
+		}
+		_, r := runTruth(t, top, 20*Second/128) // A is 122 us; the drift takes 61 ms to it
+		for i, p := range r.AltMark["p"].Segments[0].Periods {
+			drifts := !event || p.Start >= 79*Millisecond
+			if p.Lost != nil && *p.Lost != p.TrueLost {
+				t.Errorf("period %d: %d lost, truly %d", i, *p.Lost, p.TrueLost)
+			}
+			if drifts && (p.Delay != nil || p.Status == "ok") {
+				t.Errorf("period %d at %v is %s with a delay of %v by a clock that runs free", i, p.Start, p.Status, p.Delay)
+			}
+			if drifts && p.Lost != nil {
+				free++
+			}
+		}
+		if free == 0 {
+			t.Errorf("drift by an event is %v: no period has a loss", event)
+		}
+	}
+}
+
 // Clocks that are a multiple of 2L apart, from the beginning or since one of them was set, agree
 // about every colour. Their periods are none that can be compared, and the path says so once.
 func TestClocksTwoPeriodsApart(t *testing.T) {

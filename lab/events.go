@@ -56,6 +56,9 @@ func (l *Lab) do(ctx context.Context, e Event) error {
 	case "step-clock":
 		return n.sim.Chip.StepClock(time.Duration(e.By / Nanosecond))
 	case "drift":
+		if e.PPB != 0 && n.s.Clock.PTP.Master == "" {
+			n.sim.Chip.SetClockSynchronised(false) // from now on nothing keeps it
+		}
 		return n.sim.Chip.SetClockDrift(e.PPB)
 	}
 	return n.sim.Settle(ctx)
@@ -170,7 +173,12 @@ func (n *node) configure(ctx context.Context, e Event) error {
 	return nil
 }
 
+// startClock has a chip's clock go as the topology says. One that drifts and that nothing
+// disciplines is not synchronised, nor is one that is disciplined, until its servo says so. A clock
+// that has no drift is exact, and trusted as far as its session says that clocks differ.
 func (n *node) startClock() error {
+	c := n.s.Clock
+	n.sim.Chip.SetClockSynchronised(c.Drift == 0 && c.PTP.Master == "")
 	return n.sim.Chip.SetClockDrift(n.s.Clock.Drift)
 }
 
