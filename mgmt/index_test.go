@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/internal/randtest"
 )
 
 // What others write into CONFIG_DB counts in the very next Set.
@@ -37,8 +39,10 @@ func TestSetSeesRowsOfOthers(t *testing.T) {
 
 // An index names every entry that has the value, as reading all rows does.
 func TestIndexAgainstReadingAll(t *testing.T) {
-	const seed = 1
-	t.Logf("seed %d", seed)
+	randtest.Run(t, randtest.Cases{Seed: 1}, indexAgainstReadingAll)
+}
+
+func indexAgainstReadingAll(t *testing.T, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, seed))
 	b := newBed(t, nil)
 	x := newIndexer(b.redis)

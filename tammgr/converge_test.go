@@ -1,12 +1,12 @@
 package tammgr
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"tamtam/forward/forwardtest"
+	"tamtam/internal/randtest"
 	"tamtam/schema"
 	"tamtam/swss/swsstest"
 )
@@ -95,14 +95,15 @@ func TestConvergence(t *testing.T) {
 		{"tasks", flyMonLines, []string{metadata}},
 		{"table recording", recordLines, []string{metadata}},
 	}
-	for _, c := range cases {
-		for seed := range uint64(80) { // 400 sequences
-			t.Run(fmt.Sprintf("%s seed %d", c.name, seed), func(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Count: 80}, func(t *testing.T, seed uint64) { // 400 sequences
+		t.Parallel()
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
 				forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh(t), c.lines, 60, applTables, stateTables, c.always...)
 			})
 		}
-	}
+	})
 }
 
 // Nothing is written at a restart, or when a row is written as it was.

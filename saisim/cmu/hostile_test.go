@@ -8,38 +8,37 @@ import (
 	"testing"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 )
 
 // Layouts with anything in any field are refused, or run as the interpreter says.
 func TestHostileLayouts(t *testing.T) {
-	for seed := range uint64(3) {
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, 11))
-			geo := small(pick(r, 8, 16, 32))
-			b, in, gen, load := newBench(t, geo), newInterpreter(geo), &layouts{t, r, geo}, newTraffic(seed)
-			taken, refused := 0, 0
-			for i := range 400 {
-				l := gen.layout(fmt.Sprintf("t%d", i%9))
-				for range 1 + r.IntN(3) {
-					corrupt(r, reflect.ValueOf(&l).Elem())
-				}
-				if b.Apply(l) == nil {
-					in.apply(normal(l))
-					taken++
-				} else {
-					refused++
-				}
-				for _, p := range load.list(3) {
-					b.send(p)
-					p.Number = b.number
-					in.packet(&p)
-				}
+	fixed, taken, refused := randtest.Cases{Count: 3}, 0, 0
+	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		geo := small(pick(r, 8, 16, 32))
+		b, in, gen, load := newBench(t, geo), newInterpreter(geo), &layouts{t, r, geo}, newTraffic(seed)
+		for i := range 400 {
+			l := gen.layout(fmt.Sprintf("t%d", i%9))
+			for range 1 + r.IntN(3) {
+				corrupt(r, reflect.ValueOf(&l).Elem())
 			}
-			compare(b, in)
-			if taken < 20 || refused < 20 {
-				t.Errorf("%d taken, %d refused: this shows too little", taken, refused)
+			if b.Apply(l) == nil {
+				in.apply(normal(l))
+				taken++
+			} else {
+				refused++
 			}
-		})
+			for _, p := range load.list(3) {
+				b.send(p)
+				p.Number = b.number
+				in.packet(&p)
+			}
+		}
+		compare(b, in)
+	})
+	if c.Whole(fixed) && (taken < 20*c.Count || refused < 20*c.Count) {
+		t.Errorf("%d taken, %d refused: this shows too little", taken, refused)
 	}
 }
 
