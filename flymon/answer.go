@@ -17,7 +17,8 @@ type Estimate struct {
 	Upper      float64
 	Confidence float64
 	Bound      string
-	// Saturated: so full that the value is about what was counted at least.
+	// Saturated: so full that the value says little, as of a counter at its end; bounds that are
+	// there hold none the less.
 	Saturated bool
 	// Exact is the oracle's value, where it is on.
 	Exact *float64

@@ -71,6 +71,7 @@ func (o *Orch) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*t
 func (o *Orch) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
 	got.reading, err = answer.New(answer.Dump{
 		Geometry: o.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers, Packets: e.bank.Packets, Bytes: e.bank.Bytes,
+		Ran: e.end - min(e.start, e.end),
 	})
 	if err != nil {
 		return err

@@ -96,6 +96,26 @@ func TestBounded(t *testing.T) {
 	}
 }
 
+// A task without epochs counts for longer than its units of time tell apart: of intervals it says then
+// that they may be longer.
+func TestIntervalLongerThanTimesTell(t *testing.T) {
+	b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Width = 9, 32 })
+	b.task("t1", "attribute", "max(interval)", "memory", "576", "epoch", "0")
+	b.query("q", "t1", "10.0.0.1")
+	b.step()
+	for _, after := range []time.Duration{70 * time.Minute, 80 * time.Minute} {
+		b.send("10.0.0.1", 1)
+		b.now = b.now.Add(after)
+		b.send("10.0.0.1", 1)
+		b.pass(2 * time.Second)
+		row := b.row(swss.CountersDB, schema.CountersFlyMonAnswer, "q")
+		e, err := schema.ParseFlyMonEstimate(row["ESTIMATE"])
+		if _, bounded := e.Bounds(); err != nil || bounded != (after < 73*time.Minute) || e.Saturated == bounded {
+			t.Errorf("after %v: %v %v", after, row, err)
+		}
+	}
+}
+
 // More digests than the chip keeps are missed, and it is said. An oracle that kept too
 // little says nothing.
 func TestTooMany(t *testing.T) {

@@ -31,7 +31,8 @@ func flyMonModule() Module {
 			{
 				DB: swss.CountersDB, Table: schema.CountersFlyMonResult, Key: task,
 				Leaves: append(epochLeaves("state/last-epoch"), Leaf{"state/last-epoch/load", text("LOAD")},
-					Leaf{"state/last-epoch/full", text("FULL")}, Leaf{"state/last-epoch/flows-from", text("FLOWS_FROM")}),
+					Leaf{"state/last-epoch/full", text("FULL")}, Leaf{"state/last-epoch/flows-from", text("FLOWS_FROM")},
+					Leaf{"state/last-epoch/digests-lost", text("DIGESTS_LOST")}, Leaf{"state/last-epoch/flows-cut", text("FLOWS_CUT")}),
 			},
 		}},
 		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are no quantity

@@ -46,7 +46,7 @@ func (b *bed) measured(epoch uint64) {
 	start := int64(epoch) * 1_000_000_000
 	flow := exactly(flymon.Estimate{Value: float64(epoch) + 0.5, Lower: float64(epoch) - 20, Upper: float64(epoch) + 0.5, Confidence: 0.95, Bound: "Markov"}, float64(epoch))
 	b.set(schema.CountersFlyMonResult, "hh", schema.FlyMonResult{
-		Epoch: epoch, Start: start, End: start + 1_000_000_000, Flags: flymon.FlagFirst | flymon.FlagDigests, Load: 0.25, Flows: "digests",
+		Epoch: epoch, Start: start, End: start + 1_000_000_000, Flags: flymon.FlagFirst | flymon.FlagDigests, Load: 0.25, Flows: "digests", DigestsLost: 7, FlowsCut: 2,
 		Metrics: map[string]flymon.Estimate{
 			flymon.MetricPackets: {Value: 100, Lower: 100, Upper: 100, Confidence: 1}, flymon.MetricEntropy: {Value: 1.23456789, Saturated: true},
 		},
@@ -81,7 +81,7 @@ func TestFlyMonGet(t *testing.T) {
 	for _, c := range []struct{ path, want string }{
 		{flyMonHH + "/config", `{"name":"hh","flowgroup":"f1",` + measurement + `}`},
 		{flyMonHH + "/state", `{"name":"hh","filter":"src-ip=13.92.96.32/32,dst-port=236",` + measurement + `,"status":"active","since":"2026-01-02T03:04:05Z",
-			"last-epoch":{"epoch":"9","start":"9000000000","end":"10000000000","flags":["first","digests-lost"],"load":"0.25","full":"0.0","flows-from":"digests"},
+			"last-epoch":{"epoch":"9","start":"9000000000","end":"10000000000","flags":["first","digests-lost"],"load":"0.25","full":"0.0","flows-from":"digests","digests-lost":"7","flows-cut":"2"},
 			"placement":{"planned":true,"algorithm":"cms","rows":2,"buckets":32768,"banks":2,"bytes":"262144","groups":[0,4],"units":["0.1:0+16384","4.0:32768+16384"],
 			"hash-units":["0.0=src-ip,dst-port","4.2=src-ip,dst-port"],"rules":21,"tcam-entries":8,"expected":"at most 0.2 % of the packets too many"}}`},
 		{flyMonHH + "/metrics", `{"metric":[{"quantity":"entropy","state":{"quantity":"entropy","estimate":"1.2346","saturated":true}},

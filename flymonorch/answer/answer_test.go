@@ -19,6 +19,7 @@ type run struct {
 	groups *cmu.Groups
 	placed *plan.Placed
 	exact  *cmu.Truth
+	ran    uint64 // ns, as a dump of it says
 }
 
 func parse[T any](t testing.TB, f func(string) (T, error), s string) T {
@@ -136,6 +137,22 @@ func TestFullCountersOfBytes(t *testing.T) {
 				t.Errorf("%s, %.0f bytes: %+v", algorithm, exact, e)
 			}
 			r.groups.Run(&cmu.Packet{Vector: v, Ports: true, Size: 1000, Number: n + 1})
+		}
+	}
+}
+
+// A maximum that its buckets have no room for is that much or more, of a flow and of all packets.
+func TestFullMaximum(t *testing.T) {
+	for _, key := range []string{"none", "5-tuple"} {
+		r := newRun(t, 16, key, "max(queue-delay)", flymon.SuMaxMax, 3*64, 0)
+		v := flymon.Make(ip(1), ip(2), 1000, 80, 17, 0)
+		r.groups.Run(&cmu.Packet{Vector: v, Ports: true, Size: 1000, QueueNS: 1 << 40, Number: 1})
+		e := r.reading().Flow(v)
+		if key == "none" {
+			e = r.reading().Metrics()[flymon.MetricMaximum]
+		}
+		if lower, upper := e.Bounds(); !e.Saturated || !lower || upper || e.Lower > 1<<40 || e.Confidence < 0.9 {
+			t.Errorf("key %s: %+v", key, e)
 		}
 	}
 }

@@ -44,6 +44,11 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 		Confidence: math.Pow(alone, instances) * (1 - math.Pow(1-alone, instances)),
 	}
 	e.Bound = fmt.Sprintf("exact to %.0f if no other flow has the bucket of its last arrival in any of %.0f instances, nor that of its longest interval in one", unit, instances)
+	if turn := unit * (float64(r.Geometry.Mask()) + 1); float64(r.Ran) >= turn {
+		// What is left of a longer one is shorter: it is a lower bound still.
+		e.Upper, e.Saturated = math.Inf(1), true
+		e.Bound += fmt.Sprintf("; it has counted for longer than %.0f s, after which times begin anew: as long or longer", turn/1e9)
+	}
 	return e
 }
 

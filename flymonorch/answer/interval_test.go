@@ -130,12 +130,36 @@ func TestImpossibleInterval(t *testing.T) {
 	}
 }
 
+// Times begin anew after 2^42 ns. Without epochs an interval may be longer, so from then on none
+// has an upper bound.
+func TestIntervalLongerThanTheClockTells(t *testing.T) {
+	task := flymon.Task{
+		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval}, Algorithm: flymon.MaxInterArr,
+		Memory: 3 * 96, Accurate: true,
+	}
+	v := flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, 0)
+	for _, width := range []int{16, 32} {
+		for _, interval := range []uint64{uint64(72 * time.Minute), uint64(80 * time.Minute)} {
+			r := newRunOn(t, small(width), task)
+			for i := range uint64(2) {
+				v[5] = uint64(time.Hour) + i*interval
+				r.groups.Run(&cmu.Packet{Vector: v, Size: 100, Number: i + 1})
+			}
+			r.ran = interval
+			e := r.bank(0).Flow(v)
+			if bounded := interval < 1<<42; e.Saturated == bounded || math.IsInf(e.Upper, 1) == bounded || e.Lower > float64(interval) || e.Upper < float64(interval) {
+				t.Errorf("%d bits, %v: %+v", width, time.Duration(interval), e)
+			}
+		}
+	}
+}
+
 // bank reads one of the banks.
 func (r *run) bank(n int) *answer.Reading {
 	r.Helper()
 	s, _ := r.groups.Status("t")
 	d := answer.Dump{
-		Geometry: r.groups.Geometry(), Task: r.placed.Task, Layout: r.placed.Layout, Sketch: r.placed.Sketch, Packets: s.Banks[n].Packets, Bytes: s.Banks[n].Bytes,
+		Geometry: r.groups.Geometry(), Task: r.placed.Task, Layout: r.placed.Layout, Sketch: r.placed.Sketch, Packets: s.Banks[n].Packets, Bytes: s.Banks[n].Bytes, Ran: r.ran,
 	}
 	for i, u := range r.placed.Layout.Units {
 		words, err := r.groups.Read("t", i, n, 0, u.Size)

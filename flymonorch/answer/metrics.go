@@ -70,7 +70,7 @@ func (r *Reading) maximum() flymon.Estimate {
 	e := flymon.Estimate{Value: float64(uint64(word) << r.Sketch.Scale), Confidence: 1, Bound: "of all packets"}
 	e.Lower, e.Upper = e.Value, e.Value+float64(uint64(1)<<r.Sketch.Scale)-1
 	if word == r.Geometry.Mask() {
-		e.Upper, e.Confidence, e.Saturated, e.Bound = math.Inf(1), 0, true, "the bucket is full: as much or more"
+		e.Upper, e.Saturated, e.Bound = math.Inf(1), true, "of all packets; the bucket is full: as much or more"
 	}
 	return e
 }
@@ -124,7 +124,7 @@ func (r *Reading) hyperLogLog() flymon.Estimate {
 	}
 	e := within(v, sketch.HyperLogLogError(len(words)), fmt.Sprintf("HyperLogLog: two standard errors of 1.04/sqrt(%d)", len(words)))
 	if most := float64(uint64(len(words)) << width); v > most/8 {
-		e.Saturated = true // elements collide in the compressed key
+		e.Upper, e.Saturated = math.Inf(1), true // elements collide in the compressed key
 	}
 	if full {
 		e.Upper, e.Saturated = math.Inf(1), true

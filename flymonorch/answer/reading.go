@@ -16,6 +16,7 @@ type Dump struct {
 	Sketch         flymon.Sketch
 	Registers      [][]uint32 // by unit of Layout.Units
 	Packets, Bytes uint64     // that the task saw
+	Ran            uint64     // how long it counted, in ns
 }
 
 // A Reading answers.
