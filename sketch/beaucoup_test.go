@@ -2,9 +2,11 @@ package sketch
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 )
 
 func vector(flow, n int) flymon.Vector { return flymon.Vector{uint64(flow), uint64(n), 4: 4 << 16} }
@@ -42,58 +44,92 @@ func TestCollect(t *testing.T) {
 // Flows are reported at the number of distinct elements that theory says: mean and
 // deviation are those of a coupon collector. An element that comes twice counts once.
 func TestBeauCoup(t *testing.T) {
-	const seed, runs, threshold = 5, 400, 512
-	sum, square := 0.0, 0.0
-	var mean, variance float64
-	b, err := NewBeauCoup(1, threshold, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for run := range runs {
-		b.seed = seed + uint64(run)
-		clear(b.entries)
-		mean, variance = b.Moments()
-		n := 1
-		for !b.Add(vector(1, 0), vector(0, n), 0) {
-			b.Add(vector(1, 0), vector(0, n), 0)
-			n++
+	const runs, threshold = 1600, 512
+	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		sum, square := 0.0, 0.0
+		var mean, variance float64
+		b, err := NewBeauCoup(1, threshold, 0, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if !b.Reported(vector(1, 0)) {
-			t.Fatal("not reported")
+		for range runs {
+			b.seed = r.Uint64()
+			clear(b.entries)
+			mean, variance = b.Moments()
+			n := 1
+			for !b.Add(vector(1, 0), vector(0, n), 0) {
+				b.Add(vector(1, 0), vector(0, n), 0)
+				n++
+			}
+			if !b.Reported(vector(1, 0)) {
+				t.Fatal("not reported")
+			}
+			sum += float64(n)
+			square += (float64(n) - mean) * (float64(n) - mean)
 		}
-		sum += float64(n)
-		square += (float64(n) - mean) * (float64(n) - mean)
-	}
-	dev := math.Sqrt(variance)
-	if got := sum / runs; math.Abs(got-mean) > 4*dev/math.Sqrt(runs) {
-		t.Errorf("seed %d: reported after %.1f on average, want %.1f", seed, got, mean)
-	}
-	if got := math.Sqrt(square / runs); got < 0.85*dev || got > 1.15*dev {
-		t.Errorf("seed %d: deviation %.1f, want %.1f", seed, got, dev)
-	}
+		dev := math.Sqrt(variance)
+		if got := sum / runs; math.Abs(got-mean) > errors*dev/math.Sqrt(runs) {
+			t.Errorf("reported after %.1f on average, want %.1f", got, mean)
+		}
+		// The deviation of so many has a standard error of sqrt((k-1)/(4 runs)), 2.2 % of it with a
+		// kurtosis k of 4, above that of a sum of many waits.
+		if got := math.Sqrt(square / runs); got < 0.85*dev || got > 1.15*dev {
+			t.Errorf("deviation %.1f, want %.1f", got, dev)
+		}
+	})
 }
 
-// The number of distinct elements has no bias where not all coupons are there.
+// occupied is how likely it is that 0, 1, ... m coupons are there after n elements, each of
+// which draws each coupon with chance p, at most one.
+func occupied(n, m int, p float64) []float64 {
+	chance := make([]float64, m+1)
+	chance[0] = 1
+	for range n {
+		for k := m; k > 0; k-- {
+			chance[k] += chance[k-1]*float64(m-k+1)*p - chance[k]*float64(m-k)*p
+		}
+		chance[0] -= chance[0] * float64(m) * p
+	}
+	return chance
+}
+
+// expected is mean and deviation of a function of the coupons there.
+func expected(chance []float64, f func(k int) float64) (mean, dev float64) {
+	square := 0.0
+	for k, p := range chance {
+		mean += p * f(k)
+		square += p * f(k) * f(k)
+	}
+	return mean, math.Sqrt(max(0, square-mean*mean))
+}
+
+// The number of distinct elements is that of coupons drawn by lot (which has no bias: TestCouponsDrawn).
 func TestBeauCoupEstimate(t *testing.T) {
-	const seed, runs = 11, 300
-	b, err := NewBeauCoup(4, 512, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []int{0, 30, 100, 200} {
-		sum := 0.0
-		for run := range runs {
-			b.seed = seed + uint64(run)
-			clear(b.entries)
-			for i := range n {
-				b.Add(vector(1, 0), vector(9, i), 0)
+	const runs = 800
+	randtest.Run(t, randtest.Cases{Seed: 11}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		b, err := NewBeauCoup(4, 512, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []int{0, 30, 100, 200} {
+			sum := 0.0
+			for range runs {
+				b.seed = r.Uint64()
+				clear(b.entries)
+				for i := range n {
+					b.Add(vector(1, 0), vector(9, i), 0)
+				}
+				sum += b.Estimate(vector(1, 0))
 			}
-			sum += b.Estimate(vector(1, 0))
+			p := math.Ldexp(1, -int(b.Shift))
+			mean, dev := expected(occupied(n, int(b.Coupons), p), func(k int) float64 { return CouponsDrawn(k, int(b.Coupons), p) })
+			if got := sum / runs; math.Abs(got-mean) > errors*dev/math.Sqrt(runs) || math.Abs(mean-float64(n)) > 0.01*float64(n) {
+				t.Errorf("%.1f on average, want %.1f +- %.1f of %d", got, mean, dev/math.Sqrt(runs), n)
+			}
 		}
-		if got := sum / runs; math.Abs(got-float64(n)) > 0.06*float64(n) {
-			t.Errorf("seed %d: %.1f on average, want %d", seed, got, n)
-		}
-	}
+	})
 }
 
 // An entry belongs to one flow, until it has not been used for a window.

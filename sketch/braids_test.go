@@ -3,6 +3,8 @@ package sketch
 import (
 	"math/rand/v2"
 	"testing"
+
+	"tamtam/internal/randtest"
 )
 
 // braid counts flows in rows of two layers, as CMUs do, and returns also the counters
@@ -29,27 +31,28 @@ func braid(r *rand.Rand, sizes []int, rows, first, second int, full uint32) (bra
 
 // Sizes are exact where there is room, and within their bounds always.
 func TestDecode(t *testing.T) {
-	const seed = 4
-	r := rand.New(rand.NewPCG(seed, 0))
-	for _, tt := range []struct{ flows, first, exact int }{
-		{0, 64, 0}, {1, 64, 1}, {500, 1024, 490}, {1000, 1024, 0}, {3000, 1024, 0},
-	} {
-		sizes := zipf(tt.flows, 3000)
-		braids, at := braid(r, sizes, 3, tt.first, tt.first/4, 255)
-		low, high := Decode(braids, at, 50)
-		exact := 0
-		for f, n := range sizes {
-			if low[f] > uint64(n) || high[f] < uint64(n) {
-				t.Fatalf("seed %d: %d flows: flow %d is %d to %d, want %d", seed, tt.flows, f, low[f], high[f], n)
+	randtest.Run(t, randtest.Cases{Seed: 4}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for _, tt := range []struct{ flows, first, exact int }{
+			{0, 64, 0}, {1, 64, 1}, {500, 1024, 490}, {1000, 1024, 0}, {3000, 1024, 0},
+		} {
+			sizes := zipf(tt.flows, 3000)
+			braids, at := braid(r, sizes, 3, tt.first, tt.first/4, 255)
+			low, high := Decode(braids, at, 50)
+			exact := 0
+			for f, n := range sizes {
+				if low[f] > uint64(n) || high[f] < uint64(n) {
+					t.Fatalf("%d flows: flow %d is %d to %d, want %d", tt.flows, f, low[f], high[f], n)
+				}
+				if low[f] == high[f] {
+					exact++
+				}
 			}
-			if low[f] == high[f] {
-				exact++
+			if exact < tt.exact {
+				t.Errorf("%d flows: %d are exact, want %d", tt.flows, exact, tt.exact)
 			}
 		}
-		if exact < tt.exact {
-			t.Errorf("seed %d: %d flows: %d are exact, want %d", seed, tt.flows, exact, tt.exact)
-		}
-	}
+	})
 }
 
 // A full counter's part of the second layer is known if it is the only one there.

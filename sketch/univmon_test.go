@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 )
 
 // zipf are the sizes of flows: that of the i-th is most/i.
@@ -66,58 +67,72 @@ func TestUnivMonExact(t *testing.T) {
 // With less room than flows, cardinality and entropy have no bias to speak of over many
 // seeds, and heavy flows are found.
 func TestUnivMon(t *testing.T) {
-	const first, runs, flows = 20, 12, 4000
+	const runs, flows = 12, 4000
 	sizes := zipf(flows, 2000)
-	var cardinality, h float64
-	for run := range runs {
-		seed := uint64(first + run)
-		u := newUnivMon(t, 8, 5, 1024, 128, seed)
-		order := rand.New(rand.NewPCG(seed, 0)).Perm(flows)
-		for _, i := range order {
-			u.Add(vector(i, 0), uint32(sizes[i]))
-		}
-		cardinality += u.Cardinality() / runs
-		h += u.Entropy() / runs
-		heavy := u.Heavy(150)
-		for i := range 10 {
-			if heavy[vector(i, 0)] == 0 {
-				t.Errorf("seed %d: flow %d of %d is missing", seed, i, sizes[i])
+	randtest.Run(t, randtest.Cases{Seed: 20}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var cardinality, h float64
+		missing := 0
+		for range runs {
+			u := newUnivMon(t, 8, 5, 1024, 128, r.Uint64())
+			order := r.Perm(flows)
+			for _, i := range order {
+				u.Add(vector(i, 0), uint32(sizes[i]))
+			}
+			cardinality += u.Cardinality() / runs
+			h += u.Entropy() / runs
+			heavy := u.Heavy(150)
+			for i := range 10 {
+				if heavy[vector(i, 0)] == 0 {
+					t.Logf("flow %d of %d is missing", i, sizes[i])
+					missing++
+				}
 			}
 		}
-	}
-	if math.Abs(cardinality/flows-1) > 0.2 {
-		t.Errorf("%.0f flows on average, want %d", cardinality, flows)
-	}
-	if want := entropy(sizes); math.Abs(h/want-1) > 0.1 {
-		t.Errorf("entropy %.3f on average, want %.3f", h, want)
-	}
+		// The last of them has 200, and is missing if it is counted as less than 150: if in three rows
+		// of five one of the 40 flows above 50 has its counter and the other sign. The chance of that is
+		// 10 (40/1024/2)^3 = 7e-5, and for all ten in all runs below 2e-3; three have one of 1e-9.
+		if missing > 2 {
+			t.Errorf("%d heavy flows are missing", missing)
+		}
+		// Of 3000 sketches the number deviates by 7.2 %, the entropy by 0.53 %.
+		if math.Abs(cardinality/flows-1) > errors*0.0723/math.Sqrt(runs) {
+			t.Errorf("%.0f flows on average, want %d", cardinality, flows)
+		}
+		if want := entropy(sizes); math.Abs(h/want-1) > errors*0.0054/math.Sqrt(runs) {
+			t.Errorf("entropy %.3f on average, want %.3f", h, want)
+		}
+	})
 }
 
 // The estimate of a flow has no bias; its error is that of Count Sketch: of one row
 // sqrt(F2/width) (Charikar et al., 2002).
 func TestCountSketch(t *testing.T) {
-	const first, runs, width = 40, 300, 64
-	sum, square, f2 := 0.0, 0.0, 0.0
-	for run := range runs {
-		u := newUnivMon(t, 1, 1, width, 1, first+uint64(run))
-		f2 = 0
-		for i := range 200 {
-			n := 1 + i%7
-			u.Add(vector(i, 0), uint32(n))
-			f2 += float64(n * n)
+	const runs, width = 800, 64
+	randtest.Run(t, randtest.Cases{Seed: 40}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		sum, square, f2 := 0.0, 0.0, 0.0
+		for range runs {
+			u := newUnivMon(t, 1, 1, width, 1, r.Uint64())
+			f2 = 0
+			for i := range 200 {
+				n := 1 + i%7
+				u.Add(vector(i, 0), uint32(n))
+				f2 += float64(n * n)
+			}
+			u.Add(vector(1000, 0), 50)
+			off := float64(u.Estimate(vector(1000, 0)) - 50)
+			sum += off
+			square += off * off
 		}
-		u.Add(vector(1000, 0), 50)
-		off := float64(u.Estimate(vector(1000, 0)) - 50)
-		sum += off
-		square += off * off
-	}
-	dev := math.Sqrt(f2 / width)
-	if off := sum / runs; math.Abs(off) > 4*dev/math.Sqrt(runs) {
-		t.Errorf("off by %.2f on average", off)
-	}
-	if rms := math.Sqrt(square / runs); math.Abs(rms/dev-1) > 0.2 {
-		t.Errorf("rms %.2f, want %.2f", rms, dev)
-	}
+		dev := math.Sqrt(f2 / width)
+		if off := sum / runs; math.Abs(off) > errors*dev/math.Sqrt(runs) {
+			t.Errorf("off by %.2f on average", off)
+		}
+		if rms := math.Sqrt(square / runs); math.Abs(rms/dev-1) > 0.2 {
+			t.Errorf("rms %.2f, want %.2f", rms, dev)
+		}
+	})
 }
 
 func TestUnivMonBounds(t *testing.T) {
