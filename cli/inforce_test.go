@@ -16,7 +16,7 @@ func TestRunningNamesWhatItLeavesOut(t *testing.T) {
 	set("ACL_RULE", "A|r1", swss.FieldValues{"PRIORITY": "1", "PACKET_ACTION": "DROP"})
 	set("ACL_RULE", "A|r2", swss.FieldValues{"PRIORITY": "2", "PACKET_ACTION": "FORWARD"})
 	set("TAM_FLOWGROUP_TABLE", "web", swss.FieldValues{"table-name": "TAM"})
-	set("ACL_RULE", "TAM|web", swss.FieldValues{"PRIORITY": "100", "L4_DST_PORT": "80"})
+	set("ACL_RULE", "TAM|web", swss.FieldValues{"PRIORITY": "100", "L4_DST_PORT": "80", "DSCP": "8/0x38", "TTL": "0/0xf0"})
 	set("TAM_FLOWGROUP_TABLE", "norule", swss.FieldValues{"table-name": "TAM"})
 	set("DSCP_TO_TC_MAP", "m", swss.FieldValues{"1": "1"})
 	set("SOMETHING_ELSE", "x|y", swss.FieldValues{"f": "v"})
@@ -27,11 +27,15 @@ func TestRunningNamesWhatItLeavesOut(t *testing.T) {
 ! DEVICE_METADATA: 1 row
 ! DSCP_TO_TC_MAP: 1 row
 ! SOMETHING_ELSE: 1 row
+! ACL_RULE of flow group web: DSCP=8/0x38 TTL=0/0xf0
 !
 end
 `
 	if !strings.HasSuffix(out, want) {
 		t.Errorf("got\n%s\nwant at its end\n%s", out, want)
+	}
+	if out := s.do(t, "show tam flow-groups web"); !strings.Contains(out, "Other           : DSCP=8/0x38") {
+		t.Errorf("a match that no command has:\n%s", out)
 	}
 	if strings.Contains(out, "! TAM") || strings.Contains(out, "! PORT") {
 		t.Errorf("it names what it shows:\n%s", out)

@@ -257,7 +257,8 @@ func shownTables() []string {
 }
 
 // leftOut names, in comments, what is in CONFIG_DB and not in what was written
-// above. Of the ACL rules those are above that are the match of a flow group.
+// above. Of the ACL rules those are above that are the match of a flow group, but
+// for fields that no command can say.
 func (p *page) leftOut(tables, tam tree) {
 	above := map[string]uint64{}
 	for _, g := range tam.items("flowgroups", "flowgroup") {
@@ -276,6 +277,11 @@ func (p *page) leftOut(tables, tam tree) {
 			lines.line("! %s: 1 row", t.name())
 		default:
 			lines.line("! %s: %d rows", t.name(), n)
+		}
+	}
+	for _, g := range tam.sorted("flowgroups", "flowgroup") {
+		if others := g.texts("config", "other-fields"); len(others) > 0 {
+			lines.line("! ACL_RULE of flow group %s: %s", quote(g.name()), strings.Join(others, " "))
 		}
 	}
 	if lines.Len() > 0 {

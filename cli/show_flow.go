@@ -27,6 +27,9 @@ func (p *page) fieldsOf(group tree) {
 	if v := config(group, "ip-version"); v != "" {
 		p.field(flowWidth, "   IP Version", v)
 	}
+	for _, f := range group.texts("config", "other-fields") {
+		p.field(flowWidth, "   Other", f)
+	}
 	if attached := naturally(group.texts("config", "interfaces")); len(attached) > 0 {
 		p.field(flowWidth, "   Ingress Intf", strings.Join(attached, ","))
 	}

@@ -21,7 +21,7 @@ func aclModule() Module {
 			table,
 			{
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|{sequence-id}", Entry: true,
-				Leaves: []Leaf{{"state/priority", number("PRIORITY", "%d")}},
+				Leaves: []Leaf{{"state/priority", number("PRIORITY", "%d")}, {"state/fields", ruleFields()}},
 			},
 			{
 				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:{sequence-id}", Counter: true,

@@ -3,6 +3,7 @@ package mgmt
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -121,10 +122,29 @@ func sum(fields ...string) Codec {
 	}}
 }
 
-// prefix is an IP prefix; one host is written without length.
+// prefix is an IP prefix; one host is written without length. A mask in a
+// field of its own is one if its ones are all in front.
 func prefix(field string) Codec {
 	return Codec{
-		Get: func(r Record) []string { return one(r.Field(field)) },
+		Get: func(r Record) []string {
+			text, mask := r.Field(field), r.Field(field+"_MASK")
+			if mask == "" {
+				return one(text)
+			}
+			a, err := netip.ParseAddr(text)
+			if err != nil {
+				return nil
+			}
+			m, err := netip.ParseAddr(mask)
+			if err != nil || m.BitLen() != a.BitLen() {
+				return nil
+			}
+			ones, size := net.IPMask(m.AsSlice()).Size() // 0, 0: no prefix
+			if size == 0 {
+				return nil
+			}
+			return one(netip.PrefixFrom(a, ones).Masked().String())
+		},
 		Put: func(r Record, v []string) error {
 			if p := first(v); strings.Contains(p, "/") {
 				if _, err := netip.ParsePrefix(p); err != nil {
@@ -225,6 +245,7 @@ func ports(field string) Codec {
 }
 
 // flags is a field of bits, value/mask, as the list of those that must be set.
+// It does not say what must not be set.
 func flags(field string, names ...string) Codec {
 	return Codec{
 		Get: func(r Record) []string {
@@ -233,12 +254,18 @@ func flags(field string, names ...string) Codec {
 			if err != nil {
 				return nil
 			}
-			if m, err := strconv.ParseUint(mask, 0, 8); masked && err == nil {
-				v &= m
+			m := uint64(1)<<len(names) - 1
+			if masked {
+				if m, err = strconv.ParseUint(mask, 0, 8); err != nil {
+					return nil
+				}
+			}
+			if v&m != m {
+				return nil
 			}
 			var out []string
 			for i, n := range names {
-				if v>>i&1 == 1 {
+				if m>>i&1 == 1 {
 					out = append(out, n)
 				}
 			}

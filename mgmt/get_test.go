@@ -215,5 +215,68 @@ func TestRowsOfOthers(t *testing.T) {
 	sameJSON(t, got, `{"openconfig-tam:flowgroup":[
 		{"name":"g","config":{"name":"g","priority":16,"interfaces":["Ethernet0","Ethernet4"]},"l2":{"config":{"ethertype":34525}},
 		 "ipv4":{"config":{"protocol":15}},"ipv6":{"config":{"source-address":"::1/128","dscp":46}},"transport":{"config":{"source-port":"1..9","tcp-flags":["TCP_SYN"]}},"state":{"name":"g"}},
-		{"name":"h","config":{"name":"h","priority":100},"ipv4":{"config":{"hop-limit":3}},"state":{"name":"h"}}]}`)
+		{"name":"h","config":{"name":"h","priority":100,"other-fields":["PRIORITY=nonsense"]},"ipv4":{"config":{"hop-limit":3}},"state":{"name":"h"}}]}`)
+}
+
+// TestMatchesThatLeavesCannotSay: a number with a mask, flags that must not be
+// set and the like are shown as they are written, in config and in state, never
+// left out and never half; what leaves can say, they say.
+func TestMatchesThatLeavesCannotSay(t *testing.T) {
+	b := newBed(t, nil)
+	const f1 = "/tam/flowgroups/flowgroup[name=f1]"
+	for _, c := range []struct{ fields, other, leaf, value string }{
+		{"IPV6_FLOW_LABEL=0x12345", "", "/ipv6/config/source-flow-label", "74565"},
+		{"IPV6_FLOW_LABEL=0x12300/0xfff00", `["IPV6_FLOW_LABEL=0x12300/0xfff00"]`, "/ipv6/config/source-flow-label", ""},
+		{"DSCP=8/0x38", `["DSCP=8/0x38"]`, "/ipv4/config/dscp", ""},
+		{"DSCP=8/0x38 SRC_IPV6=2001:db8::/32", `["DSCP=8/0x38"]`, "/ipv6/config/source-address", `"2001:db8::/32"`},
+		{"TTL=0/0xf0", `["TTL=0/0xf0"]`, "/ipv4/config/hop-limit", ""},
+		{"HOP_LIMIT=9 ICMP_TYPE=8", `["HOP_LIMIT=9","ICMP_TYPE=8"]`, "/ipv4/config/hop-limit", ""},
+		{"TCP_FLAGS=0x02/0x12", `["TCP_FLAGS=0x02/0x12"]`, "/transport/config/tcp-flags", ""},
+		{"TCP_FLAGS=0x12/0x12", "", "/transport/config/tcp-flags", `["TCP_SYN","TCP_ACK"]`},
+		{"SRC_IP=10.1.2.3 SRC_IP_MASK=255.0.255.0", `["SRC_IP=10.1.2.3","SRC_IP_MASK=255.0.255.0"]`, "/ipv4/config/source-address", ""},
+		{"SRC_IP=10.1.2.3 SRC_IP_MASK=255.255.0.0", "", "/ipv4/config/source-address", `"10.1.0.0/16"`},
+		{"L4_SRC_PORT=1 L4_SRC_PORT_RANGE=5-9", `["L4_SRC_PORT_RANGE=5-9"]`, "/transport/config/source-port", "1"},
+		{"IP_TYPE=IP", `["IP_TYPE=IP"]`, "/config/ip-version", ""},
+	} {
+		b.rows(map[string]string{
+			"CONFIG_DB TAM_FLOWGROUP_TABLE|f1": "table-name=TAM", "CONFIG_DB ACL_RULE|TAM|f1": "PRIORITY=100 PACKET_ACTION=FORWARD " + c.fields,
+			"APPL_DB ACL_RULE_TABLE:TAM:f1": "PRIORITY=100 " + c.fields,
+		})
+		for path, want := range map[string]string{
+			"/config/other-fields": c.other, "/state/other-fields": c.other, c.leaf: c.value, strings.Replace(c.leaf, "config", "state", 1): c.value,
+		} {
+			got, err := b.get(f1 + path)
+			if want == "" && err == nil || want != "" && (err != nil || got != want) {
+				t.Errorf("%s: %s is %s, %v; want %q", c.fields, path, got, err, want)
+			}
+		}
+		b.rows(map[string]string{"CONFIG_DB ACL_RULE|TAM|f1": "", "APPL_DB ACL_RULE_TABLE:TAM:f1": ""})
+	}
+	b.rows(map[string]string{"CONFIG_DB ACL_TABLE|A": "TYPE=L3", "CONFIG_DB ACL_RULE|A|r": "PRIORITY=7 DSCP=8/0x38 PACKET_ACTION=DROP"})
+	got, err := b.get("/acl/acl-sets/acl-set[name=A][type=ACL_IPV4]/acl-entries/acl-entry[sequence-id=r]/state/fields")
+	if err != nil || got != `["DSCP=8/0x38","PACKET_ACTION=DROP"]` {
+		t.Error(got, err)
+	}
+}
+
+// TestSetOtherFields: what other-fields shows can be written back, and a replace
+// takes it away.
+func TestSetOtherFields(t *testing.T) {
+	b := newBed(t, nil)
+	const f1, rule = "/tam/flowgroups/flowgroup[name=f1]", "ACL_RULE|TAM|f1"
+	set := func(req *gpb.SetRequest, want string) {
+		t.Helper()
+		if _, err := b.client.Set(b.ctx, req); err != nil {
+			t.Error(err)
+		}
+		if got := b.row(rule); got != want {
+			t.Errorf("rule %s, want %s", got, want)
+		}
+	}
+	set(&gpb.SetRequest{Update: []*gpb.Update{update(f1, `{"name":"f1","config":{"name":"f1","other-fields":["DSCP=8/0x38","ICMP_TYPE=8"]}}`)}},
+		"DSCP=8/0x38 ICMP_TYPE=8 PRIORITY=100")
+	set(&gpb.SetRequest{Update: []*gpb.Update{update(f1+"/ipv4/config", `{"dscp":46}`)}}, "DSCP=46 ICMP_TYPE=8 PRIORITY=100")
+	_, err := b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{update(f1+"/config/other-fields", `["DSCP=8"]`)}})
+	wantErr(t, err, "InvalidArgument", "DSCP has a leaf of its own")
+	set(&gpb.SetRequest{Replace: []*gpb.Update{update(f1, `{"name":"f1","config":{"name":"f1"},"ipv4":{"config":{"dscp":46}}}`)}}, "DSCP=46 PRIORITY=100")
 }

@@ -127,7 +127,8 @@ func ruleLeaves(at string) []Leaf {
 	return []Leaf{
 		{at + "/priority", number("PRIORITY", "%d")},
 		{at + "/interfaces", list("IN_PORTS")},
-		{at + "/ip-version", words("IP_TYPE", "", "IPV4", "IPV4ANY", "IPV6", "IPV6ANY")},
+		{at + "/ip-version", ipVersion()},
+		{at + "/other-fields", otherFields()},
 		{"l2/" + at + "/source-mac", maskedPart("SRC_MAC", 0)},
 		{"l2/" + at + "/source-mac-mask", maskedPart("SRC_MAC", 1)},
 		{"l2/" + at + "/destination-mac", maskedPart("DST_MAC", 0)},
@@ -146,7 +147,7 @@ func ruleLeaves(at string) []Leaf {
 		{"ipv6/" + at + "/hop-limit", ofFamily(6, number("TTL", "%d"))},
 		{"transport/" + at + "/source-port", ports("L4_SRC_PORT")},
 		{"transport/" + at + "/destination-port", ports("L4_DST_PORT")},
-		{"transport/" + at + "/tcp-flags", flags("TCP_FLAGS", "TCP_FIN", "TCP_SYN", "TCP_RST", "TCP_PSH", "TCP_ACK", "TCP_URG")},
+		{"transport/" + at + "/tcp-flags", tcpFlags()},
 	}
 }
 

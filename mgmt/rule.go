@@ -1,0 +1,112 @@
+package mgmt
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/schema"
+)
+
+// ruleNumbers are the fields of a rule that leaves show as numbers, and what
+// the leaves hold.
+var ruleNumbers = map[string]struct{ least, most uint64 }{
+	"PRIORITY": {1, schema.MaxFlowGroupPriority}, "ETHER_TYPE": {0, 0xffff}, "IP_PROTOCOL": {0, 0xff}, "NEXT_HEADER": {0, 0xff},
+	"DSCP": {0, 0x3f}, "TTL": {0, 0xff}, "IPV6_FLOW_LABEL": {0, 0xfffff}, "L4_SRC_PORT": {0, 0xffff}, "L4_DST_PORT": {0, 0xffff},
+}
+
+var maskedMAC = regexp.MustCompile(`^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}(/[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5})?$`)
+
+// ruleShown says whether ruleLeaves show a field of a rule as it is. A number
+// with a mask they cannot, nor flags that must not be set.
+func ruleShown(r Record, field string) bool {
+	field = strings.TrimSuffix(strings.ToUpper(field), "@")
+	if n, ok := ruleNumbers[field]; ok {
+		v, err := strconv.ParseUint(r.Field(field), 0, 64)
+		return err == nil && n.least <= v && v <= n.most
+	}
+	switch field {
+	case nullField, "IN_PORTS", strings.ToUpper(wantsIPv6):
+		return true
+	case "PACKET_ACTION": // it says the same as nothing
+		return strings.EqualFold(r.Field(field), schema.PacketForward)
+	case "IP_TYPE":
+		return strings.EqualFold(r.Field(field), schema.IPTypeAny.String()) || ipVersion().Get(r) != nil
+	case "SRC_MAC", "DST_MAC":
+		return maskedMAC.MatchString(r.Field(field))
+	case "SRC_IP", "DST_IP", "SRC_IPV6", "DST_IPV6":
+		return isPrefix(first(prefix(field).Get(r)), strings.HasSuffix(field, "V6"))
+	case "SRC_IP_MASK", "DST_IP_MASK", "SRC_IPV6_MASK", "DST_IPV6_MASK":
+		return ruleShown(r, strings.TrimSuffix(field, "_MASK"))
+	case "TCP_FLAGS":
+		return tcpFlags().Get(r) != nil
+	case "L4_SRC_PORT_RANGE", "L4_DST_PORT_RANGE":
+		_, _, ok := strings.Cut(first(ports(strings.TrimSuffix(field, "_RANGE")).Get(r)), "..")
+		return ok
+	}
+	return false
+}
+
+// isPrefix says whether a text is an address or a prefix of a family.
+func isPrefix(text string, v6 bool) bool {
+	a, err := netip.ParseAddr(text)
+	if err != nil {
+		p, err := netip.ParsePrefix(text)
+		return err == nil && p.Addr().Is6() == v6
+	}
+	return a.Is6() == v6 && a.Zone() == ""
+}
+
+// otherFields is what a rule says and no other leaf can show: as FIELD=VALUE,
+// so that no part of a match is missing without a word.
+func otherFields() Codec {
+	get := func(r Record) []string {
+		var out []string
+		for _, f := range slices.Sorted(maps.Keys(r.Fields)) {
+			if !ruleShown(r, f) {
+				out = append(out, f+"="+r.Fields[f])
+			}
+		}
+		return out
+	}
+	return Codec{Get: get, Put: func(r Record, v []string) error {
+		for _, old := range get(r) {
+			name, _, _ := strings.Cut(old, "=")
+			delete(r.Fields, name)
+		}
+		for _, text := range v {
+			name, value, ok := strings.Cut(text, "=")
+			if !ok || name == "" || value == "" {
+				return fmt.Errorf("%q is not FIELD=VALUE", text)
+			}
+			r.Set(name, value)
+			if ruleShown(r, name) {
+				return fmt.Errorf("%s has a leaf of its own, that can say %q", name, value)
+			}
+		}
+		return nil
+	}}
+}
+
+// ruleFields is a rule as it is written: its fields as FIELD=VALUE.
+func ruleFields() Codec {
+	return Codec{Get: func(r Record) []string {
+		var out []string
+		for _, f := range slices.Sorted(maps.Keys(r.Fields)) {
+			if f != nullField && !strings.EqualFold(f, "PRIORITY") {
+				out = append(out, f+"="+r.Fields[f])
+			}
+		}
+		return out
+	}}
+}
+
+func ipVersion() Codec { return words("IP_TYPE", "", "IPV4", "IPV4ANY", "IPV6", "IPV6ANY") }
+
+func tcpFlags() Codec {
+	return flags("TCP_FLAGS", "TCP_FIN", "TCP_SYN", "TCP_RST", "TCP_PSH", "TCP_ACK", "TCP_URG")
+}
