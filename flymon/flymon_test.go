@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 )
 
 func TestKeys(t *testing.T) {
@@ -118,80 +119,82 @@ func TestFilters(t *testing.T) {
 
 // Filters that meet have a packet in common, and the other way round.
 func TestFiltersMeet(t *testing.T) {
-	const seed = 11
-	r := rand.New(rand.NewPCG(seed, 0))
-	random := func() flymon.Filter {
-		var items []string
-		add := func(item string) {
-			if r.IntN(2) == 0 {
-				items = append(items, item)
+	fixed, met := randtest.Cases{Seed: 11}, 0
+	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		random := func() flymon.Filter {
+			var items []string
+			add := func(item string) {
+				if r.IntN(2) == 0 {
+					items = append(items, item)
+				}
 			}
+			bits := []string{"0.0.0.0/1", "128.0.0.0/1", "192.0.0.0/2", "64.0.0.0/2", "10.0.0.0/7", "0.0.0.0/0"}
+			add("src-ip=" + bits[r.IntN(len(bits))])
+			add("dst-ip=" + bits[r.IntN(len(bits))])
+			ports := []string{"0-3", "2-5", "4", "7-9"}
+			add("src-port=" + ports[r.IntN(len(ports))])
+			add("dst-port=" + ports[r.IntN(len(ports))])
+			protocols := []string{"6", "17"}
+			add("protocol=" + protocols[r.IntN(2)])
+			f, err := flymon.ParseFilter(strings.Join(items, ","))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
 		}
-		bits := []string{"0.0.0.0/1", "128.0.0.0/1", "192.0.0.0/2", "64.0.0.0/2", "10.0.0.0/7", "0.0.0.0/0"}
-		add("src-ip=" + bits[r.IntN(len(bits))])
-		add("dst-ip=" + bits[r.IntN(len(bits))])
-		ports := []string{"0-3", "2-5", "4", "7-9"}
-		add("src-port=" + ports[r.IntN(len(ports))])
-		add("dst-port=" + ports[r.IntN(len(ports))])
-		protocols := []string{"6", "17"}
-		add("protocol=" + protocols[r.IntN(2)])
-		f, err := flymon.ParseFilter(strings.Join(items, ","))
-		if err != nil {
-			t.Fatal(err)
+		addrs := []netip.Addr{}
+		for _, a := range []string{"10.0.0.1", "200.0.0.1", "130.0.0.1", "70.0.0.1", "33.0.0.1"} {
+			addrs = append(addrs, netip.MustParseAddr(a))
 		}
-		return f
-	}
-	addrs := []netip.Addr{}
-	for _, a := range []string{"10.0.0.1", "200.0.0.1", "130.0.0.1", "70.0.0.1", "33.0.0.1"} {
-		addrs = append(addrs, netip.MustParseAddr(a))
-	}
-	met := 0
-	for range 300 {
-		a, b := random(), random()
-		common := false
-		for _, src := range addrs {
-			for _, dst := range addrs {
-				for sport := range uint16(10) {
-					for dport := range uint16(10) {
-						v := flymon.Make(src, dst, sport, dport, []uint8{6, 17}[dport%2], 0)
-						w := flymon.Make(src, dst, sport, dport, []uint8{17, 6}[dport%2], 0)
-						common = common || a.Matches(&v, true) && b.Matches(&v, true) || a.Matches(&w, true) && b.Matches(&w, true)
+		for range 300 {
+			a, b := random(), random()
+			common := false
+			for _, src := range addrs {
+				for _, dst := range addrs {
+					for sport := range uint16(10) {
+						for dport := range uint16(10) {
+							v := flymon.Make(src, dst, sport, dport, []uint8{6, 17}[dport%2], 0)
+							w := flymon.Make(src, dst, sport, dport, []uint8{17, 6}[dport%2], 0)
+							common = common || a.Matches(&v, true) && b.Matches(&v, true) || a.Matches(&w, true) && b.Matches(&w, true)
+						}
 					}
 				}
 			}
+			if a.Meets(&b) != common || b.Meets(&a) != common {
+				t.Fatalf("%s and %s meet: %v, want %v", a, b, a.Meets(&b), common)
+			}
+			if common {
+				met++
+			}
 		}
-		if a.Meets(&b) != common || b.Meets(&a) != common {
-			t.Fatalf("seed %d: %s and %s meet: %v, want %v", seed, a, b, a.Meets(&b), common)
-		}
-		if common {
-			met++
-		}
-	}
-	if met == 0 || met == 300 {
-		t.Errorf("%d of 300 meet: the test shows nothing", met)
+	})
+	if c.Whole(fixed) && (met == 0 || met == 300*c.Count) {
+		t.Errorf("%d of %d meet: the test shows nothing", met, 300*c.Count)
 	}
 }
 
 // The fast form is the slow one.
 func TestCompress(t *testing.T) {
-	const seed = 5
-	r := rand.New(rand.NewPCG(seed, 1))
-	for group := range 10 {
-		for unit := range 3 {
-			var v flymon.Vector
-			var mask flymon.Key
-			for i := range v {
-				v[i] = r.Uint64()
-				if r.IntN(3) > 0 {
-					mask[i] = r.Uint64() & r.Uint64()
+	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for group := range 10 {
+			for unit := range 3 {
+				var v flymon.Vector
+				var mask flymon.Key
+				for i := range v {
+					v[i] = r.Uint64()
+					if r.IntN(3) > 0 {
+						mask[i] = r.Uint64() & r.Uint64()
+					}
+				}
+				poly := flymon.Poly(group, unit)
+				if got, want := flymon.NewCompressor(poly, mask).Sum(&v), flymon.Compress(poly, v.And(mask)); got != want {
+					t.Errorf("group %d, unit %d: %#x, want %#x", group, unit, got, want)
 				}
 			}
-			poly := flymon.Poly(group, unit)
-			if got, want := flymon.NewCompressor(poly, mask).Sum(&v), flymon.Compress(poly, v.And(mask)); got != want {
-				t.Errorf("seed %d, group %d, unit %d: %#x, want %#x", seed, group, unit, got, want)
-			}
 		}
-	}
+	})
 	for g := range 6 {
 		if flymon.Poly(g, 1) != flymon.Poly(g+4, 0) {
 			t.Errorf("group %d: unit 1 and unit 0 four groups on differ", g)
@@ -300,6 +303,7 @@ func TestLayoutsThatNoChipTakes(t *testing.T) {
 		{"mask twice", "each unit of the 12 groups of 3 at most once", func(l *flymon.Layout) { l.Masks[1] = l.Masks[0] }},
 		{"digest", "want a unit of the task", func(l *flymon.Layout) { l.Digest = &flymon.Digest{Unit: 2, Threshold: 1} }},
 		{"measures", "measures: attribute", func(l *flymon.Layout) { l.Measures = "weight" }},
+		{"ports", "filter: ports 9 to 3, want the lower one first", func(l *flymon.Layout) { l.Filter.DstPort = flymon.Ports{Lo: 9, Hi: 3, Has: true} }},
 		{"nothing", "units: 0", func(l *flymon.Layout) { l.Units = nil }},
 	} {
 		l := good()

@@ -232,6 +232,11 @@ func (l *Layout) Check(g *Geometry) error {
 	if l.Epoch != 0 && (l.Epoch < MinEpoch || l.Epoch > MaxEpoch) {
 		bad("epoch is %d ns, want 0 or %d to %d", l.Epoch, MinEpoch, uint64(MaxEpoch))
 	}
+	for _, p := range []Ports{l.Filter.SrcPort, l.Filter.DstPort} {
+		if p.Has && p.Lo > p.Hi {
+			bad("filter: ports %d to %d, want the lower one first", p.Lo, p.Hi)
+		}
+	}
 	masks := map[[2]int]bool{}
 	for i, m := range l.Masks {
 		if m.Group < 0 || m.Group >= g.All() || m.Unit < 0 || m.Unit >= g.Units || masks[[2]int{m.Group, m.Unit}] {

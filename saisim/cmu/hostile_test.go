@@ -13,7 +13,7 @@ import (
 
 // Layouts with anything in any field are refused, or run as the interpreter says.
 func TestHostileLayouts(t *testing.T) {
-	fixed, taken, refused := randtest.Cases{Count: 3}, 0, 0
+	fixed, taken, refused := randtest.Cases{Count: 20}, 0, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		geo := small(pick(r, 8, 16, 32))
