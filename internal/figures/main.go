@@ -22,8 +22,6 @@ import (
 var notYet = map[string]bool{
 	"docs/alternate-marking.md":       true,
 	"docs/cli.md":                     true,
-	"docs/flymon-experiments.md":      true,
-	"docs/flymon.md":                  true,
 	"docs/gnmi.md":                    true,
 	"docs/sim.md":                     true,
 	"docs/tablerecord-experiments.md": true,
