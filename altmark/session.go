@@ -128,6 +128,7 @@ type Period struct {
 	Bytes       uint64 // of frames as received, with FCS
 	Captures    uint32 // pulses whose time was captured
 	Timestamp   Time   // of the last of them; zero without
+	Digest      uint32 // of the last of them: the same packet has the same at every point
 	OutOfWindow uint64 // packets where the guard condition allows none
 	Foreign     uint64 // packets that came to an initiator with a mark; of those it drops, none is in Packets
 	ReadAt      Time   // when the counters were read, by the switch's clock

@@ -102,7 +102,7 @@ func (b *books) flush(ctx context.Context) error {
 	for name := range b.write {
 		f := b.rows[name].Fields()
 		if f["TIMESTAMP"] == "" {
-			f["TIMESTAMP"] = "" // the former period had one
+			f["TIMESTAMP"], f["DIGEST"] = "", "" // the former period had them
 		}
 		rows[name] = f
 	}

@@ -91,7 +91,7 @@ func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr,
 			if n.unsynchronised {
 				unsync = 1
 			}
-			words = append(words, n.packets, n.bytes, n.captures, n.captured.Seconds, uint64(n.captured.Nanoseconds), unsync, n.outside, n.pulseBytes, n.foreign, n.foreignBytes)
+			words = append(words, n.packets, n.bytes, n.captures, n.captured.Seconds, uint64(n.captured.Nanoseconds), unsync, n.outside, n.pulseBytes, n.foreign, n.foreignBytes, uint64(n.digest))
 		}
 		born = append(born, c.born[index])
 	}

@@ -119,7 +119,7 @@ func (m *meter) period(s altmark.Session, t clock, k uint64, old base, r reading
 		Captures: uint32(min(c.captures-b.captures, 1<<32-1)), OutOfWindow: c.outside - b.outside, ReadAt: t.at,
 	}
 	if p.Captures > 0 {
-		p.Timestamp = c.captured
+		p.Timestamp, p.Digest = c.captured, c.digest
 	}
 	if p.Foreign = c.foreign - b.foreign; s.Foreign == altmark.DropForeign { // the entry's counter has them
 		p.Packets -= p.Foreign
@@ -133,11 +133,21 @@ func (m *meter) period(s altmark.Session, t clock, k uint64, old base, r reading
 	flag(k <= m.unclean, m.why)
 	flag(old.period+2 != k, altmark.LateRead)
 	flag(p.OutOfWindow > 0, altmark.OutOfWindow)
-	flag(p.Captures > 1, altmark.ManyPulses)
+	flag(p.Captures > mostPulses(s), altmark.ManyPulses)
 	flag(p.Foreign > 0 && s.Foreign == altmark.CountForeign, altmark.Foreign)
 	flag(!t.synchronised || p.Captures > 0 && c.unsynchronised, altmark.Unsynchronised)
 	flag(s.Role == altmark.Initiator && p.Captures > 0 && s.PulseTooLate(p.Timestamp), altmark.LatePulse)
 	return p
+}
+
+// mostPulses is how many pulses a period may have. Those of pulse marking have no period
+// of their own but at the initiator: one that comes early and the one before may meet in
+// one period, which has no delay then.
+func mostPulses(s altmark.Session) uint32 {
+	if s.Method == altmark.Pulse && s.Role != altmark.Initiator {
+		return 2
+	}
+	return 1
 }
 
 // bySteps corrects a reading of muxed marking without slots, where packets are

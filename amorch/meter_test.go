@@ -115,7 +115,7 @@ func window(flows int) string {
 	var gen, words []string
 	for i := range flows {
 		gen = append(gen, fmt.Sprint(i+1))
-		words = append(words, "1,64,1,1700000000,5,0,2,64,0,0,3,192,0,0,0,1,0,0,2,128")
+		words = append(words, "1,64,1,1700000000,5,0,2,64,0,0,9,3,192,0,0,0,1,0,0,2,128,0")
 	}
 	return fmt.Sprintf(`{"attributes":[{"flows":{"value":[3]}},{"time":{"value":[1700000001,500000000,1,2,1600000000000000000]}},{"generations":{"value":[%s]}},{"counters":{"value":[%s]}}]}`,
 		strings.Join(gen, ","), strings.Join(words, ","))
@@ -126,17 +126,17 @@ func TestParseWindow(t *testing.T) {
 	if err != nil || now != (clock{altmark.Time{Seconds: 1700000001, Nanoseconds: 500000000}, true, 2, 1600000000000000000}) {
 		t.Fatalf("%+v, %v", now, err)
 	}
-	want := reading{2, [2]counts{{1, 64, 1, altmark.Time{Seconds: 1700000000, Nanoseconds: 5}, false, 2, 64, 0, 0}, {packets: 3, bytes: 192, unsynchronised: true, foreign: 2, foreignBytes: 128}}}
+	want := reading{2, [2]counts{{1, 64, 1, altmark.Time{Seconds: 1700000000, Nanoseconds: 5}, false, 2, 64, 0, 0, 9}, {packets: 3, bytes: 192, unsynchronised: true, foreign: 2, foreignBytes: 128}}}
 	if len(r) != 2 || r[1] != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}
 	for _, tt := range []struct{ text, want string }{
 		{"[", "what the window returned"},
-		{window(1), "20 numbers as counters, want 40"},
+		{window(1), "22 numbers as counters, want 44"},
 		{strings.Replace(window(2), "500000000", "5000000000", 1), "nanoseconds below"},
 		{"{}", "0 numbers"},
 	} {
-		if _, _, err := parseWindow([]byte(tt.text), 2); err == nil || tt.want != "20 numbers as counters, want 40" && !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := parseWindow([]byte(tt.text), 2); err == nil || tt.want != "22 numbers as counters, want 44" && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
 		}
 	}

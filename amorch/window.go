@@ -15,7 +15,7 @@ import (
 // Sizes of a window of flows.
 const (
 	windowFlows = 128 // at most: more may be longer than a list of SAI on the wire, 65536 bytes
-	windowWords = 10  // of each colour of a flow
+	windowWords = 11  // of each colour of a flow
 	timeWords   = 5
 )
 
@@ -46,6 +46,7 @@ type counts struct {
 	unsynchronised           bool         // at that time
 	outside, pulseBytes      uint64
 	foreign, foreignBytes    uint64 // of packets that came with a mark
+	digest                   uint32 // of the last captured packet
 }
 
 // readFlows reads flows through a window, which exists for that long. All is of
@@ -67,7 +68,7 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (t clock, r []read
 	}
 	o.windows = append(o.windows, oid)
 	defer func() { err = errors.Join(err, o.dropWindows(ctx)) }()
-	room := len(request) + 512 + 160*len(flows) // as a first guess
+	room := len(request) + 512 + 180*len(flows) // as a first guess
 	text, err := orch.ReadExtension(ctx, o.api, oid, room)
 	if err != nil {
 		return t, nil, fmt.Errorf("read the window: %w", err)
@@ -125,7 +126,7 @@ func parseWindow(text []byte, flows int) (t clock, r []reading, err error) {
 			}
 			r[i].of[colour] = counts{
 				packets: w[0], bytes: w[1], captures: w[2], captured: at, unsynchronised: w[5] != 0, outside: w[6], pulseBytes: w[7],
-				foreign: w[8], foreignBytes: w[9],
+				foreign: w[8], foreignBytes: w[9], digest: uint32(w[10]),
 			}
 		}
 	}

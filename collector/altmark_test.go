@@ -327,6 +327,29 @@ func TestAltMarkMuxedLate(t *testing.T) {
 		"13 mp1>mp3 flagged delay 8ms: "+taken, "14 mp1>mp3 ok lost 0 delay 8ms jitter 0s")
 }
 
+// A late packet in the place of a pulse that was lost is not the pulse, nor is its time that of the
+// pulse: the digests say so, though numbers and times are as they should be.
+func TestAltMarkAnotherPacket(t *testing.T) {
+	run := func(method altmark.Method) (got []AltMarkResult) {
+		m := newAltMark(t, threePoints(method))
+		for k := uint64(9); k < 16; k++ {
+			for i := range 3 {
+				p := report(k, 9, 4*ms*time.Duration(i))
+				if p.Digest = uint32(k); i > 0 && k == 11 {
+					p.Digest = 7 // both points have it
+				}
+				got = append(got, add(m, i, p)...)
+			}
+		}
+		return slices.DeleteFunc(got, func(r AltMarkResult) bool { return r.To != "mp3" || r.From != "mp2" || r.Period < 10 || r.Period > 13 })
+	}
+	const taken = "pulses-differ: mp2 took another packet for the pulse of period 11 than mp1; pulses-differ: mp3 took another packet for the pulse of period 11 than mp1"
+	wantLines(t, run(altmark.Muxed), "10 mp2>mp3 flagged delay 4ms jitter 0s: "+taken, "11 mp2>mp3 flagged: "+taken, "12 mp2>mp3 flagged delay 4ms: "+taken,
+		"13 mp2>mp3 ok lost 0 delay 4ms jitter 0s")
+	wantLines(t, run(altmark.Double), "10 mp2>mp3 ok lost 0 delay 4ms jitter 0s", "11 mp2>mp3 ok lost 0", "12 mp2>mp3 ok lost 0 delay 4ms",
+		"13 mp2>mp3 ok lost 0 delay 4ms jitter 0s")
+}
+
 // Where a flow splits and meets again, the point on one way misses packets that the one behind
 // it has too many. No number of that period is ok, not even the loss of the whole path: it may be
 // a loss with duplicates.

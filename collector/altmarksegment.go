@@ -213,7 +213,7 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 // packet that comes in the two middle quarters of the period behind its own is counted there,
 // as a pulse. So a period's packets are its own only if the pulses of the one before,
 // its own and the one behind are known. Where one is missing nobody knows whether it was lost
-// or late. A packet that comes when the pulse cannot is another one: the pulse was lost.
+// or late. Another packet in its place, by its digest or its time, says that the pulse was lost.
 func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 	if m.method() != altmark.Muxed {
 		return nil
@@ -230,9 +230,9 @@ func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 			switch {
 			case !came.has:
 				reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, which tells of its pulse", name, q))
-			case p > 0 && came.Captures == 1 && sent.Captures == 1 && m.pulseOf(q, p).Captures != 1:
-				reasons = append(reasons, fmt.Sprintf("%s: %s had another pulse than %s in period %d", AltMarkPulses, name, first, q))
-			case q > k && came.Captures <= sent.Captures: // no packet of k among the pulses
+			case sent.Captures == 1 && came.Captures == 1 && (came.Digest != sent.Digest || p > 0 && m.pulseOf(q, p).Captures != 1):
+				reasons = append(reasons, fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", AltMarkPulses, name, q, first))
+			case q > k && came.Captures == 0: // no packet of k among the pulses
 			case came.Captures != sent.Captures:
 				reasons = append(reasons, fmt.Sprintf("%s: %s had %d pulses in period %d, and %s %d", AltMarkPulses, name, came.Captures, q, first, sent.Captures))
 			}
@@ -249,28 +249,19 @@ type altMarkDelay struct {
 	reason          string
 }
 
-// delay compares the timestamps of period k at points i and j. A period and its pulse are the first
-// point's: without a pulse there, or where its clock was set, later points may agree about another
-// packet.
+// delay compares the timestamps of period k at points i and j: those of the packet that the
+// first point made the pulse of k, which has the same digest at all points. Without a pulse there,
+// or where its clock was set, later points may agree about another packet.
 func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
-	if first := m.report(k, 0); i != 0 && (!first.has || first.conflict || first.Captures != 1 || first.Flags&voidsRawDelay != 0) {
+	pulse := m.report(k, 0)
+	if !m.method().Delay() || len(m.faults) > 0 || !pulse.timed() {
 		return d
 	}
-	a := m.report(k, i)
+	a, b := m.captured(k, i), m.captured(k, j)
 	if i != 0 {
-		a = m.pulseOf(k, i)
+		a, b = m.pulseOf(k, i), m.pulseOf(k, j)
 	}
-	if !m.method().Delay() || len(m.faults) > 0 || !a.has || a.conflict || a.Captures != 1 || a.Flags&voidsRawDelay != 0 {
-		return d
-	}
-	b := m.report(k, j)
-	switch {
-	case i != 0:
-		b = m.pulseOf(k, j)
-	case b.has && m.method() == altmark.Pulse:
-		b = m.pulseAt(k, i, j)
-	}
-	if !b.has || b.conflict || b.Captures != 1 || b.Flags&voidsRawDelay != 0 || m.doubt(k, segment(i, j)...).reason != "" {
+	if !a.timed() || !b.timed() || a.Digest != pulse.Digest || b.Digest != pulse.Digest || m.doubt(k, segment(i, j)...).reason != "" {
 		return d
 	}
 	d.raw, d.rawValid = b.Timestamp.Sub(a.Timestamp), true
@@ -283,6 +274,19 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 	}
 	d.valid = !(a.Flags | b.Flags).VoidsDelay() && len(m.split(k)) == 0
 	return d
+}
+
+// timed says whether a report has the time of one pulse.
+func (r altMarkReport) timed() bool {
+	return r.has && !r.conflict && r.Captures == 1 && r.Flags&voidsRawDelay == 0
+}
+
+// captured is the report that has the pulse of period k at point j.
+func (m *AltMark) captured(k uint64, j int) altMarkReport {
+	if j > 0 && m.report(k, j).has && m.method() == altmark.Pulse {
+		return m.pulseAt(k, j)
+	}
+	return m.report(k, j)
 }
 
 // voidsRawDelay are the flags that void a delay, but for those about the clock's difference.
@@ -302,11 +306,12 @@ func (m *AltMark) bounds(i, j int) (low, high time.Duration) {
 // pulseAt finds the capture of the pulse of period k at point j, by time: pulses have no period
 // of their own, and one at an edge is in the next at the other point. There is none if another
 // pulse may explain the capture as well. One that no pulse explains is of this period.
-func (m *AltMark) pulseAt(k uint64, i, j int) altMarkReport {
+func (m *AltMark) pulseAt(k uint64, j int) altMarkReport {
+	const i = 0
 	low, high := m.bounds(i, j)
 	explains := func(pulse, capture altMarkReport) bool {
 		d := capture.Timestamp.Sub(pulse.Timestamp)
-		return d >= low && d <= high
+		return capture.Digest == pulse.Digest && d >= low && d <= high
 	}
 	pulse := m.report(k, i)
 	var found []altMarkReport
@@ -341,11 +346,8 @@ func (m *AltMark) pulseAt(k uint64, i, j int) altMarkReport {
 // none if what is found there is not explained by it.
 func (m *AltMark) pulseOf(k uint64, point int) altMarkReport {
 	low, high := m.bounds(0, point)
-	found := m.report(k, point)
-	if m.method() == altmark.Pulse {
-		found = m.pulseAt(k, 0, point)
-	}
-	if d := found.Timestamp.Sub(m.report(k, 0).Timestamp); d < low || d > high {
+	sent, found := m.report(k, 0), m.captured(k, point)
+	if d := found.Timestamp.Sub(sent.Timestamp); found.Digest != sent.Digest || d < low || d > high {
 		return altMarkReport{}
 	}
 	return found

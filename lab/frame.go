@@ -59,9 +59,10 @@ func (h *header) length() int {
 	return n
 }
 
-// frame writes the frame of one flow, size bytes without FCS, into b; what
-// follows the headers is zero. b has the capacity.
-func (h *header) frame(b []byte, flow, size int) []byte {
+// frame writes the frame of one flow, size bytes without FCS, into b. If there is room
+// the payload begins with number, so that no frame of a sender is like another; the rest
+// is zero. b has the capacity.
+func (h *header) frame(b []byte, flow, size int, number uint32) []byte {
 	b = append(b[:0], h.dstMAC[:]...)
 	b = append(b, h.srcMAC[:]...)
 	if h.vlan > 0 {
@@ -86,6 +87,9 @@ func (h *header) frame(b []byte, flow, size int) []byte {
 	} else {
 		b = binary.BigEndian.AppendUint16(b, uint16(size-l4))
 		b = append(b, 0, 0)
+	}
+	if size-len(b) >= 4 {
+		b = binary.BigEndian.AppendUint32(b, number)
 	}
 	sum := h.pseudo(src, size-l4)
 	for i := l4; i < len(b); i += 2 {

@@ -83,7 +83,7 @@ func TestFrames(t *testing.T) {
 		{"IPv6 TCP", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoTCP, srcPort: 9, ttl: 64}, 9412, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := tt.h.frame(make([]byte, 0, maxFrameSize), tt.flow, tt.size)
+			b := tt.h.frame(make([]byte, 0, maxFrameSize), tt.flow, tt.size, 7)
 			if len(b) != tt.size {
 				t.Fatalf("%d bytes, want %d", len(b), tt.size)
 			}
@@ -132,7 +132,7 @@ func TestReplay(t *testing.T) {
 	}
 	h := header{dstMAC: madeMAC("host/h2"), srcMAC: MAC{2, 9}, src: netip.MustParseAddr("192.0.2.1"), dst: netip.MustParseAddr("192.0.2.2"), proto: protoUDP, ttl: 9}
 	for i := range 10 {
-		if err := w.Write(time.Unix(1e9, int64(i)*3000), h.frame(make([]byte, 0, 2000), i, 100+i), 100+i); err != nil {
+		if err := w.Write(time.Unix(1e9, int64(i)*3000), h.frame(make([]byte, 0, 2000), i, 100+i, 0), 100+i); err != nil {
 			t.Fatal(err)
 		}
 	}

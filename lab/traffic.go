@@ -146,7 +146,7 @@ func (s *source) frame(b []byte) (data []byte, length int) {
 	if s.shares != nil {
 		flow = s.flows.pick(s.shares)
 	}
-	return s.header.frame(b, flow, s.size), s.size
+	return s.header.frame(b, flow, s.size, uint32(s.sent)), s.size
 }
 
 // A replay sends a capture.

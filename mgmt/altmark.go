@@ -49,7 +49,7 @@ func altMarkLeaves(at string) []Leaf {
 func periodLeaves(at string) []Leaf {
 	return []Leaf{
 		{at + "/colour", text("COLOUR")}, {at + "/packets", text("PACKETS")}, {at + "/octets", text("BYTES")},
-		{at + "/captures", text("CAPTURES")}, {at + "/timestamp", nanoseconds("TIMESTAMP")},
+		{at + "/captures", text("CAPTURES")}, {at + "/timestamp", nanoseconds("TIMESTAMP")}, {at + "/digest", text("DIGEST")},
 		{at + "/out-of-window", text("OUT_OF_WINDOW")}, {at + "/foreign-marks", text("FOREIGN_MARKS")},
 		{at + "/read-at", nanoseconds("READ_AT")}, {at + "/flags", list("FLAGS")},
 	}

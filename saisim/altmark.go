@@ -133,7 +133,7 @@ func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime) {
 		f.reg = next
 		if may && old != next {
 			pulse = 1
-			f.of[timeBit].capture(t)
+			f.of[timeBit].capture(pk, t)
 		}
 	}
 	switch p.s.Method {
@@ -161,7 +161,7 @@ func (f *markFlow) follow(p *markProfile, pk *packet, q uint64, t markTime) {
 		pulse = (slot == 1 || slot == 2) && m != timeBit
 	}
 	if pulse {
-		f.of[colour].capture(t)
+		f.of[colour].capture(pk, t)
 	}
 	if p.s.Method != altmark.Pulse {
 		f.window(p, colour, timeBit, t)
@@ -182,7 +182,7 @@ func (f *markFlow) followSteps(p *markProfile, pk *packet, q uint64, t markTime)
 		if since := t.at.Sub(f.stepped); since < 0 || since >= p.step {
 			f.colour, f.stepped = m, t.at
 		} else {
-			f.of[f.colour].capture(t)
+			f.of[f.colour].capture(pk, t)
 			f.of[f.colour].pulseBytes += uint64(pk.length + fcsLen)
 		}
 	}
@@ -201,10 +201,36 @@ func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
 	}
 }
 
-func (x *markColour) capture(t markTime) {
+func (x *markColour) capture(pk *packet, t markTime) {
 	x.captures++
 	x.at = t.at
 	x.unsync = t.unsync
+	x.digest = pk.digest()
+}
+
+// digestBytes is how much of an IP packet its digest covers.
+const digestBytes = 80
+
+// digest tells packets apart, and is the same at every switch that a packet meets.
+func (pk *packet) digest() uint32 {
+	var b [digestBytes]byte
+	ip := pk.data[pk.h.l3:]
+	if ip[0]>>4 == 4 {
+		copy(b[:], ip[:min(len(ip), int(binary.BigEndian.Uint16(ip[2:])))])
+		b[1], b[8], b[10], b[11] = 0, 0, 0, 0
+		b[6] &^= 0x80
+	} else {
+		copy(b[:], ip[:min(len(ip), 40+int(binary.BigEndian.Uint16(ip[4:])))])
+		b[0], b[1], b[7] = b[0]&0xf0, b[1]&0x0f, 0
+		if at := int(pk.h.altMark); at > 0 && at < digestBytes {
+			b[at] &^= optionLoss | optionDelay
+		}
+	}
+	var x uint64
+	for at := 0; at < digestBytes; at += 8 {
+		x = mixHash(x, binary.BigEndian.Uint64(b[at:]))
+	}
+	return endHash(x)
 }
 
 // Bits of the third byte of an AltMark option's data: FlowMonID 20 bits, L, D.

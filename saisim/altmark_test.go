@@ -236,12 +236,12 @@ func (r *rig) words(indices ...int) map[string][]uint64 {
 func (r *rig) colours(index int) [2]colourWords {
 	r.Helper()
 	w := r.words(index)["counters"]
-	if len(w) != 20 {
-		r.Fatalf("%d words for a flow, want 20", len(w))
+	if len(w) != 22 {
+		r.Fatalf("%d words for a flow, want 22", len(w))
 	}
 	var c [2]colourWords
 	for i := range c {
-		v := w[10*i:]
+		v := w[11*i:]
 		c[i] = colourWords{v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]}
 	}
 	return c

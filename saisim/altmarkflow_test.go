@@ -151,6 +151,45 @@ func TestOutOfWindow(t *testing.T) {
 	}
 }
 
+// A captured packet has the same digest at every switch, whatever routers and marks have
+// changed of it, and another than the others of its flow.
+func TestDigest(t *testing.T) {
+	m := newMarker(t)
+	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Pulse, Mark: altmark.DSCP0, SlotSync: true}, 0)
+	m.flow(0, 1)
+	digest := func(change func(ip []byte)) uint64 {
+		f := bytes.Clone(udpFrame(1, 2, 100))
+		f[15] |= 1 << 2 // a pulse
+		change(f[14:])
+		before := m.words(1)["counters"]
+		m.sendAt(0, m.Now(), saisim.Frame{Data: f})
+		after := m.words(1)["counters"]
+		for colour := range 2 {
+			if w := after[11*colour:]; w[2] > before[11*colour+2] {
+				return w[10]
+			}
+		}
+		t.Fatal("no capture")
+		return 0
+	}
+	same := digest(func([]byte) {})
+	for name, tt := range map[string]struct {
+		change func(ip []byte)
+		same   bool
+	}{
+		"routed: TTL and checksum":       {func(ip []byte) { ip[8]--; ip[10]++ }, true},
+		"remarked: type of service":      {func(ip []byte) { ip[1] = 0xff }, true},
+		"the reserved flag":              {func(ip []byte) { ip[6] |= 0x80 }, true},
+		"another identification":         {func(ip []byte) { ip[5]++ }, false},
+		"another payload":                {func(ip []byte) { ip[30]++ }, false},
+		"another length of the datagram": {func(ip []byte) { ip[3]-- }, false},
+	} {
+		if got := digest(tt.change); (got == same) != tt.same {
+			t.Errorf("%s: digest %#x, and %#x before; want the same: %v", name, got, same, tt.same)
+		}
+	}
+}
+
 // What an entry says of lane and index decides whether its packets are marked. It
 // counts them anyway, and sets no metadata.
 func TestFlowEntries(t *testing.T) {

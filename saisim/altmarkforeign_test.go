@@ -34,8 +34,8 @@ func TestForeignMarks(t *testing.T) {
 				if dscp&marks != 0 {
 					came, dropped = 1, foreign == altmark.DropForeign
 				}
-				if w[8] != 0 || w[9] != 0 || w[18] != came || w[19] != came*64 {
-					t.Errorf("%v, %v, DSCP %b: foreign marks are %v and %v, want none and %d packets of 64 bytes", method, foreign, dscp, w[8:10], w[18:20], came)
+				if w[8] != 0 || w[9] != 0 || w[19] != came || w[20] != came*64 {
+					t.Errorf("%v, %v, DSCP %b: foreign marks are %v and %v, want none and %d packets of 64 bytes", method, foreign, dscp, w[8:10], w[19:21], came)
 				}
 				if (len(outs) == 0) != dropped {
 					t.Errorf("%v, %v, DSCP %b: %d packets left, want it dropped: %v", method, foreign, dscp, len(outs), dropped)
@@ -64,7 +64,7 @@ func TestNoForeignMarksAtReaders(t *testing.T) {
 		f := udpFrame(1, 2, 60)
 		f[15] = 1 << 2
 		m.sendAt(0, m.within(s.Interval, 1, 500), saisim.Frame{Data: withChecksum(f)})
-		if w := m.words(1)["counters"]; w[8] != 0 || w[18] != 0 || w[10] != 1 {
+		if w := m.words(1)["counters"]; w[8] != 0 || w[19] != 0 || w[11] != 1 {
 			t.Errorf("%v: %v, want a packet of colour 1 and no foreign marks", role, w)
 		}
 	}

@@ -29,16 +29,16 @@ const AltMarkProfile = "tamtam.altmark.profile"
 //     is synchronised, how often it was set, and when the chip started, in nanoseconds
 //     since 1970
 //   - "generations", a number for each flow, another one whenever its state was zeroed
-//   - "counters", 10 numbers for colour 0 and then 10 for colour 1 of each flow: packets,
+//   - "counters", 11 numbers for colour 0 and then 11 for colour 1 of each flow: packets,
 //     bytes, captures, seconds and nanoseconds of the last, 1 if the clock was not
 //     synchronised at it, packets out of window, bytes of pulses, packets with a foreign
-//     mark, their bytes
+//     mark, their bytes, digest of the last captured packet
 const AltMarkWindow = "tamtam.altmark.flows"
 
 // Bounds of a window of flows, and what it gives of each.
 const (
 	maxWindowFlows = 128
-	markWords      = 10
+	markWords      = 11
 )
 
 // A markSettings is the value of a profile's ENTRY.
@@ -194,7 +194,7 @@ func (w *markWindow) read(c *Chip) sai.Value {
 			packets, bytes := f.counts(uint32(colour))
 			x := &f.of[colour]
 			values = append(values, packets, bytes, x.captures, x.at.Seconds, uint64(x.at.Nanoseconds), one(x.unsync), x.outside, x.pulseBytes,
-				x.foreign, x.foreignBytes)
+				x.foreign, x.foreignBytes, uint64(x.digest))
 		}
 	}
 	return writeExtension(w.entry, []string{"time", "generations", "counters"}, [][]uint64{c.clockNumbers(), generations, values})

@@ -204,8 +204,8 @@ func TestWindowRefusals(t *testing.T) {
 	if again := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes); !bytes.Equal(got, again) || !json.Valid(got) {
 		t.Errorf("%s\nthen\n%s", got, again)
 	}
-	if n := len(r.words(1, 2, 63, 1)["counters"]); n != 4*20 {
-		t.Errorf("%d words for 4 flows, want 64", n)
+	if n := len(r.words(1, 2, 63, 1)["counters"]); n != 4*22 {
+		t.Errorf("%d words for 4 flows, want 88", n)
 	}
 }
 

@@ -27,19 +27,24 @@ const (
 
 // flowHash mixes a packet's flow; start has the seed and the salt.
 func flowHash(h *headers, start uint64) uint32 {
-	mix := func(x, v uint64) uint64 {
-		x = (x ^ v) * 0x9e3779b97f4a7c15
-		return x ^ x>>32
-	}
 	x := start
 	if h.flags&flagIP == 0 {
-		x = mix(mix(x^uint64(h.etherType), h.dmac), h.smac)
+		x = mixHash(mixHash(x^uint64(h.etherType), h.dmac), h.smac)
 	} else {
-		x = mix(mix(mix(mix(x^uint64(h.proto), h.src[0]), h.src[1]), h.dst[0]), h.dst[1])
+		x = mixHash(mixHash(mixHash(mixHash(x^uint64(h.proto), h.src[0]), h.src[1]), h.dst[0]), h.dst[1])
 		if h.flags&flagFragment == 0 {
-			x = mix(x, uint64(h.l4src)<<16|uint64(h.l4dst))
+			x = mixHash(x, uint64(h.l4src)<<16|uint64(h.l4dst))
 		}
 	}
+	return endHash(x)
+}
+
+func mixHash(x, v uint64) uint64 {
+	x = (x ^ v) * 0x9e3779b97f4a7c15
+	return x ^ x>>32
+}
+
+func endHash(x uint64) uint32 {
 	x = (x ^ x>>33) * 0xff51afd7ed558ccd
 	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 	return uint32(x >> 32)

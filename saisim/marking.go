@@ -50,7 +50,12 @@
 //     window is c. L/8 and 3L/4 are exact, though most are no whole nanoseconds.
 //
 // A capture sets the timestamp of the index and colour to T, with it whether the
-// clock was not synchronised, and counts. All that is kept for an index begins at 0
+// clock was not synchronised and the packet's digest, and counts. The digest is the
+// same at every switch: the hash of hash.go, x = 0 at first, of the first 80 bytes of
+// the IP packet as it came in, as ten words of 64 bits, with 0 for what the packet does
+// not have, or a capture cut, and for what changes on the way: the traffic class (IPv4:
+// type of service), TTL or hop limit, the IPv4 header's checksum and reserved flag, L
+// and D of the AltMark option. All that is kept for an index begins at 0
 // when it gets its first entry, enabled or not; an entry that is set to another
 // value is of the new index before it is none of the old one's. A change of the
 // profile changes none of it. A chip without alternate marking takes 0xA as any
@@ -117,6 +122,7 @@ type markFlow struct {
 type markColour struct {
 	captures, outside, pulseBytes uint64
 	foreign, foreignBytes         uint64
+	digest                        uint32 // of the last captured
 	at                            altmark.Time
 	unsync                        bool
 }

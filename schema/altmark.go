@@ -187,7 +187,7 @@ func periodFields(p altmark.Period) map[string]string {
 		"FOREIGN_MARKS": utoa(p.Foreign),
 	}
 	if p.Captures > 0 {
-		f["TIMESTAMP"] = p.Timestamp.String()
+		f["TIMESTAMP"], f["DIGEST"] = p.Timestamp.String(), utoa(p.Digest)
 	}
 	return f
 }
@@ -198,6 +198,9 @@ func (r *reader) period() altmark.Period {
 		Number: r.number("PERIOD", 0, most, 0), Packets: r.number("PACKETS", 0, most, 0), Bytes: r.number("BYTES", 0, most, 0),
 		Colour: uint8(r.number("COLOUR", 0, 1, 0)), Captures: uint32(r.number("CAPTURES", 0, 1<<32-1, 0)), OutOfWindow: r.number("OUT_OF_WINDOW", 0, most, 0),
 		Foreign: r.number("FOREIGN_MARKS", 0, most, 0),
+	}
+	if r.fields["DIGEST"] != "" {
+		p.Digest = uint32(r.number("DIGEST", 0, 1<<32-1, 0))
 	}
 	times := func(field string) (t altmark.Time) {
 		v, ok := r.take(field)

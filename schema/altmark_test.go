@@ -8,7 +8,7 @@ import (
 
 // A period of the history is what it was, and under its own number.
 func TestAltMarkHistory(t *testing.T) {
-	p := altmark.Period{Number: 425000001, Colour: 1, Packets: 10, Bytes: 640, Captures: 1, Timestamp: altmark.Time{Seconds: 1700000004, Nanoseconds: 7},
+	p := altmark.Period{Number: 425000001, Colour: 1, Packets: 10, Bytes: 640, Captures: 1, Timestamp: altmark.Time{Seconds: 1700000004, Nanoseconds: 7}, Digest: 1<<32 - 1,
 		OutOfWindow: 2, ReadAt: altmark.Time{Seconds: 1700000009}, Flags: altmark.OutOfWindow}
 	field, value := FormatAltMarkPeriod(p)
 	if got, err := ParseAltMarkPeriod("s", field, value); err != nil || got != p {
@@ -34,7 +34,7 @@ func FuzzAltMarkPeriod(f *testing.F) {
 		field, value = FormatAltMarkPeriod(p)
 		again, err := ParseAltMarkPeriod("s", field, value)
 		if p.Captures == 0 {
-			p.Timestamp = altmark.Time{} // a time without a capture is not told
+			p.Timestamp, p.Digest = altmark.Time{}, 0 // a time without a capture is not told
 		}
 		if err != nil || again != p {
 			t.Errorf("%+v is read again as %+v, %v", p, again, err)

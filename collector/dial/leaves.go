@@ -215,7 +215,7 @@ func (s *session) period(number string) (altmark.Period, error) {
 		p.Foreign = r.counter("foreign-marks")
 	}
 	if p.Captures > 0 {
-		p.Timestamp = r.time("timestamp")
+		p.Timestamp, p.Digest = r.time("timestamp"), uint32(r.counter("digest"))
 	}
 	if p.Flags, err = altmark.ParseFlags(strings.Join(r.leaves["flags"], ",")); err != nil {
 		r.errs = append(r.errs, fmt.Errorf("%s: %w", r.what, err))

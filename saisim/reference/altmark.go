@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/big"
 
@@ -289,6 +290,7 @@ type captured struct {
 	pulseBytes     uint64
 	foreign        uint64 // packets that came to an initiator with a mark
 	foreignBytes   uint64
+	digest         uint32
 }
 
 // steps detects the steps of a mark that pulses are muxed into, without slots.
@@ -317,6 +319,33 @@ func (s *steps) see(p profile, mark string, t *big.Rat) (pulse, step, gap bool) 
 	}
 	s.last = t
 	return pulse, step, gap
+}
+
+// digest is what tells a packet from others at every switch: a hash of the first 80
+// bytes of the IP packet, without what changes on the way.
+func digest(data []byte, length int) uint32 {
+	h := parse(data, length)
+	var ip [80]byte
+	copy(ip[:], data[h.ip.at:min(len(data), h.ip.at+h.ip.size)])
+	clear := func(at int, bits byte) { ip[at] &^= bits }
+	if h.ip.version == 4 {
+		for _, at := range []int{1, 8, 10, 11} { // type of service, TTL, checksum
+			clear(at, 0xff)
+		}
+		clear(6, 0x80) // reserved flag
+	} else {
+		clear(0, 0x0f) // traffic class
+		clear(1, 0xf0)
+		clear(7, 0xff) // hop limit
+		if at := h.ip.altMark - h.ip.at; h.ip.altMark > 0 && at < len(ip) {
+			clear(at, 1<<optionBit[altmark.IPv6Loss]|1<<optionBit[altmark.IPv6Delay])
+		}
+	}
+	var words []uint64
+	for at := 0; at < len(ip); at += 8 {
+		words = append(words, binary.BigEndian.Uint64(ip[at:]))
+	}
+	return hashWords(0, words)
 }
 
 // A written is a mark with the value that a packet leaves with.
@@ -378,6 +407,7 @@ func (c *Chip) marking(pk *packet, value uint32) {
 		x.captures++
 		x.at = at
 		x.unsynchronised = !c.clockAt(pk.rx).synchronised
+		x.digest = digest(pk.data, pk.length)
 		if table == nil {
 			x.pulseBytes += uint64(pk.length + fcs)
 		}
@@ -518,11 +548,12 @@ func (c *Chip) newFlows(before, after *config) {
 
 // FlowWindow is what a [saisim.AltMarkWindow] reads of a flow index: for each colour
 // packets, bytes, captures, seconds and nanoseconds of the last, unsynchronised
-// then, out of window, bytes of pulses, packets with a foreign mark and their bytes.
-func (c *Chip) FlowWindow(index uint32) (words [20]uint64) {
+// then, out of window, bytes of pulses, packets with a foreign mark and their bytes,
+// digest of the last captured packet.
+func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 	entries, f := c.conf.flowEntries()[index], c.flow(index)
 	for colour, x := range f.colour {
-		w := words[10*colour:]
+		w := words[11*colour:]
 		read := map[sai.OID]bool{sai.NullOID: true}
 		for _, e := range entries {
 			if int(e.value>>23&1) == colour && !read[e.counter] { // entries may share one
@@ -537,6 +568,7 @@ func (c *Chip) FlowWindow(index uint32) (words [20]uint64) {
 		}
 		w[6], w[7] = x.outOfWindow, x.pulseBytes
 		w[8], w[9] = x.foreign, x.foreignBytes
+		w[10] = uint64(x.digest)
 	}
 	return words
 }

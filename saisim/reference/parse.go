@@ -218,7 +218,12 @@ func (h *headers) flowHash(start uint64) uint32 {
 			fields = append(fields, ports)
 		}
 	}
-	for _, f := range fields {
+	return hashWords(x, fields)
+}
+
+// hashWords is the hash of saisim's hash.go, begun with x.
+func hashWords(x uint64, words []uint64) uint32 {
+	for _, f := range words {
 		x = (x ^ f) * 0x9e3779b97f4a7c15
 		x ^= x >> 32
 	}
