@@ -126,7 +126,10 @@ func altMarkWords(session tree) string {
 	if session.text("config", "slot-sync") == "false" {
 		b.WriteString(" slot-sync off")
 	}
-	for _, leaf := range []string{"foreign-marks", "clock-error", "delay-min", "delay-max"} {
+	if v := session.text("config", "foreign-marks"); v != "" && v != "count" {
+		b.WriteString(" foreign-marks " + v)
+	}
+	for _, leaf := range []string{"clock-error", "delay-min", "delay-max"} {
 		if v := session.text("config", leaf); v != "" {
 			b.WriteString(" " + leaf + " " + v)
 		}
