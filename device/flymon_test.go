@@ -18,6 +18,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/schema"
@@ -339,39 +340,43 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
 	}
-	alone, amid := newSketched(t), newSketched(t)
-	for _, s := range []*sketched{alone, amid} {
-		s.task("x", "threshold", "5")
-		s.traffic(1001, 1005, 150)
-	}
-	rnd := rand.New(rand.NewPCG(11, 12))
-	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
-	changes := 0
-	for e := 1001; e < 1005; e++ {
-		for part := range 12 {
-			for _, s := range []*sketched{alone, amid} {
-				s.advance(e, float64(part)/12+0.01)
-			}
-			if a, b := alone.registers("x"), amid.registers("x"); !slices.EqualFunc(a, b, slices.Equal) || len(a) != 6 {
-				t.Fatalf("epoch %d, %d/12: the registers differ after %d changes:\n%v\n%v", e, part, changes, a, b)
-			}
-			if a, b := alone.row(swss.CountersDB, schema.CountersFlyMonResult, "x"), amid.row(swss.CountersDB, schema.CountersFlyMonResult, "x"); !maps.Equal(a, b) {
-				t.Fatalf("epoch %d, %d/12: the answers differ after %d changes:\n%v\n%v", e, part, changes, a, b)
-			}
-			name := pick("a", "b", "c")
-			if changes++; rnd.IntN(4) == 0 {
-				amid.config(schema.CfgTAMFlyMonTask, name, nil)
-				continue
-			}
-			amid.task(name, "memory", pick("96", "192", "384", "768"), "key", pick("src-ip", "dst-ip", "5-tuple"), "filter", pick("any", "src-ip=10.0.0.0/28"),
-				"epoch", pick("100", "50", "0"), "algorithm", pick("cms", "tower", "auto"), "readout", "banked")
+	fixed, tasks := randtest.Cases{Seed: 11}, 0
+	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		alone, amid := newSketched(t), newSketched(t)
+		for _, s := range []*sketched{alone, amid} {
+			s.task("x", "threshold", "5")
+			s.traffic(1001, 1005, 150)
 		}
-	}
-	if r := alone.result("x"); r.Epoch != 1003 || r.Metrics[flymon.MetricPackets].Value != 150 {
-		t.Errorf("the last result is %+v", r)
-	}
-	if n := len(amid.Chip.Tables().Sketches); n < 2 {
-		t.Errorf("%d tasks at the end", n)
+		rnd := rand.New(rand.NewPCG(seed, 12))
+		pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
+		changes := 0
+		for e := 1001; e < 1005; e++ {
+			for part := range 12 {
+				for _, s := range []*sketched{alone, amid} {
+					s.advance(e, float64(part)/12+0.01)
+				}
+				if a, b := alone.registers("x"), amid.registers("x"); !slices.EqualFunc(a, b, slices.Equal) || len(a) != 6 {
+					t.Fatalf("epoch %d, %d/12: the registers differ after %d changes:\n%v\n%v", e, part, changes, a, b)
+				}
+				if a, b := alone.row(swss.CountersDB, schema.CountersFlyMonResult, "x"), amid.row(swss.CountersDB, schema.CountersFlyMonResult, "x"); !maps.Equal(a, b) {
+					t.Fatalf("epoch %d, %d/12: the answers differ after %d changes:\n%v\n%v", e, part, changes, a, b)
+				}
+				name := pick("a", "b", "c")
+				if changes++; rnd.IntN(4) == 0 {
+					amid.config(schema.CfgTAMFlyMonTask, name, nil)
+					continue
+				}
+				amid.task(name, "memory", pick("96", "192", "384", "768"), "key", pick("src-ip", "dst-ip", "5-tuple"), "filter", pick("any", "src-ip=10.0.0.0/28"),
+					"epoch", pick("100", "50", "0"), "algorithm", pick("cms", "tower", "auto"), "readout", "banked")
+			}
+		}
+		if r := alone.result("x"); r.Epoch != 1003 || r.Metrics[flymon.MetricPackets].Value != 150 {
+			t.Errorf("the last result is %+v", r)
+		}
+		tasks += len(amid.Chip.Tables().Sketches)
+	})
+	if c.Whole(fixed) && tasks < 2*c.Count {
+		t.Errorf("%d tasks at the end", tasks)
 	}
 }
 

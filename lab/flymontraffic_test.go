@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 )
 
 // The packets of a traffic are exactly those that it says, in the order of time, the
@@ -18,35 +19,37 @@ func TestFlyMonTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	for _, tt := range []FlyMonTraffic{
-		{Packets: 20_000, Flows: 1000, Zipf: 1000, Time: Second},
-		{Packets: 20_000, Flows: 1000, Zipf: 1000, Time: Second, Lifetime: 50 * Millisecond},
-		{Packets: 5000, Flows: 5000, Zipf: 1500, Time: Millisecond},
-		{Packets: 9000, Flows: 3000, Zipf: 0, Time: Second, Destinations: FlyMonShares{Count: 100, Zipf: 1000}},
-	} {
-		var before []uint32
-		for _, seed := range []uint64{1, 2} {
-			sizes, hash := seeAll(t, &tt, seed)
-			again, same := seeAll(t, &tt, seed)
-			if hash != same {
-				t.Errorf("%v: seed %d gives other packets the second time", &tt, seed)
-			}
-			var sum uint64
-			for i, n := range sizes {
-				sum += uint64(n)
-				if n == 0 || n != again[i] || before != nil && n != before[i] || i > 0 && n > sizes[i-1] {
-					t.Fatalf("%v: seed %d: flow %d has %d packets, want as with any seed, at least 1 and no more than flow %d", &tt, seed, i, n, i-1)
+	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, first uint64) {
+		for _, tt := range []FlyMonTraffic{
+			{Packets: 20_000, Flows: 1000, Zipf: 1000, Time: Second},
+			{Packets: 20_000, Flows: 1000, Zipf: 1000, Time: Second, Lifetime: 50 * Millisecond},
+			{Packets: 5000, Flows: 5000, Zipf: 1500, Time: Millisecond},
+			{Packets: 9000, Flows: 3000, Zipf: 0, Time: Second, Destinations: FlyMonShares{Count: 100, Zipf: 1000}},
+		} {
+			var before []uint32
+			for _, seed := range []uint64{first, first + 1} {
+				sizes, hash := seeAll(t, &tt, seed)
+				again, same := seeAll(t, &tt, seed)
+				if hash != same {
+					t.Errorf("%v: seed %d gives other packets the second time", &tt, seed)
 				}
+				var sum uint64
+				for i, n := range sizes {
+					sum += uint64(n)
+					if n == 0 || n != again[i] || before != nil && n != before[i] || i > 0 && n > sizes[i-1] {
+						t.Fatalf("%v: seed %d: flow %d has %d packets, want as with any seed, at least 1 and no more than flow %d", &tt, seed, i, n, i-1)
+					}
+				}
+				if sum != tt.Packets || len(sizes) != tt.Flows {
+					t.Errorf("%v: seed %d: %d packets of %d flows", &tt, seed, sum, len(sizes))
+				}
+				before = sizes
 			}
-			if sum != tt.Packets || len(sizes) != tt.Flows {
-				t.Errorf("%v: seed %d: %d packets of %d flows", &tt, seed, sum, len(sizes))
+			if want := math.Pow(2, float64(tt.Zipf)/1000); tt.Packets > 2*uint64(tt.Flows) && math.Abs(float64(before[9])/float64(before[19])-want) > 0.1*want {
+				t.Errorf("%v: flows 10 and 20 have %d and %d packets, want %.3g times as many", &tt, before[9], before[19], want)
 			}
-			before = sizes
 		}
-		if want := math.Pow(2, float64(tt.Zipf)/1000); tt.Packets > 2*uint64(tt.Flows) && math.Abs(float64(before[9])/float64(before[19])-want) > 0.1*want {
-			t.Errorf("%v: flows 10 and 20 have %d and %d packets, want %.3g times as many", &tt, before[9], before[19], want)
-		}
-	}
+	})
 }
 
 // seeAll draws all packets and checks what holds for each.

@@ -19,6 +19,7 @@ import (
 
 	"tamtam/altmark"
 	"tamtam/device"
+	"tamtam/internal/randtest"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -38,6 +39,10 @@ const (
 // measured loss is the relay's count. (A period is not looked at if a packet took longer than
 // the session allows, or was lost elsewhere, as on a busy machine.)
 func TestLiveAltMark(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 7}, liveAltMark)
+}
+
+func liveAltMark(t *testing.T, seed uint64) {
 	if os.Getenv(ownNetwork) == "" {
 		inOwnNetwork(t)
 		return
@@ -48,7 +53,7 @@ func TestLiveAltMark(t *testing.T) {
 		ip(t, "link set "+pair[0]+" up")
 		ip(t, "link set "+pair[1]+" up")
 	}
-	w := &liveWire{t: t, seen: map[uint64]*livePeriod{}, sent: map[uint64]time.Time{}, periods: map[uint64]uint64{}, rnd: rand.New(rand.NewPCG(7, 7))}
+	w := &liveWire{t: t, seen: map[uint64]*livePeriod{}, sent: map[uint64]time.Time{}, periods: map[uint64]uint64{}, rnd: rand.New(rand.NewPCG(seed, 7))}
 	out, in := openHost(t, "relay2"), openHost(t, "relay1")
 	a, b := openHost(t, "host1"), openHost(t, "host2")
 	left := startMarker(t, "left", "initiator", "127.0.0.1:8081")

@@ -15,8 +15,7 @@ import (
 // notYetRandom are folders whose random tests do not take their seeds from internal/randtest yet.
 // A folder whose tests all do is taken out.
 var notYetRandom = []string{
-	"altmark", "amorch", "cmd/tamtam", "collector", "device", "flymonorch", "flymonorch/answer", "flymonorch/plan",
-	"lab",
+	"altmark", "amorch", "collector", "flymonorch", "flymonorch/answer", "flymonorch/plan",
 }
 
 // A test that one seed passed says little, so nobody but the gate may choose the seeds: a Test
