@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/altmark"
+	"tamtam/internal/randtest"
 )
 
 // quarter is floor(4 t / 2^n) in rational numbers.
@@ -26,26 +27,26 @@ func quarter(n altmark.Interval, t altmark.Time) *big.Int {
 // Quarters, periods and their beginnings are exact at every interval, although most
 // intervals are no whole number of nanoseconds.
 func TestQuarters(t *testing.T) {
-	const seed = 1
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	for n := altmark.MinInterval; n <= altmark.MaxInterval; n++ {
-		for range 2000 {
-			at := altmark.Time{Seconds: 1000 + rnd.Uint64N(1<<(1+rnd.UintN(47))), Nanoseconds: rnd.Uint32N(1e9)}
-			q := n.Quarter(at)
-			if want := quarter(n, at); !want.IsUint64() || want.Uint64() != q {
-				t.Fatalf("interval %d: quarter of %v is %d, want %v", n, at, q, want)
-			}
-			k, slot := n.Period(at), n.Slot(at)
-			if k != q>>2 || uint64(slot) != q&3 {
-				t.Fatalf("interval %d: %v is in slot %d of period %d, want quarter %d", n, at, slot, k, q)
-			}
-			begin := n.QuarterStart(k, slot)
-			if n.Quarter(begin) != q || n.Quarter(before(begin)) != q-1 || begin.Sub(at) > 0 {
-				t.Fatalf("interval %d: slot %d of period %d begins at %v, %v is in it", n, slot, k, begin, at)
+	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		for n := altmark.MinInterval; n <= altmark.MaxInterval; n++ {
+			for range 2000 {
+				at := altmark.Time{Seconds: 1000 + rnd.Uint64N(1<<(1+rnd.UintN(47))), Nanoseconds: rnd.Uint32N(1e9)}
+				q := n.Quarter(at)
+				if want := quarter(n, at); !want.IsUint64() || want.Uint64() != q {
+					t.Fatalf("interval %d: quarter of %v is %d, want %v", n, at, q, want)
+				}
+				k, slot := n.Period(at), n.Slot(at)
+				if k != q>>2 || uint64(slot) != q&3 {
+					t.Fatalf("interval %d: %v is in slot %d of period %d, want quarter %d", n, at, slot, k, q)
+				}
+				begin := n.QuarterStart(k, slot)
+				if n.Quarter(begin) != q || n.Quarter(before(begin)) != q-1 || begin.Sub(at) > 0 {
+					t.Fatalf("interval %d: slot %d of period %d begins at %v, %v is in it", n, slot, k, begin, at)
+				}
 			}
 		}
-	}
+	})
 }
 
 func before(t altmark.Time) altmark.Time {

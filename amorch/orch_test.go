@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/altmark"
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -238,59 +239,57 @@ func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 // Random rows, with some SAI calls that fail: profiles are those of the sessions
 // that are bound, indices are their own, and at the end nothing is left.
 func TestRandomSessions(t *testing.T) {
-	for seed := range 8 {
-		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
-			r := rand.New(rand.NewPCG(uint64(seed), 4))
-			b := newBench(t, 3, 5)
-			for range 150 {
-				name, rule := fmt.Sprint("s", r.IntN(8)), fmt.Sprint("r", r.IntN(7))
-				switch r.IntN(12) {
-				case 0:
-					b.set(schema.AppTAMFeature, feature, "status", []string{"ACTIVE", "ACTIVE", "INACTIVE"}[r.IntN(3)])
-				case 1:
-					b.del(schema.AppACLRule, "TAM:"+rule)
-				case 2, 3, 4:
-					b.rule(rule, "L4_DST_PORT", fmt.Sprint(1+r.IntN(70000)))
-				case 5, 6:
-					b.del(schema.AppTAMAltMark, name)
-				case 7:
-					b.pass(time.Duration(r.IntN(3_000_000_000)))
-				case 8:
-					b.am.running = false // a failure while it reads is an error of the step
-					b.rec.FailAt(1+r.IntN(8), []sai.Status{sai.StatusFailure, sai.StatusTableFull}[r.IntN(2)])
-				default:
-					b.session(name, rule, variation(r.IntN(5)))
-				}
-				b.step()
-				b.rec.FailAt(0, 0)
-				b.am.running = true
-				b.consistent()
-			}
-			b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
-			for i := range 8 {
-				b.del(schema.AppTAMAltMark, fmt.Sprint("s", i))
-				b.del(schema.AppACLRule, fmt.Sprint("TAM:r", i))
+	randtest.Run(t, randtest.Cases{Count: 8}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		b := newBench(t, 3, 5)
+		for range 150 {
+			name, rule := fmt.Sprint("s", r.IntN(8)), fmt.Sprint("r", r.IntN(7))
+			switch r.IntN(12) {
+			case 0:
+				b.set(schema.AppTAMFeature, feature, "status", []string{"ACTIVE", "ACTIVE", "INACTIVE"}[r.IntN(3)])
+			case 1:
+				b.del(schema.AppACLRule, "TAM:"+rule)
+			case 2, 3, 4:
+				b.rule(rule, "L4_DST_PORT", fmt.Sprint(1+r.IntN(70000)))
+			case 5, 6:
+				b.del(schema.AppTAMAltMark, name)
+			case 7:
+				b.pass(time.Duration(r.IntN(3_000_000_000)))
+			case 8:
+				b.am.running = false // a failure while it reads is an error of the step
+				b.rec.FailAt(1+r.IntN(8), []sai.Status{sai.StatusFailure, sai.StatusTableFull}[r.IntN(2)])
+			default:
+				b.session(name, rule, variation(r.IntN(5)))
 			}
 			b.step()
-			b.rule("r0", "L4_DST_PORT", "9") // whatever failed is tried again
-			b.session("s0", "r0", variation(9))
-			b.step()
-			b.wantSession("s0", "active")
-			b.del(schema.AppTAMAltMark, "s0")
-			b.step()
-			if left := b.left(); len(left) > 0 {
-				t.Errorf("left: %v", left)
+			b.rec.FailAt(0, 0)
+			b.am.running = true
+			b.consistent()
+		}
+		b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		for i := range 8 {
+			b.del(schema.AppTAMAltMark, fmt.Sprint("s", i))
+			b.del(schema.AppACLRule, fmt.Sprint("TAM:r", i))
+		}
+		b.step()
+		b.rule("r0", "L4_DST_PORT", "9") // whatever failed is tried again
+		b.session("s0", "r0", variation(9))
+		b.step()
+		b.wantSession("s0", "active")
+		b.del(schema.AppTAMAltMark, "s0")
+		b.step()
+		if left := b.left(); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+		if len(b.am.sessions)+len(b.am.byRule)+len(b.am.again)+len(b.am.classes)+len(b.am.books.rows)+b.am.bound > 0 {
+			t.Error("the books are not empty")
+		}
+		for _, table := range []string{schema.CountersAltMark, schema.CountersAltMarkPast} {
+			if keys, err := swss.NewTable(b.redis.DB(swss.CountersDB), table).Keys(b.ctx); err != nil || len(keys) > 0 {
+				t.Errorf("%s: %v, %v", table, keys, err)
 			}
-			if len(b.am.sessions)+len(b.am.byRule)+len(b.am.again)+len(b.am.classes)+len(b.am.books.rows)+b.am.bound > 0 {
-				t.Error("the books are not empty")
-			}
-			for _, table := range []string{schema.CountersAltMark, schema.CountersAltMarkPast} {
-				if keys, err := swss.NewTable(b.redis.DB(swss.CountersDB), table).Keys(b.ctx); err != nil || len(keys) > 0 {
-					t.Errorf("%s: %v, %v", table, keys, err)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // consistent checks the books against themselves and the ASIC.

@@ -18,6 +18,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tamtam/capture"
+	"tamtam/internal/randtest"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -156,8 +157,8 @@ func TestDifference(t *testing.T) {
 }
 
 func TestSummaryIsExact(t *testing.T) {
-	for seed := range int64(50) {
-		random := rand.New(rand.NewSource(seed))
+	randtest.Run(t, randtest.Cases{Count: 50}, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewSource(int64(seed)))
 		d := distribution{}
 		var values []int64
 		var sum int64
@@ -173,9 +174,9 @@ func TestSummaryIsExact(t *testing.T) {
 		want := Summary{Count: n, Min: values[0], Max: values[n-1], P50: rank(50), P90: rank(90), P99: rank(99),
 			Avg: int64(math.Floor(float64(sum)/float64(n) + 0.5))}
 		if got := d.summary(); got != want {
-			t.Errorf("seed %d: %+v, want %+v", seed, got, want)
+			t.Errorf("%+v, want %+v", got, want)
 		}
-	}
+	})
 	huge := distribution{math.MaxInt64: 3, math.MaxInt64 - 2: 3}
 	if got := huge.summary().Avg; got != math.MaxInt64-1 {
 		t.Errorf("average of huge values %d, want %d", got, int64(math.MaxInt64-1))

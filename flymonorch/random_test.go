@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -17,32 +18,30 @@ import (
 // the tasks that are said to count and no others, it refuses none of them, and when all are
 // gone nothing is left.
 func TestRandomSequences(t *testing.T) {
-	for seed := range uint64(6) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Spliced = 5, 2 })
-			rnd := rand.New(rand.NewPCG(seed, 5))
-			for range 60 {
-				b.random(rnd)
-				b.step()
-				b.wantConsistent()
-			}
-			b.rec.FailAt(0, 0)
-			b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
-			for i := range 6 {
-				b.del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
-			}
+	randtest.Run(t, randtest.Cases{Count: 6}, func(t *testing.T, seed uint64) {
+		b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Spliced = 5, 2 })
+		rnd := rand.New(rand.NewPCG(seed, 5))
+		for range 60 {
+			b.random(rnd)
 			b.step()
-			b.pass(2 * time.Second)
-			if got := b.objects(); len(got) > 0 {
-				t.Errorf("objects %v stay", got)
+			b.wantConsistent()
+		}
+		b.rec.FailAt(0, 0)
+		b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		for i := range 6 {
+			b.del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
+		}
+		b.step()
+		b.pass(2 * time.Second)
+		if got := b.objects(); len(got) > 0 {
+			t.Errorf("objects %v stay", got)
+		}
+		for g := range b.geo.All() {
+			if row := b.row(swss.CountersDB, schema.CountersFlyMonGroup, fmt.Sprint(g)); row["TASKS"] != "0" || row["LARGEST_FREE"] != "1024,1024,1024" || row["KEYS"] != "free;free;free" {
+				t.Errorf("group %d: %v", g, row)
 			}
-			for g := range b.geo.All() {
-				if row := b.row(swss.CountersDB, schema.CountersFlyMonGroup, fmt.Sprint(g)); row["TASKS"] != "0" || row["LARGEST_FREE"] != "1024,1024,1024" || row["KEYS"] != "free;free;free" {
-					t.Errorf("group %d: %v", g, row)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // random does something.

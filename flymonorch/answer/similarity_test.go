@@ -38,12 +38,14 @@ func numbers(from, to int) (list []uint32) {
 
 // The same sources in two epochs are alike, however many packets each sends.
 func TestTheSameSetIsAlike(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed, 5))
-	a, b := sources(t, random, 32, 5*8192, numbers(0, 2999)), sources(t, random, 32, 5*8192, numbers(0, 2999))
-	got := answer.Similarity(a, b)
-	if j, d := got[flymon.MetricJaccard], got[flymon.MetricDifference]; j.Value < 0.99 || j.Lower < 0.97 || j.Upper < 1 || d.Lower > 0 {
-		t.Errorf("similarity %+v, difference %+v, want 1 and 0", j, d)
-	}
+	randtest.Run(t, randtest.Cases{Seed: seed}, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		a, b := sources(t, random, 32, 5*8192, numbers(0, 2999)), sources(t, random, 32, 5*8192, numbers(0, 2999))
+		got := answer.Similarity(a, b)
+		if j, d := got[flymon.MetricJaccard], got[flymon.MetricDifference]; j.Value < 0.99 || j.Lower < 0.97 || j.Upper < 1 || d.Lower > 0 {
+			t.Errorf("similarity %+v, difference %+v, want 1 and 0", j, d)
+		}
+	})
 }
 
 // Two sets' difference and Jaccard similarity are within their bounds at least as often as these
@@ -89,12 +91,14 @@ func TestSimilarity(t *testing.T) {
 
 // Sketches of different sizes cannot be compared, and do not know elements.
 func TestSketchesThatAreNotAlike(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed, 6))
-	a := sources(t, random, 32, 5*2048, numbers(0, 10))
-	if got := answer.Similarity(a, sources(t, random, 32, 5*4096, numbers(0, 10))); got != nil {
-		t.Errorf("sketches of different sizes: %v", got)
-	}
-	if e := a.Flow(flymon.Vector{}); e.Value != 0 || e.Confidence != 0 {
-		t.Errorf("an odd sketch does not know elements: %+v", e)
-	}
+	randtest.Run(t, randtest.Cases{Seed: seed}, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 6))
+		a := sources(t, random, 32, 5*2048, numbers(0, 10))
+		if got := answer.Similarity(a, sources(t, random, 32, 5*4096, numbers(0, 10))); got != nil {
+			t.Errorf("sketches of different sizes: %v", got)
+		}
+		if e := a.Flow(flymon.Vector{}); e.Value != 0 || e.Confidence != 0 {
+			t.Errorf("an odd sketch does not know elements: %+v", e)
+		}
+	})
 }

@@ -12,12 +12,6 @@ import (
 	"testing"
 )
 
-// notYetRandom are folders whose random tests do not take their seeds from internal/randtest yet.
-// A folder whose tests all do is taken out.
-var notYetRandom = []string{
-	"altmark", "amorch", "collector", "flymonorch", "flymonorch/answer", "flymonorch/plan",
-}
-
 // A test that one seed passed says little, so nobody but the gate may choose the seeds: a Test
 // function makes random numbers, and loops over seeds, inside randtest.Run.
 func TestRandomTestsTakeTheirSeeds(t *testing.T) {
@@ -34,20 +28,9 @@ func TestRandomTestsTakeTheirSeeds(t *testing.T) {
 			found[folder] = append(found[folder], ownSeeds(files, parsed)...)
 		}
 	}
-	for folder, list := range found {
-		if slices.Contains(notYetRandom, folder) {
-			if len(list) == 0 {
-				t.Errorf("%s: all its random tests use randtest: take it out of notYetRandom", folder)
-			}
-			continue
-		}
+	for _, list := range found {
 		for _, where := range list {
 			t.Errorf("%s: a random test takes its seeds from randtest.Run", where)
-		}
-	}
-	for _, folder := range notYetRandom {
-		if _, ok := found[folder]; !ok {
-			t.Errorf("%s is in notYetRandom, but no package", folder)
 		}
 	}
 }
