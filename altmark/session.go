@@ -15,6 +15,7 @@ type Session struct {
 	Mark, Mark2 Mark // Mark2 is the pulse bit of Double
 	Clear       bool // the terminator clears the marks
 	Foreign     ForeignMarks
+	Trust       ClockTrust // in this switch's clock
 	// SlotSync says that the clocks are synchronised well enough to tell the
 	// slots of muxed marking. Without, steps are detected in the mark itself.
 	SlotSync bool
@@ -133,4 +134,5 @@ type Period struct {
 	Foreign     uint64 // packets that came to an initiator with a mark; of those it drops, none is in Packets
 	ReadAt      Time   // when the counters were read, by the switch's clock
 	Flags       Flags
+	Clock       Clock // what vouches for the switch's clock
 }

@@ -18,6 +18,7 @@ type books struct {
 	added      map[string]swss.FieldValues       // to the history
 	dropped    map[string][]string               // from it
 	gone       map[string]bool                   // rows to be deleted
+	clocked    map[string]bool                   // rows that had what vouches for the clock
 }
 
 // open removes the rows of a former life.
@@ -26,7 +27,7 @@ func (b *books) open(ctx context.Context, r *swss.Redis) error {
 	*b = books{
 		last: swss.NewTable(db, schema.CountersAltMark), past: swss.NewTable(db, schema.CountersAltMarkPast),
 		rows: map[string]schema.AltMarkCounters{}, periods: map[string][]string{}, write: map[string]bool{},
-		added: map[string]swss.FieldValues{}, dropped: map[string][]string{}, gone: map[string]bool{},
+		added: map[string]swss.FieldValues{}, dropped: map[string][]string{}, gone: map[string]bool{}, clocked: map[string]bool{},
 	}
 	for _, t := range []*swss.Table{b.last, b.past} {
 		keys, err := t.Keys(ctx)
@@ -56,6 +57,7 @@ func (b *books) untrack(name string) {
 	delete(b.write, name)
 	delete(b.added, name)
 	delete(b.dropped, name)
+	delete(b.clocked, name)
 	b.gone[name] = true
 }
 
@@ -103,6 +105,11 @@ func (b *books) flush(ctx context.Context) error {
 		f := b.rows[name].Fields()
 		if f["TIMESTAMP"] == "" {
 			f["TIMESTAMP"], f["DIGEST"] = "", "" // the former period had them
+		}
+		if _, ok := f["CLOCK"]; ok {
+			b.clocked[name] = true
+		} else if b.clocked[name] {
+			f["CLOCK"], f["KERNEL_CLOCK"], f["KERNEL_CLOCK_OFFSET"], f["KERNEL_CLOCK_ERROR"] = "", "", "", ""
 		}
 		rows[name] = f
 	}

@@ -30,6 +30,7 @@ type chip struct {
 	now     func() time.Time // its time of day
 	steps   uint64
 	started uint64
+	kernel  []uint64 // what its kernel says; nil: it follows none
 	flows   map[uint32]*[2]counts
 	born    map[uint32]uint64 // generations
 	has     map[string]uint64 // availability of extensions
@@ -96,11 +97,15 @@ func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr,
 		born = append(born, c.born[index])
 	}
 	value := func(v any) map[string]any { return map[string]any{"value": v} }
-	text, err := json.Marshal(map[string]any{"attributes": []any{
+	attributes := []any{
 		map[string]any{"flows": value(list)},
 		map[string]any{"time": value([]uint64{now.Seconds, uint64(now.Nanoseconds), 1, c.steps, c.started})},
 		map[string]any{"generations": value(born)}, map[string]any{"counters": value(words)},
-	}})
+	}
+	if c.kernel != nil {
+		attributes = append(attributes, map[string]any{"kernel": value(c.kernel)})
+	}
+	text, err := json.Marshal(map[string]any{"attributes": attributes})
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func window(flows int) string {
 
 func TestParseWindow(t *testing.T) {
 	now, r, err := parseWindow([]byte(window(2)), 2)
-	if err != nil || now != (clock{altmark.Time{Seconds: 1700000001, Nanoseconds: 500000000}, true, 2, 1600000000000000000}) {
+	if err != nil || now != (clock{at: altmark.Time{Seconds: 1700000001, Nanoseconds: 500000000}, synchronised: true, steps: 2, started: 1600000000000000000}) {
 		t.Fatalf("%+v, %v", now, err)
 	}
 	want := reading{2, [2]counts{{1, 64, 1, altmark.Time{Seconds: 1700000000, Nanoseconds: 5}, false, 2, 64, 0, 0, 9}, {packets: 3, bytes: 192, unsynchronised: true, foreign: 2, foreignBytes: 128}}}
@@ -135,6 +135,8 @@ func TestParseWindow(t *testing.T) {
 		{window(1), "22 numbers as counters, want 44"},
 		{strings.Replace(window(2), "500000000", "5000000000", 1), "nanoseconds below"},
 		{"{}", "0 numbers"},
+		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1]}},{"generations"`, 1), "3 numbers as kernel, want 6"},
+		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1,1,9223372036854775807,0]}},{"generations"`, 1), "at most 2^62"},
 	} {
 		if _, _, err := parseWindow([]byte(tt.text), 2); err == nil || tt.want != "22 numbers as counters, want 44" && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)

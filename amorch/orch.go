@@ -96,6 +96,7 @@ type binding struct {
 	profile *profile // nil: the orchestrator switches the colour
 	index   uint32
 	meter   meter
+	clock   vouchers
 	flip    *flip // of the orchestrator
 }
 

@@ -137,7 +137,9 @@ func (o *Orch) tell(s *session, t clock, r reading) {
 	if b.row.Method == altmark.Muxed && !b.row.SlotSync && b.row.Role != altmark.Initiator {
 		r = bySteps(r)
 	}
+	b.clock.ask(b.row.Session, t)
 	if p, ok := b.meter.take(b.row.Session, t, r); ok {
+		b.clock.period(&p, b.row.Session)
 		if b.flip != nil {
 			p.Flags |= b.flip.flags(b.row.Session, p.Number)
 		}

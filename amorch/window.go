@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"tamtam/altmark"
 	"tamtam/orch"
@@ -17,6 +18,7 @@ const (
 	windowFlows = 128 // at most: more may be longer than a list of SAI on the wire, 65536 bytes
 	windowWords = 11  // of each colour of a flow
 	timeWords   = 5
+	kernelWords = 6
 )
 
 // An extensionAttr is one attribute of an ENTRY.
@@ -29,8 +31,9 @@ type extensionAttr struct {
 type clock struct {
 	at           altmark.Time
 	synchronised bool
-	steps        uint64 // how often the clock was set
-	started      uint64 // when the chip started, ns since 1970: another chip has another
+	steps        uint64               // how often the clock was set
+	kernel       *altmark.KernelClock // that it follows; nil: none
+	started      uint64               // when the chip started, ns since 1970: another chip has another
 }
 
 // A reading is what a window says of a flow.
@@ -115,6 +118,9 @@ func parseWindow(text []byte, flows int) (t clock, r []reading, err error) {
 	if t, err = clockOf(w); err != nil {
 		return t, nil, err
 	}
+	if t.kernel, err = kernelOf(lists["kernel"]); err != nil {
+		return t, nil, err
+	}
 	r = make([]reading, flows)
 	for i := range r {
 		r[i].generation = lists["generations"][i]
@@ -137,6 +143,21 @@ func clockOf(w []uint64) (t clock, err error) {
 	t.at, err = timeOf(w[0], w[1])
 	t.synchronised, t.steps, t.started = w[2] != 0, w[3], w[4]
 	return t, err
+}
+
+// kernelOf is what the chip says of the kernel whose clock its own follows; nil if it follows none.
+func kernelOf(w []uint64) (*altmark.KernelClock, error) {
+	switch {
+	case w == nil:
+		return nil, nil
+	case len(w) != kernelWords:
+		return nil, fmt.Errorf("the window returned %d numbers as kernel, want %d", len(w), kernelWords)
+	case w[4] > 1<<62 || time.Duration(w[5]).Abs() > 1<<62:
+		return nil, fmt.Errorf("the window returned a kernel's clock with an error of %d ns, and %d ns off, want at most 2^62", w[4], int64(w[5]))
+	}
+	return &altmark.KernelClock{
+		Boot: [2]uint64{w[0], w[1]}, Known: w[2] != 0, Synchronised: w[3] != 0, MaxError: time.Duration(w[4]), Ahead: time.Duration(w[5]),
+	}, nil
 }
 
 func timeOf(seconds, nanoseconds uint64) (altmark.Time, error) {

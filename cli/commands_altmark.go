@@ -42,7 +42,8 @@ func altMarkCommands() []*command {
 			choice{"double", "Step and pulse in two bits"}, choice{"muxed", "Step and pulse in one bit"})
 		foreign = oneOf(choice{"count", "Marked as all others, and the period is flagged; default"},
 			choice{"clean", "Marked as all others: it is known that they come"}, choice{"drop", "Dropped"})
-		sync = oneOf(choice{"on", "Default"}, choice{"off", "Steps are found in the mark itself"})
+		trust = oneOf(choice{"checked", "The chip and its kernel; default"}, choice{"declared", "The operator: it is within clock-error"})
+		sync  = oneOf(choice{"on", "Default"}, choice{"off", "Steps are found in the mark itself"})
 	)
 	const sessionHelp = "A flow group that is marked"
 	return []*command{
@@ -63,6 +64,7 @@ func altMarkCommands() []*command {
 				opt(kw("clear", "The terminator clears the marks")),
 				opt(kw("slot-sync", "Clocks tell the slots of muxed marking"), arg("slot-sync", sync, "Whether they do")),
 				opt(kw("foreign-marks", "What an initiator does with packets that come marked"), arg("foreign-marks", foreign, "What it does")),
+				opt(kw("clock-trust", "What vouches for this switch's clock"), arg("clock-trust", trust, "What does")),
 				opt(kw("clock-error", "Greatest error between two clocks; default 1/64 of the period"), arg("clock-error", nanos, "Nanoseconds")),
 				opt(kw("delay-min", "Least delay from the initiator; default 0"), arg("delay-min", nanos, "Nanoseconds")),
 				opt(kw("delay-max", "Greatest delay from the initiator; default 1/8 of the period"), arg("delay-max", nanos, "Nanoseconds"))),
@@ -83,7 +85,7 @@ func setAltMarkSession(ctx context.Context, c *call) error {
 	}
 	name := c.args["name"]
 	config := map[string]any{"name": name, "interval": interval}
-	for _, leaf := range []string{"flowgroup", "role", "method", "mark", "mark2", "foreign-marks", "clock-error", "delay-min", "delay-max"} {
+	for _, leaf := range []string{"flowgroup", "role", "method", "mark", "mark2", "foreign-marks", "clock-trust", "clock-error", "delay-min", "delay-max"} {
 		if c.has(leaf) {
 			config[leaf] = c.args[leaf] // RFC 7951: numbers of 64 bits are strings
 		}
@@ -128,6 +130,9 @@ func altMarkWords(session tree) string {
 	}
 	if v := session.text("config", "foreign-marks"); v != "" && v != "count" {
 		b.WriteString(" foreign-marks " + v)
+	}
+	if v := session.text("config", "clock-trust"); v != "" && v != "checked" {
+		b.WriteString(" clock-trust " + v)
 	}
 	for _, leaf := range []string{"clock-error", "delay-min", "delay-max"} {
 		if v := session.text("config", leaf); v != "" {

@@ -109,6 +109,9 @@ func (p *page) altMarkSession(e tree) {
 		p.field(flowWidth, "Slot Sync", "off")
 	}
 	optional("Foreign Marks", config(e, "foreign-marks"))
+	if v := config(e, "clock-trust"); v != "checked" {
+		optional("Clock Trust", v)
+	}
 	// What is in effect has the defaults too.
 	state := e.at("state")
 	for _, l := range []struct{ label, leaf string }{{"Clock Error", "clock-error"}, {"Least Delay", "delay-min"}, {"Greatest Delay", "delay-max"}} {
@@ -134,6 +137,7 @@ func (p *page) altMarkSession(e tree) {
 		}
 		optional("   Read at", clockTime(last.text("read-at")))
 		optional("   Flags", last.text("flags"))
+		optional("   Clock", last.text("clock"))
 	}
 	p.whyNot(flowWidth, state)
 }

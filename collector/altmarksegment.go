@@ -100,8 +100,8 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 		point  int
 	}{{a, i}, {b, j}} {
 		name := m.path.Points[p.point].Switch
-		if p.report.Flags != 0 {
-			r.Reasons = append(r.Reasons, name+": "+p.report.Flags.String())
+		if said := m.flags(p.report, a, b); said != "" {
+			r.Reasons = append(r.Reasons, name+": "+said)
 		}
 		if p.report.conflict {
 			r.Reasons = append(r.Reasons, name+": two reports that differ")
@@ -121,6 +121,8 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	}
 	if delay.valid {
 		r.Delay, r.DelayValid = delay.raw, true
+		m.declared(i, a)
+		m.declared(j, b)
 	}
 	if m.method().Loss() && len(m.faults) == 0 && !(a.Flags | b.Flags).VoidsLoss() && !a.conflict && !b.conflict &&
 		len(others) == 0 && !delay.guard {
@@ -272,7 +274,14 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 			AltMarkMargin, d.raw, m.path.Points[i].Switch, m.path.Points[j].Switch, low, high)
 		return d
 	}
-	d.valid = !(a.Flags | b.Flags).VoidsDelay() && len(m.split(k)) == 0
+	flags, void := a.Flags|b.Flags, false
+	if m.oneKernel(a, b) {
+		flags &^= altmark.Unsynchronised
+	} else if a.Clock.Error+b.Clock.Error > m.clockError(i, j) {
+		d.reason, void = fmt.Sprintf("%s: by what their kernels say the clocks of %s and %s may differ by %v, A is %v", altmark.Unsynchronised,
+			m.path.Points[i].Switch, m.path.Points[j].Switch, a.Clock.Error+b.Clock.Error, m.clockError(i, j)), true
+	}
+	d.valid = !flags.VoidsDelay() && !void && len(m.split(k)) == 0
 	return d
 }
 
@@ -299,7 +308,7 @@ func (m *AltMark) bounds(i, j int) (low, high time.Duration) {
 	if i == 0 {
 		a.MinDelay, a.MaxDelay = 0, 0
 	}
-	clock := max(a.ClockError, b.ClockError)
+	clock := m.clockError(i, j)
 	return max(b.MinDelay-a.MaxDelay, 0) - clock, b.MaxDelay - a.MinDelay + clock
 }
 

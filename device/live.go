@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tamtam/altmark"
 	"tamtam/mgmt"
 	"tamtam/sai"
 	"tamtam/sairedis"
@@ -32,6 +33,9 @@ type ChipConfig struct {
 	Wires   map[string]string // port -> live interface
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
 	Oracle int
+	// Kernel says what the kernel knows of its clock, which the chip's follows; nil: the kernel of
+	// this host is asked. What it says of Ahead is not used.
+	Kernel func() altmark.KernelClock
 }
 
 // Up runs a whole switch on wall time until ctx ends.
@@ -113,7 +117,7 @@ func runOrchagentOnce(ctx context.Context, r *swss.Redis, c Common) error {
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	notes := make(chan sai.Notification, 1024)
 	start := time.Now()
-	chip, err := saisim.New(saisim.Config{Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Notify: func(n sai.Notification) {
+	chip, err := saisim.New(saisim.Config{Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Kernel: followed(start, cfg.Kernel), Notify: func(n sai.Notification) {
 		select {
 		case notes <- n:
 		default: // a flood of events while Redis is slow: the oldest are enough

@@ -40,7 +40,7 @@ func altMarkModule() Module {
 
 func altMarkLeaves(at string) []Leaf {
 	var leaves []Leaf
-	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "foreign-marks", "clock-error", "delay-min", "delay-max"} {
+	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "foreign-marks", "clock-trust", "clock-error", "delay-min", "delay-max"} {
 		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
 	}
 	return leaves
@@ -52,6 +52,8 @@ func periodLeaves(at string) []Leaf {
 		{at + "/captures", text("CAPTURES")}, {at + "/timestamp", nanoseconds("TIMESTAMP")}, {at + "/digest", text("DIGEST")},
 		{at + "/out-of-window", text("OUT_OF_WINDOW")}, {at + "/foreign-marks", text("FOREIGN_MARKS")},
 		{at + "/read-at", nanoseconds("READ_AT")}, {at + "/flags", list("FLAGS")},
+		{at + "/clock", text("CLOCK")}, {at + "/kernel-clock", text("KERNEL_CLOCK")},
+		{at + "/kernel-clock-offset", text("KERNEL_CLOCK_OFFSET")}, {at + "/kernel-clock-error", text("KERNEL_CLOCK_ERROR")},
 	}
 }
 

@@ -33,6 +33,12 @@ const AltMarkProfile = "tamtam.altmark.profile"
 //     bytes, captures, seconds and nanoseconds of the last, 1 if the clock was not
 //     synchronised at it, packets out of window, bytes of pulses, packets with a foreign
 //     mark, their bytes, digest of the last captured packet
+//
+// A chip whose clock follows a kernel's adds a fourth:
+//
+//   - "kernel", six numbers: both halves of the kernel's boot ID, 0 if it is not known; 1 if what
+//     follows is known; 1 if the kernel's clock is synchronised; its greatest error in nanoseconds;
+//     how far the chip's is ahead of it, in nanoseconds, as a number of 64 bits with a sign
 const AltMarkWindow = "tamtam.altmark.flows"
 
 // Bounds of a window of flows, and what it gives of each.
@@ -197,7 +203,16 @@ func (w *markWindow) read(c *Chip) sai.Value {
 				x.foreign, x.foreignBytes, uint64(x.digest))
 		}
 	}
-	return writeExtension(w.entry, []string{"time", "generations", "counters"}, [][]uint64{c.clockNumbers(), generations, values})
+	names, lists := []string{"time", "generations", "counters"}, [][]uint64{c.clockNumbers(), generations, values}
+	if c.cfg.Kernel != nil {
+		names, lists = append(names, "kernel"), append(lists, kernelNumbers(c.cfg.Kernel()))
+	}
+	return writeExtension(w.entry, names, lists)
+}
+
+// kernelNumbers is the attribute "kernel" of windows.
+func kernelNumbers(k altmark.KernelClock) []uint64 {
+	return []uint64{k.Boot[0], k.Boot[1], one(k.Known), one(k.Synchronised), uint64(k.MaxError), uint64(k.Ahead)}
 }
 
 // clockNumbers is the attribute "time" of windows.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
 	"tamtam/saisim/tm"
@@ -17,6 +18,9 @@ type Config struct {
 	Profile Profile
 	// Start is the time of day at cycle 0; not before 1970.
 	Start time.Time
+	// Kernel says what the kernel knows of the clock that the chip's follows; nil: it follows none,
+	// and whether it is synchronised is what [Chip.SetClockSynchronised] says.
+	Kernel func() altmark.KernelClock
 	// Notify is called for what the chip tells without being asked, with the
 	// chip unlocked and in order; nil: nobody listens.
 	Notify func(sai.Notification)

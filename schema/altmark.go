@@ -79,6 +79,7 @@ func (r *reader) altMark() altmark.Session {
 	s.Clear = r.flag("clear", false, "true", "false")
 	s.SlotSync = r.flag("slot-sync", true, "true", "false")
 	s.Foreign, _ = altmark.ParseForeign(r.word("foreign-marks", altmark.CountForeign.String(), altmark.ForeignWords()...))
+	s.Trust, _ = altmark.ParseTrust(r.word("clock-trust", altmark.CheckedClock.String(), altmark.TrustWords()...))
 	length := s.Interval.Duration()
 	nanos := func(field string, def time.Duration) time.Duration {
 		return time.Duration(r.number(field, 0, uint64(altmark.MaxInterval.Duration()), uint64(def)))
@@ -142,6 +143,9 @@ func altMarkFields(s altmark.Session) map[string]string {
 	if s.Foreign != altmark.CountForeign {
 		f["foreign-marks"] = s.Foreign.String()
 	}
+	if s.Trust != altmark.CheckedClock {
+		f["clock-trust"] = s.Trust.String()
+	}
 	return f
 }
 
@@ -189,6 +193,10 @@ func periodFields(p altmark.Period) map[string]string {
 	if p.Captures > 0 {
 		f["TIMESTAMP"], f["DIGEST"] = p.Timestamp.String(), utoa(p.Digest)
 	}
+	if c := p.Clock; c.Says != "" {
+		f["CLOCK"], f["KERNEL_CLOCK"] = c.Says, c.Kernel
+		f["KERNEL_CLOCK_OFFSET"], f["KERNEL_CLOCK_ERROR"] = strconv.FormatInt(int64(c.Ahead), 10), utoa(uint64(c.Error))
+	}
 	return f
 }
 
@@ -201,6 +209,12 @@ func (r *reader) period() altmark.Period {
 	}
 	if r.fields["DIGEST"] != "" {
 		p.Digest = uint32(r.number("DIGEST", 0, 1<<32-1, 0))
+	}
+	if says := r.text("CLOCK"); says != "" {
+		p.Clock = altmark.Clock{Says: says, Kernel: r.text("KERNEL_CLOCK"), Error: time.Duration(r.number("KERNEL_CLOCK_ERROR", 0, 1<<63-1, 0))}
+		if ahead := r.signed("KERNEL_CLOCK_OFFSET"); ahead != nil {
+			p.Clock.Ahead = time.Duration(*ahead)
+		}
 	}
 	times := func(field string) (t altmark.Time) {
 		v, ok := r.take(field)

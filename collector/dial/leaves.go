@@ -189,6 +189,9 @@ func (s *session) settings() (altmark.Session, error) {
 		out.Mark2 = word(r, "mark2", altmark.ParseMark)
 	}
 	out.Clear, out.SlotSync = r.text("clear") == "true", r.text("slot-sync") != "false"
+	if r.has("clock-trust") {
+		out.Trust = word(r, "clock-trust", altmark.ParseTrust)
+	}
 	length := out.Interval.Duration()
 	nanos := func(name string, def time.Duration) time.Duration {
 		return time.Duration(r.number(name, int64(def), 64))
@@ -214,6 +217,8 @@ func (s *session) period(number string) (altmark.Period, error) {
 	if r.has("foreign-marks") {
 		p.Foreign = r.counter("foreign-marks")
 	}
+	p.Clock = altmark.Clock{Says: r.text("clock"), Kernel: r.text("kernel-clock"),
+		Ahead: time.Duration(r.number("kernel-clock-offset", 0, 64)), Error: time.Duration(r.number("kernel-clock-error", 0, 64))}
 	if p.Captures > 0 {
 		p.Timestamp, p.Digest = r.time("timestamp"), uint32(r.counter("digest"))
 	}
