@@ -108,7 +108,9 @@ func (p *page) altMarkSession(e tree) {
 	if config(e, "slot-sync") == "false" {
 		p.field(flowWidth, "Slot Sync", "off")
 	}
-	optional("Foreign Marks", config(e, "foreign-marks"))
+	if v := config(e, "foreign-marks"); v != "count" {
+		optional("Foreign Marks", v)
+	}
 	if v := config(e, "clock-trust"); v != "checked" {
 		optional("Clock Trust", v)
 	}
