@@ -28,11 +28,14 @@ func (s *study) predict(p *planned, sizes []uint32) map[string]prediction {
 	switch s.Study {
 	case StudyHeavy, StudyVictims:
 		if d := s.detector(p, sizes); d != nil {
-			together := 1.0
-			if p.placed.Sketch.Algorithm == flymon.Tower { // the others of its rows are full
-				together += float64(len(sizes)) / p.rowSize(0)
+			rows, load := len(p.placed.Sketch.Rows), 0.0
+			switch p.placed.Sketch.Algorithm {
+			case flymon.Tower: // the others of its rows are full
+				rows, load = 1, float64(len(sizes))/p.rowSize(0)
+			case flymon.CMS:
+				load = float64(len(sizes)) / p.rowSize(0)
 			}
-			return map[string]prediction{"f1": f1(sizes, s.Threshold, together, d)}
+			return map[string]prediction{"f1": f1(sizes, s.Threshold, rows, load, d)}
 		}
 	case StudyCardinality:
 		if d := p.cardinalityError(float64(len(sizes))); d > 0 {

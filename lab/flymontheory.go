@@ -198,9 +198,15 @@ func meetings(bits int, shifts []uint8) (both, all float64) {
 // expected, and at most.
 type detector func(size uint32) (low, mid, high float64)
 
-// f1 is what is expected of reports of flows at or above a threshold. So many flows are
-// reported or not together: those of a bucket where one row decides, else 1.
-func f1(sizes []uint32, threshold uint64, together float64, report detector) prediction {
+// f1 is what is expected of reports of flows at or above a threshold. Those below it are reported
+// because of others in their buckets, of which so many rows have load flows each, and so not
+// independently of each other. Load 0: they are.
+//
+// With t as the chance that a bucket is as full, a flow is reported with q = t^d by d rows. Two flows
+// share a bucket in a row of w with chance 1/w, and are then both reported with t^(2d-1), so n flows
+// vary by nq(1-q) + n^2 d/w (t^(2d-1) - t^2d). That the flows are fixed in number makes it less, and
+// that sizes differ too (Cauchy-Schwarz).
+func f1(sizes []uint32, threshold uint64, rows int, load float64, report detector) prediction {
 	var actual float64
 	var hit, miss, hits, misses [3]float64 // sums of chances; variances
 	for size, count := range histogram(sizes) {
@@ -213,7 +219,11 @@ func f1(sizes []uint32, threshold uint64, together float64, report detector) pre
 		}
 		for i, p := range [3]float64{low, mid, high} {
 			to[i] += n * p
-			spread[i] += n * p * (1 - p) * together
+			spread[i] += n * p * (1 - p)
+			if load > 0 && p > 0 && to == &miss {
+				t := math.Pow(p, 1/float64(rows))
+				spread[i] += n * load * float64(rows) * p * p * (1 - t) / t
+			}
 		}
 	}
 	score := func(hit, miss float64) float64 {

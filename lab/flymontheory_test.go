@@ -118,7 +118,7 @@ func TestF1(t *testing.T) {
 		}
 	}
 	for p, want := range map[float64]float64{0: 1, 1: 2. * 2 / (2 + 3 + 2)} {
-		if got := f1(sizes, 50, 1, always(p)); math.Abs(got.expected-want) > 1e-9 || got.lower > want || got.upper < want {
+		if got := f1(sizes, 50, 1, 0, always(p)); math.Abs(got.expected-want) > 1e-9 || got.lower > want || got.upper < want {
 			t.Errorf("false reports with chance %v: %+v, want %v", p, got, want)
 		}
 	}
@@ -160,5 +160,48 @@ func TestFalsePositives(t *testing.T) {
 	m := 40_000.0 * 8 / 3
 	if p := falsePositives(20_000, []float64{m, m, m}, 75_000); p.expected < 0.0046 || p.expected > 0.0051 {
 		t.Errorf("%+v, want 0.5 %%", p)
+	}
+}
+
+// Flows that share buckets are reported together. Bounds of F1 have room for that: without it many
+// runs of a Count-Min Sketch with ideal hashes are outside.
+func TestReportsGoTogether(t *testing.T) {
+	const flows, buckets, rows, threshold = 40000, 512, 3, 74
+	sizes := make([]uint32, flows)
+	for i := range sizes {
+		sizes[i] = 1
+	}
+	sizes = append(sizes, 100, 110, 120)
+	report := counting(newPopulation(sizes, threshold+1).least(buckets, rows, nil), threshold, 1)
+	together := f1(sizes, threshold, rows, float64(len(sizes))/buckets, report)
+	alone := f1(sizes, threshold, rows, 0, report)
+	random := newRandom(1, "together")
+	var outside, outsideAlone int
+	for range 200 {
+		var counters [rows][buckets]uint32
+		at := make([][rows]int, len(sizes))
+		for i, n := range sizes {
+			for r := range rows {
+				at[i][r] = int(random.below(buckets))
+				counters[r][at[i][r]] += n
+			}
+		}
+		right, wrong := 0, 0
+		for i, n := range sizes {
+			least := min(counters[0][at[i][0]], counters[1][at[i][1]], counters[2][at[i][2]])
+			switch {
+			case least >= threshold && n >= threshold:
+				right++
+			case least >= threshold:
+				wrong++
+			}
+		}
+		f := scoreReports(right, wrong, 3)["f1"]
+		outside += int(boolean(f < together.lower || f > together.upper))
+		outsideAlone += int(boolean(f < alone.lower || f > alone.upper))
+	}
+	t.Logf("of 200 runs %d are outside of %+v, %d of %+v", outside, together, outsideAlone, alone)
+	if outside > 0 || outsideAlone < 20 {
+		t.Errorf("%d of 200 runs are outside of the bounds, %d of those without what goes together", outside, outsideAlone)
 	}
 }
