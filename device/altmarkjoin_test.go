@@ -31,7 +31,7 @@ func TestAltMarkJoined(t *testing.T) {
 		bad   []uint64                 // and that must not
 	}{
 		{"as it should be", "terminator", nil, all, nil},
-		{"the clock steps", "terminator", map[uint64]time.Duration{1006: away, 1009: -away}, []uint64{1003, 1023, 1024}, []uint64{1006, 1007, 1008, 1009, 1016, 1017}},
+		{"the clock steps", "terminator", map[uint64]time.Duration{1006: away, 1009: -away}, []uint64{1002, 1023, 1024}, []uint64{1006, 1007, 1008, 1009, 1016, 1017}},
 		{"the clock steps back", "terminator", map[uint64]time.Duration{1009: -away}, nil, []uint64{1003, 1005, 1009, 1011, 1013}}, // numbers come again
 		{"a wrong role", "initiator", nil, nil, all},
 	} {
@@ -47,7 +47,7 @@ func TestAltMarkJoined(t *testing.T) {
 						}
 					}
 				})
-				lost := first.handOn(second)
+				lost, pulses := first.handOn(second)
 				b := second.reports(markPeriod+1, last, func(k uint64) {
 					if d := tt.steps[k]; d != 0 {
 						second.advance(second.into(k, 0.5))
@@ -63,6 +63,9 @@ func TestAltMarkJoined(t *testing.T) {
 					}
 				}
 				for _, k := range tt.good {
+					if fields[1] == "muxed" && (pulses[k] || pulses[k-1]) {
+						continue // lost, or late and among the packets of the period behind: nobody can tell
+					}
 					if r := results[k]; r.Status != collector.AltMarkOK || !r.LossValid {
 						t.Errorf("period %d is %s: %q", k, r.Status, r.Reasons)
 					}
@@ -107,19 +110,21 @@ func (m *marked) reports(from, to uint64, in func(k uint64)) (all []told) {
 
 // handOn gives what left m to the next switch, but for every fifth frame, and counts those by
 // the period of m's true time.
-func (m *marked) handOn(next *marked) map[uint64]int64 {
+func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]bool) {
 	m.Helper()
-	lost := map[uint64]int64{}
+	lost, pulses = map[uint64]int64{}, map[uint64]bool{}
 	for i, o := range m.outs {
 		if i%5 == 4 {
-			lost[markInterval.Period(altmark.At(m.Chip.TrueTime(o.At)))]++
+			k := markInterval.Period(altmark.At(m.Chip.TrueTime(o.At)))
+			lost[k]++
+			pulses[k] = pulses[k] || i%len(markParts) == 1 // the first in the second quarter
 			continue
 		}
 		if err := next.Chip.Receive(0, o.At+1000, saisim.Frame{Data: bytes.Clone(o.Data)}); err != nil {
 			m.Fatal(err)
 		}
 	}
-	return lost
+	return lost, pulses
 }
 
 // joinMarked joins what two switches told and returns the last result of each period.

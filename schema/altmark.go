@@ -135,13 +135,11 @@ func altMarkFields(s altmark.Session) map[string]string {
 	f := map[string]string{
 		"role": s.Role.String(), "method": s.Method.String(), "interval": strconv.Itoa(int(s.Interval)), "mark": s.Mark.String(),
 		"clear": strconv.FormatBool(s.Clear), "slot-sync": strconv.FormatBool(s.SlotSync), "foreign-marks": s.Foreign.String(),
+		"clock-trust": s.Trust.String(),
 		"clock-error": utoa(uint64(s.ClockError)), "delay-min": utoa(uint64(s.MinDelay)), "delay-max": utoa(uint64(s.MaxDelay)),
 	}
 	if s.Mark2 != altmark.NoMark {
 		f["mark2"] = s.Mark2.String()
-	}
-	if s.Trust != altmark.CheckedClock {
-		f["clock-trust"] = s.Trust.String()
 	}
 	return f
 }

@@ -162,9 +162,9 @@ func TestRows(t *testing.T) {
 		{"session", "sla1", "flowgroup=slaflows", "="},
 		{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1", "="},
 		{"am session", "web", "flowgroup=web role=initiator method=muxed interval=0 mark=dscp0",
-			"flowgroup=web role=initiator method=muxed interval=0 mark=dscp0 clear=false slot-sync=true foreign-marks=count clock-error=15625000 delay-min=0 delay-max=125000000"},
-		{"am session", "web", "flowgroup=web role=terminator method=double interval=-10 mark=ipv6-altmark-l mark2=ipv6-altmark-d clear=true slot-sync=true foreign-marks=clean clock-trust=declared clock-error=100 delay-min=5000 delay-max=60000", "="},
-		{"am flow", "web", "acl-table-name=TAM acl-rule-name=web role=transit method=pulse interval=8 mark=ipv4-reserved clear=false slot-sync=true foreign-marks=count clock-error=0 delay-min=0 delay-max=1", "="},
+			"flowgroup=web role=initiator method=muxed interval=0 mark=dscp0 clear=false slot-sync=true foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000"},
+		{"am session", "web", "flowgroup=web role=terminator method=double interval=-10 mark=ipv6-altmark-l mark2=ipv6-altmark-d clear=true slot-sync=true foreign-marks=count clock-trust=declared clock-error=100 delay-min=5000 delay-max=60000", "="},
+		{"am flow", "web", "acl-table-name=TAM acl-rule-name=web role=transit method=pulse interval=8 mark=ipv4-reserved clear=false slot-sync=true foreign-marks=count clock-trust=checked clock-error=0 delay-min=0 delay-max=1", "="},
 		{"am counters", "web", "ENGINE=chip TIMING=one_clock_cycle GUARD=140625000", "="},
 		{"am counters", "web", "ENGINE=chip TIMING=x GUARD=1 PERIOD=425000000 COLOUR=0 PACKETS=7 BYTES=448 CAPTURES=1 TIMESTAMP=1700000000.500000001 DIGEST=3735928559 OUT_OF_WINDOW=0 FOREIGN_MARKS=3 READ_AT=1700000001.500000000 FLAGS=late-read,clock-step", "="},
 		{"am counters", "web", "ENGINE=chip TIMING=x GUARD=1 PERIOD=425000000 COLOUR=0 PACKETS=7 BYTES=448 CAPTURES=0 OUT_OF_WINDOW=0 READ_AT=1700000001.500000000 FLAGS= FOREIGN_MARKS=0 " +
