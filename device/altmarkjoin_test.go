@@ -109,7 +109,7 @@ func (m *marked) reports(from, to uint64, in func(k uint64)) (all []told) {
 }
 
 // handOn gives what left m to the next switch, but for every fifth frame, and counts those by
-// the period of m's true time.
+// the period of m's true time, and says in which the pulse of muxed marking was among them.
 func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]bool) {
 	m.Helper()
 	lost, pulses = map[uint64]int64{}, map[uint64]bool{}
@@ -117,7 +117,7 @@ func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]
 		if i%5 == 4 {
 			k := markInterval.Period(altmark.At(m.Chip.TrueTime(o.At)))
 			lost[k]++
-			pulses[k] = pulses[k] || i%len(markParts) == 1 // the first in the second quarter
+			pulses[k] = pulses[k] || i%len(markParts) == 3 // the first behind the middle
 			continue
 		}
 		if err := next.Chip.Receive(0, o.At+1000, saisim.Frame{Data: bytes.Clone(o.Data)}); err != nil {
