@@ -87,7 +87,8 @@ func entry(module, list string, t tree) map[string]any {
 	return map[string]any{module + ":" + list: []any{t.v}}
 }
 
-// read gets the entries of a TAM list, or the one that the call names.
+// read gets the entries of a TAM list, or the one that the call names, with what
+// is in force; data is what the switch says.
 func (l listEntry) read(ctx context.Context, c *call) (entries []tree, data map[string]any, err error) {
 	if name := c.args["name"]; name != "" {
 		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, l.path(name))
@@ -97,13 +98,13 @@ func (l listEntry) read(ctx context.Context, c *call) (entries []tree, data map[
 		if !found[0].exists() {
 			return nil, nil, fmt.Errorf("%s %s does not exist", l.what, name)
 		}
-		return found, entry("openconfig-tam", l.list, found[0]), nil
+		return allInForce(found), entry("openconfig-tam", l.list, found[0]), nil
 	}
 	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, l.container))
 	if err != nil {
 		return nil, nil, err
 	}
-	return found[0].sorted(l.list), one("openconfig-tam", l.container, found[0]), nil
+	return allInForce(found[0].sorted(l.list)), one("openconfig-tam", l.container, found[0]), nil
 }
 
 // config is a leaf of the entry as configured or, failing that, as it is.

@@ -82,9 +82,6 @@ func showSessions(ctx context.Context, c *call) (*view, error) {
 		}
 		p.line("")
 		p.table([]column{{"Name", 11, 4}, {"Flow Group", 16, 0}}, rows)
-		for i := range entries {
-			entries[i] = inForce(entries[i])
-		}
 		p.whyNots(entries)
 		p.line("")
 	}
@@ -110,32 +107,10 @@ func sessionView(ctx context.Context, c *call, session tree, data map[string]any
 		p.field(flowWidth, "Packet Count", orZero(counters.text("matched-packets")))
 		p.field(flowWidth, "Stamped Count", orZero(counters.text("stamped-packets")))
 		p.notStamped(counters.at("not-stamped"))
-		p.whyNot(flowWidth, inForce(session).at("state"))
+		p.whyNot(flowWidth, session.at("state"))
 		p.line("")
 	}
 	return &view{data, text}, nil
-}
-
-// inForce is a session with its state as it is right now: behind a change the
-// switch may not have said anything yet, or what it says is of what was before.
-func inForce(session tree) tree {
-	state := session.at("state")
-	wanted, is := session.text("config", "flowgroup"), state.text("flowgroup")
-	reason := ""
-	switch {
-	case wanted == "":
-		return session // there is only a state
-	case state.word("status") == "":
-		reason = "the switch has not said yet what became of it"
-	case !inactive(state) && is != "" && is != wanted:
-		reason = "flow group " + wanted + " is not in force yet, " + is + " is"
-	default:
-		return session
-	}
-	return tree{map[string]any{
-		"name": session.name(), "config": session.at("config").v,
-		"state": map[string]any{"status": "pending", "reason": reason, "counters": state.at("counters").v},
-	}}
 }
 
 // notStamped writes how many packets left without a record, and those reasons
@@ -229,7 +204,7 @@ func allFeatures(configured, states tree) []tree {
 		switch {
 		case ok:
 		case wanted[ref] == "ACTIVE":
-			f = featureOf(ref, "PENDING", "the switch has not said yet what became of it")
+			f = featureOf(ref, "PENDING", notYet)
 		default:
 			f = featureOf(ref, "INACTIVE", "")
 		}
@@ -335,7 +310,7 @@ func showSummary(ctx context.Context, c *call) (*view, error) {
 // tally writes how many entries there are, and how many are not in effect.
 func (p *page) tally(label string, entries []tree) {
 	by := map[string]int{}
-	for _, e := range entries {
+	for _, e := range allInForce(entries) {
 		if inactive(e.at("state")) {
 			by[strings.ToLower(e.at("state").word("status"))]++
 		}

@@ -60,7 +60,7 @@ func (l listEntry) readParts(ctx context.Context, c *call, module string, parts 
 		}
 		entries, list = append(entries, tree{m}), append(list, m)
 	}
-	return entries, map[string]any{module + ":" + l.list: list}, nil
+	return allInForce(entries), map[string]any{module + ":" + l.list: list}, nil
 }
 
 func showFlyMonTasks(ctx context.Context, c *call) (*view, error) {

@@ -95,6 +95,9 @@ func TestStateRepeatsConfig(t *testing.T) {
 		if !same {
 			t.Errorf("%s is %s, its state %q", path, all[path], all[state])
 		}
+		if strings.HasPrefix(path, "/tam/") && strings.HasSuffix(path, "/config/name") && all[path[:i]+"/state/status"] == "" {
+			t.Errorf("%s: nothing says what became of it", path[:i])
+		}
 		compared++
 	}
 	if compared < 100 {
