@@ -1,7 +1,6 @@
 package mgmt
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 
@@ -41,15 +40,8 @@ func altMarkModule() Module {
 
 func altMarkLeaves(at string) []Leaf {
 	var leaves []Leaf
-	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "clock-trust", "clock-error", "delay-min", "delay-max"} {
+	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "foreign-marks", "clock-trust", "clock-error", "delay-min", "delay-max"} {
 		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
-	}
-	if at == "config" {
-		leaves = append(leaves, Leaf{"config/foreign-marks", text("foreign-marks")})
-	} else { // APPL_DB leaves the default out
-		leaves = append(leaves, Leaf{"state/foreign-marks", Codec{Get: func(r Record) []string {
-			return one(cmp.Or(r.Field("foreign-marks"), "count"))
-		}}})
 	}
 	return leaves
 }
