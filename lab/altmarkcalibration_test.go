@@ -103,7 +103,7 @@ func (f *fabric) outsideOf(n *network) string {
 // delaysOutsideOf says why the delays of a network that is in the domain are outside of it: clocks
 // that are further apart than the sessions say. Losses do not depend on that.
 func (f *fabric) delaysOutsideOf() string {
-	if f.clocks == clocksBeyond || f.clocks == clocksStep || f.clocks == clocksDrift {
+	if f.clocks == clocksBeyond || f.clocks == clocksStep {
 		return f.clocks
 	}
 	return ""
