@@ -113,12 +113,13 @@ func (f *fabric) delaysOutsideOf() string {
 // flagged periods must be right; else only what is ok.
 func (f *fabric) asSaid() bool { return f.clocks == clocksExact || f.clocks == clocksVouched }
 
-// isClean says whether nothing is the matter with a network: all is as its sessions say.
+// isClean says whether nothing is the matter with a network: all is as its sessions say, and nothing is
+// told that must be doubted, as of a clock that drifts and that nothing disciplines.
 func (f *fabric) isClean(n *network) bool {
 	fine := n.kind == wayPlain || n.kind == wayLAG || n.kind == waySplit
 	b := n.books
 	low, high := Time(n.session.MinDelay)*Nanosecond, Time(n.session.MaxDelay)*Nanosecond
-	return fine && f.asSaid() && f.restart == "" && !b.doubled && b.least >= low && b.most <= high
+	return fine && f.clocks == clocksExact && f.restart == "" && !b.doubled && b.least >= low && b.most <= high
 }
 
 // fabric judges all answers of one.
