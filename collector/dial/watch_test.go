@@ -114,7 +114,7 @@ func configNote(role string) *gpb.Notification {
 }
 
 func periodNote(k uint64, packets int, more ...string) *gpb.Notification {
-	leaves := append([]string{fmt.Sprintf("number %q", fmt.Sprint(k)), fmt.Sprintf("packets %q", fmt.Sprint(packets)), `octets "6400"`, "captures 1", `out-of-window "0"`,
+	leaves := append([]string{fmt.Sprintf("number %q", fmt.Sprint(k)), fmt.Sprintf("packets %q", fmt.Sprint(packets)), `octets "6400"`, "captures 1", "digest 7", `out-of-window "0"`,
 		fmt.Sprintf(`timestamp "%d005000000"`, k), fmt.Sprintf(`read-at "%d500000000"`, k+1)}, more...)
 	return note("s", fmt.Sprintf("periods/period#%d/state", k), leaves...)
 }
@@ -162,7 +162,7 @@ func TestWatch(t *testing.T) {
 	if e := next(t, events, Settings); e.Session != "s" || e.Settings != want {
 		t.Errorf("%+v, want %+v", e.Settings, want)
 	}
-	period := altmark.Period{Number: 10, Packets: 64, Bytes: 6400, Captures: 1, Timestamp: altmark.Time{Seconds: 10, Nanoseconds: 5e6},
+	period := altmark.Period{Number: 10, Packets: 64, Bytes: 6400, Captures: 1, Timestamp: altmark.Time{Seconds: 10, Nanoseconds: 5e6}, Digest: 7,
 		ReadAt: altmark.Time{Seconds: 11, Nanoseconds: 5e8}, Flags: altmark.First | altmark.LateRead}
 	if e := next(t, events, Period); e.Session != "s" || e.Period != period || !e.Arrived.IsZero() {
 		t.Errorf("%+v came at %v, want %+v, of which nobody knows when it came", e.Period, e.Arrived, period)

@@ -58,7 +58,8 @@ func New(d Dump) (*Reading, error) {
 	switch r.Sketch.Algorithm {
 	case flymon.Bloom, flymon.LinearCounting, flymon.OddSketch:
 		for _, row := range r.Sketch.Rows {
-			r.loads = append(r.loads, ones(r.Registers[row[0]])/r.bitsIn(row[0]))
+			// A dump may have bits set that the map never sets: a row is no fuller than full.
+			r.loads = append(r.loads, min(1, ones(r.Registers[row[0]])/r.bitsIn(row[0])))
 		}
 	}
 	return r, nil
