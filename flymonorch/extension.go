@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"tamtam/flymon"
@@ -124,12 +125,15 @@ type clock struct {
 	started uint64 // when the chip started, ns since 1970: another chip has another
 }
 
+// mostSeconds is where nanoseconds since 1970 leave an int64: in the year 2262.
+const mostSeconds = math.MaxInt64 / 1_000_000_000
+
 func clockOf(w []uint64) (clock, error) {
 	switch {
 	case len(w) != timeWords:
 		return clock{}, fmt.Errorf("the window returned %d numbers as time, want %d", len(w), timeWords)
-	case w[0] >= 1<<34 || w[1] >= 1e9:
-		return clock{}, fmt.Errorf("the window returned the time %d s %d ns, want seconds below 2^34 and nanoseconds below 10^9", w[0], w[1])
+	case w[0] >= mostSeconds || w[1] >= 1e9:
+		return clock{}, fmt.Errorf("the window returned the time %d s %d ns, want seconds below %d and nanoseconds below 10^9", w[0], w[1], mostSeconds)
 	}
 	return clock{now: w[0]*1e9 + w[1], steps: w[3], started: w[4]}, nil
 }
