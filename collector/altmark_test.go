@@ -121,10 +121,11 @@ func TestAltMarkMissing(t *testing.T) {
 			got = append(got, add(m, 1, report(k, 5, 7*ms))...)
 		}
 	}
-	wantLines(t, got, "12 mp1>mp3 ok lost 0 delay 7ms", "10 mp1>mp3 ok lost 0 delay 7ms", "13 mp1>mp3 ok lost 0 delay 7ms jitter 0s")
+	wantLines(t, got, "12 mp1>mp3 ok lost 0 delay 7ms",
+		"10 mp1>mp3 flagged delay 7ms: mp3: no report of period 11, which tells of late packets", "13 mp1>mp3 ok lost 0 delay 7ms jitter 0s")
 	wantLines(t, add(m, 0, report(16, 5, 0)), "11 mp1>mp3 missing: mp3: no report")
 	got = add(m, 1, report(11, 4, 9*ms))
-	wantLines(t, got[:2], "11 mp1>mp3 ok lost 1 delay 9ms jitter 2ms revised", "12 mp1>mp3 ok lost 0 delay 7ms jitter -2ms revised")
+	wantLines(t, got[:3], "10 mp1>mp3 ok lost 0 delay 7ms revised", "11 mp1>mp3 ok lost 1 delay 9ms jitter 2ms revised", "12 mp1>mp3 ok lost 0 delay 7ms jitter -2ms revised")
 	if m.Stats().Late != 1 {
 		t.Errorf("%+v", m.Stats())
 	}
@@ -136,7 +137,7 @@ func TestAltMarkSilence(t *testing.T) {
 	add(m, 0, report(10, 5, 0))
 	add(m, 1, report(10, 5, 0))
 	got := append(m.Advance(12), m.Advance(16)...)
-	wantLines(t, got, "10 mp1>mp3 flagged: mp3: no report of period 12, which tells of late packets", "11 mp1>mp3 missing: mp1: no report; mp3: no report")
+	wantLines(t, got, "10 mp1>mp3 flagged: mp3: no report of period 11, which tells of late packets", "11 mp1>mp3 missing: mp1: no report; mp3: no report")
 	got = add(m, 1, report(14, 5, 0))
 	wantLines(t, append(got, m.Flush()...), "12 mp1>mp3 missing: mp1: no report; mp3: no report", "13 mp1>mp3 missing: mp1: no report; mp3: no report",
 		"14 mp1>mp3 missing: mp1: no report", "15 mp1>mp3 missing: mp1: no report; mp3: no report")
@@ -285,6 +286,38 @@ func TestAltMarkNeighbours(t *testing.T) {
 			p.Captures, p.Packets = 0, 8
 		}
 	})[:1], "10 mp1>mp3 ok lost 1")
+}
+
+// A point that begins anew before it has read the next period of the colour has lost what came late: an
+// out-of-window packet of period 10 that came after its reading, and before the counters were zeroed.
+func TestAltMarkBegunAnew(t *testing.T) {
+	run := func(change func(p *altmark.Period)) string {
+		m := newAltMark(t, twoPoints(altmark.Double))
+		var got []AltMarkResult
+		for k := uint64(10); k < 13; k++ {
+			got = append(got, add(m, 0, report(k, 9, 0))...)
+			p := report(k, 9, 6*ms)
+			change(&p)
+			got = append(got, add(m, 1, p)...)
+		}
+		return line(got[0])
+	}
+	for flag, word := range map[altmark.Flags]string{altmark.First: "first", altmark.ClockStep: "clock-step", altmark.CounterReset: "counter-reset"} {
+		for _, at := range []uint64{11, 12} {
+			want := fmt.Sprintf("10 mp1>mp3 flagged delay 6ms: mp3: period %d, which tells of late packets, is flagged %s", at, word)
+			got := run(func(p *altmark.Period) {
+				if p.Number == at {
+					p.Flags = flag
+				}
+			})
+			if got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		}
+	}
+	if got := run(func(*altmark.Period) {}); got != "10 mp1>mp3 ok lost 0 delay 6ms" {
+		t.Error(got)
+	}
 }
 
 // A muxed pulse that is late is counted in the period behind: one packet is missing in its own, and
@@ -539,7 +572,7 @@ func TestAltMarkConflicts(t *testing.T) {
 	add(m, 1, report(10, 5, 0))
 	add(m, 1, altmark.Period{Number: 10, Colour: 1})
 	add(m, 1, altmark.Period{Number: 1 << 60})
-	wantLines(t, m.Flush(), "10 mp1>mp3 flagged: mp1: two reports that differ; mp3: no report of period 12, which tells of late packets")
+	wantLines(t, m.Flush(), "10 mp1>mp3 flagged: mp1: two reports that differ; mp3: no report of period 11, which tells of late packets")
 	if s := m.Stats(); s != (AltMarkStats{Reports: 6, Duplicates: 1, Conflicts: 1, Refused: 2}) {
 		t.Errorf("%+v", s)
 	}

@@ -191,8 +191,8 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 				reasons = append(reasons, fmt.Sprintf("%s: out-of-window in period %d", name, q))
 			}
 		}
-		if p > 0 && !m.report(k+2, p).has {
-			reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, which tells of late packets", name, k+2))
+		if p > 0 {
+			reasons = append(reasons, m.later(k, p)...)
 		}
 	}
 	if m.method() != altmark.Muxed {
@@ -206,6 +206,25 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 		reasons = append(reasons, name+": late-pulse")
 	}
 	return reasons
+}
+
+// later says why the reports of the two periods behind k do not tell of all packets of k that came to point
+// p late. Such a packet is in the report of k+2, as one out of window, but only if the point
+// went on counting from its reading of k: where it began anew, the packet is in what it began with.
+func (m *AltMark) later(k uint64, p int) (reasons []string) {
+	const anew = altmark.First | altmark.ClockStep | altmark.CounterReset
+	name := m.path.Points[p].Switch
+	for _, q := range []uint64{k + 1, k + 2} {
+		switch r := m.report(q, p); {
+		case !r.has:
+			return []string{fmt.Sprintf("%s: no report of period %d, which tells of late packets", name, q)}
+		case r.conflict:
+			return []string{fmt.Sprintf("%s: period %d, which tells of late packets, has two reports that differ", name, q)}
+		case r.Flags&anew != 0:
+			return []string{fmt.Sprintf("%s: period %d, which tells of late packets, is flagged %s", name, q, r.Flags&anew)}
+		}
+	}
+	return nil
 }
 
 // pulses says where the pulses of a muxed mark make the counts of a period doubtful.
