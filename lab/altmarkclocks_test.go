@@ -53,17 +53,24 @@ func TestFreeRunningClock(t *testing.T) {
 // about every colour. Their periods are none that can be compared, and the path says so once.
 func TestClocksTwoPeriodsApart(t *testing.T) {
 	const two = 2 * Second / 128
+	// Of 30 periods two begin, the last is not read, and the two before it lack a report that tells
+	// of late packets. The clock is set in period 15, before 14 is read: 14 and 15 are not told, or not as they
+	// were, and so the two before 14 are not complete either.
+	const all, untilSet = 30 - 2 - 3, 12 - 2
 	for _, tt := range []struct {
 		offset, step Time
-		good         [2]int64 // how many periods are complete, at least and at most
+		good         int64 // how many periods are complete
 		methods      []string
 	}{
-		{0, 0, [2]int64{25, 29}, []string{"double"}},
-		{two, 0, [2]int64{0, 0}, []string{"step", "pulse", "double", "muxed"}},
-		{-2 * two, 0, [2]int64{0, 0}, []string{"step"}},
-		{0, two, [2]int64{9, 14}, []string{"double"}}, // set in the 16th of 30 periods
-		{0, -two, [2]int64{9, 14}, []string{"step"}},
+		{0, 0, all, []string{"double"}},
+		{two, 0, 0, []string{"step", "pulse", "double", "muxed"}},
+		{-2 * two, 0, 0, []string{"step"}},
+		{0, two, untilSet, []string{"double"}},
+		{0, -two, untilSet, []string{"step"}},
 	} {
+		if testing.Short() && tt.step <= 0 {
+			continue
+		}
 		for _, method := range tt.methods {
 			events := ""
 			if tt.step != 0 {
@@ -81,8 +88,8 @@ func TestClocksTwoPeriodsApart(t *testing.T) {
 					t.Errorf("%s, %v and %v: %s with a delay of %v, truly %v", method, tt.offset, tt.step, p.Status, *p.Delay, p.TrueDelay)
 				}
 			}
-			if n := s.Numbers["complete"]; n < tt.good[0] || n > tt.good[1] {
-				t.Errorf("%s, %v and %v: %d periods are complete, want %d to %d", method, tt.offset, tt.step, n, tt.good[0], tt.good[1])
+			if n := s.Numbers["complete"]; n != tt.good {
+				t.Errorf("%s, %v and %v: %d periods are complete, want %d", method, tt.offset, tt.step, n, tt.good)
 			}
 			said := strings.Join(r.AltMark["p"].Notices, "\n")
 			apart := tt.offset != 0 || tt.step != 0
