@@ -153,7 +153,7 @@ func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
 		row.Metrics = map[string]flymon.Estimate{}
 	}
 	o.compare(d, e, got, row.Metrics)
-	if d.row.Threshold > 0 && !d.row.Key.IsZero() {
+	if _, known := row.Metrics[flymon.MetricHeavy]; !known && d.row.Threshold > 0 && !d.row.Key.IsZero() {
 		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(got.heavy)}
 	}
 	got.addExact(d.row, row.Metrics)

@@ -38,6 +38,9 @@ func (o *Orch) readLast(ctx context.Context, t *task, old *deployment, behind in
 			o.log.Error("what the task counted before it was changed is not read", "task", t.name, "err", err)
 			return
 		}
+		if old.row.Live {
+			old.sweep.since(got, old.row.Attribute.Kind)
+		}
 		o.tell(t, old, e, got)
 	}
 }
@@ -52,6 +55,7 @@ func (d *deployment) open(banks [2]bank, now uint64) []epoch {
 		return []epoch{whole}
 	case d.row.Live:
 		whole.number, whole.start, whole.flags = now/every, d.sweep.began, whole.flags|flymon.FlagLive
+		whole.bank = d.sweep.newIn(whole.bank)
 		return []epoch{whole}
 	}
 	var list []epoch

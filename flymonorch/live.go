@@ -114,10 +114,8 @@ func (o *Orch) sweepDone(r *round, t *task) error {
 	if st == nil {
 		return errors.New("the switch does not have the task")
 	}
-	b := st.Banks[0]
-	now := b
-	b.Packets, b.Bytes, b.Lost, b.DigestsLost = b.Packets-s.packets, b.Bytes-s.bytes, b.Lost-s.lost, b.DigestsLost-s.digestsLost
-	e := epoch{number: d.next - 1, start: s.began, end: at.now, flags: d.flags | flymon.FlagLive, bank: b}
+	now := st.Banks[0]
+	e := epoch{number: d.next - 1, start: s.began, end: at.now, flags: d.flags | flymon.FlagLive, bank: s.newIn(now)}
 	got := &taken{registers: s.words}
 	if d.placed.Layout.Digest != nil {
 		if got.digests, err = r.digests(t.name, 0, o.geo.Digests); err != nil {
@@ -127,19 +125,29 @@ func (o *Orch) sweepDone(r *round, t *task) error {
 	if err := o.read(r, t, &d.placed, true, got, &e); err != nil {
 		return err
 	}
-	s.since(got)
+	s.since(got, d.row.Attribute.Kind)
 	s.began, s.packets, s.bytes, s.lost, s.digestsLost = at.now, now.Packets, now.Bytes, now.Lost, now.DigestsLost
 	s.words, d.flags = nil, 0
 	o.tell(t, d, e, got)
 	return o.sweepWait(r, t)
 }
 
+// newIn is what a bank, whose numbers count from the beginning, has had since the last sweep ended.
+func (s *sweep) newIn(b bank) bank {
+	b.Packets, b.Bytes, b.Lost, b.DigestsLost = b.Packets-s.packets, b.Bytes-s.bytes, b.Lost-s.lost, b.DigestsLost-s.digestsLost
+	return b
+}
+
 // since takes from the oracle's values, which count from the beginning, what they were
-// when the last sweep ended. A flow that was not asked for then has none.
-func (s *sweep) since(got *taken) {
+// when the last sweep ended. A flow that was not asked for then has none. Nor has anything but
+// packets and bytes: of a maximum or of distinct elements what they were before cannot be taken off.
+func (s *sweep) since(got *taken, kind flymon.Kind) {
 	last := s.exact
 	s.exact, got.truth = got.exact, nil
 	got.exact = map[flymon.Vector]uint64{}
+	if kind != flymon.Packets && kind != flymon.Bytes {
+		return
+	}
 	for v, n := range s.exact {
 		if before, ok := last[v]; ok && n >= before {
 			got.exact[v] = n - before

@@ -2,6 +2,7 @@ package flymonorch
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -49,6 +50,61 @@ func TestLiveReadoutLosesPackets(t *testing.T) {
 	}
 	for _, l := range b.logged {
 		t.Error(l)
+	}
+}
+
+// What a live task counted until it is changed is that since its last answer, by the number of packets:
+// what it had been before is not in it.
+func TestLiveTaskIsChanged(t *testing.T) {
+	b := newBench(t, oracle)
+	live := []string{"readout", "live", "memory", "1024", "filter", "protocol=17"}
+	b.task("live", live...)
+	b.query("q", "live", "10.0.0.1")
+	b.step()
+	for range 2400 {
+		b.send("10.0.0.1", 1)
+		b.pass(time.Millisecond)
+	}
+	b.wantAnswer("q", "1700000001: 998 of 1000") // a part takes a millisecond to read
+	b.task("live", append(live, "memory", "2048")...)
+	b.step()
+	row, err := schema.ParseFlyMonResult("live", b.row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
+	if n := row.Metrics[flymon.MetricPackets]; err != nil || n.Value != 891 || row.Flags != flymon.FlagLive|flymon.FlagPartial {
+		t.Errorf("%+v, %v, want 891 packets", row, err)
+	}
+	b.wantAnswer("q", "1700000002: 891")
+}
+
+// The oracle cannot tell the greatest of a sweep from the greatest so far: it says nothing.
+func TestLiveMaximumHasNoExactValue(t *testing.T) {
+	b := newBench(t, oracle)
+	b.task("live", "readout", "live", "attribute", "max(size)", "memory", "1024")
+	b.query("q", "live", "10.0.0.1")
+	b.step()
+	for range 2500 {
+		b.send("10.0.0.1", 1)
+		b.pass(time.Millisecond)
+	}
+	e, err := schema.ParseFlyMonEstimate(b.row(swss.CountersDB, schema.CountersFlyMonAnswer, "q")["ESTIMATE"])
+	if lower, upper := e.Bounds(); err != nil || e.Value == 0 || e.Exact != nil || lower || upper {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// What MRAC says of heavy flows is by its distribution, not by how many of those that queries name.
+func TestHeavyFlowsOfMRAC(t *testing.T) {
+	b := newBench(t, oracle)
+	b.task("t", "algorithm", "mrac", "memory", "4096", "threshold", "10", "attribute", "frequency")
+	b.query("q", "t", "10.0.0.1")
+	b.step()
+	for host := range 40 {
+		b.send(fmt.Sprintf("10.0.0.%d", host), 20)
+	}
+	b.pass(time.Second)
+	row, err := schema.ParseFlyMonResult("t", b.row(swss.CountersDB, schema.CountersFlyMonResult, "t"))
+	n := row.Metrics[flymon.MetricHeavy]
+	if err != nil || math.Round(n.Value) != 40 { // 40 flows in 4096 counters, none together
+		t.Errorf("%+v, %v, want 40 heavy flows", n, err)
 	}
 }
 

@@ -58,7 +58,10 @@ func Decode(rows []Braid, counters [][]uint32, limit int) (low, high []uint64) {
 			}
 			for f, at := range counters {
 				c := at[r]
-				most, least := less(rows[r].High[c], lows[c]-low[f]), less(rows[r].Low[c], highs[c]-high[f])
+				most, least := rows[r].High[c], less(rows[r].Low[c], highs[c]-high[f])
+				if most < Endless { // what has no end has none less the others
+					most = less(most, lows[c]-low[f])
+				}
 				if most < high[f] && most >= low[f] {
 					high[f], changed = most, true
 				}

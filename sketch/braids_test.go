@@ -72,6 +72,20 @@ func TestBraidWithoutEnd(t *testing.T) {
 	}
 }
 
+// A flow whose counters all are full has no upper bound, whatever others have them too.
+func TestDecodeOfFullCounters(t *testing.T) {
+	row := func(second uint32) Braid { return NewBraid([]uint32{15, 3}, []uint32{second}, 15, 99) }
+	low, high := Decode([]Braid{row(99), row(99)}, [][]uint32{{0, 0}, {0, 0}, {1, 1}}, 50)
+	if high[0] < Endless || high[1] < Endless || high[2] != 3 {
+		t.Errorf("%v to %v", low, high)
+	}
+	rest := NewBraid([]uint32{15, 5}, []uint32{150}, 15, 999)
+	low, high = Decode([]Braid{row(99), rest}, [][]uint32{{0, 0}, {0, 1}, {1, 1}}, 50)
+	if low[0] != 165 || high[0] != 165 || high[1] != 2 || low[2] != 3 {
+		t.Errorf("%v to %v", low, high)
+	}
+}
+
 // Flows that were not counted, and counters that belong to nobody, are no harm.
 func TestDecodeOfAnything(t *testing.T) {
 	low, high := Decode([]Braid{NewBraid([]uint32{0, 5, 1 << 31}, []uint32{1 << 31}, 7, 1<<32-1)}, [][]uint32{{0}, {0}, {1}, {2}}, 50)

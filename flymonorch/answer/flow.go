@@ -12,7 +12,10 @@ import (
 
 // Flow answers for a flow: of the task's key, or where that is none an element of
 // its attribute's.
-func (r *Reading) Flow(v flymon.Vector) flymon.Estimate {
+func (r *Reading) Flow(v flymon.Vector) flymon.Estimate { return r.live(r.ofFlow(v)) }
+
+// ofFlow answers for a flow by what was counted.
+func (r *Reading) ofFlow(v flymon.Vector) flymon.Estimate {
 	switch r.Sketch.Algorithm {
 	case flymon.CounterBraids:
 		if e, ok := r.braided(v); ok {
@@ -22,13 +25,13 @@ func (r *Reading) Flow(v flymon.Vector) flymon.Estimate {
 	case flymon.CMS, flymon.SuMaxSum, flymon.MRAC, flymon.Tower:
 		return r.count(v)
 	case flymon.SuMaxMax:
-		return r.greatest(v)
+		return r.atLeast(r.greatest(v))
 	case flymon.MaxInterArr:
 		return r.longest(v)
 	case flymon.BeauCoup:
-		return r.coupons(v)
+		return r.atLeast(r.coupons(v))
 	case flymon.Bloom, flymon.LinearCounting:
-		return r.member(v)
+		return r.atLeast(r.member(v))
 	}
 	return flymon.Estimate{Bound: fmt.Sprintf("%s answers for all packets, not for a flow", r.Sketch.Algorithm)}
 }
@@ -60,17 +63,7 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 	excess, rows, width := r.excess(least, total)
 	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-excess*r.scale()), 1-math.Pow(2, -float64(rows))
 	e.Bound = fmt.Sprintf("count-min: never too low, too high by more than 2 of %.0f in %d with probability 2^-%d", total, width, rows)
-	if r.Task.Share > 0 {
-		// Packets that are seen are binomial: two standard deviations. Bytes come in frames.
-		each := 1.0
-		if r.Task.Attribute.Kind == flymon.Bytes {
-			each = maxFrame
-		}
-		dev := 2 * math.Sqrt((e.Value+r.scale()*each)*(r.scale()-1)*each)
-		e.Upper, e.Lower = e.Value+dev, math.Max(0, e.Lower-dev)
-		e.Confidence, e.Bound = e.Confidence*0.95, e.Bound+fmt.Sprintf("; one packet in %.0f is seen", r.scale())
-	}
-	return e
+	return r.sampled(e)
 }
 
 // excess is what a count is too high by at most, by count-min over so many rows of a width. Counter
@@ -95,9 +88,6 @@ func (r *Reading) excess(least, total float64) (excess float64, rows, width int)
 	}
 	return excess, rows, width
 }
-
-// maxFrame is the bytes of a large frame, for bounds of sampled bytes.
-const maxFrame = 1522
 
 // counter is the counter of a flow in a row.
 func (r *Reading) counter(i int, row []int, v flymon.Vector) sketch.Counter {

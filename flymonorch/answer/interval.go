@@ -38,6 +38,9 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 			Bound: "some interval is longer than the epoch: the clock was set, or what was before was not cleared",
 		}
 	}
+	if r.Task.Share > 0 {
+		return unknown(flymon.Estimate{Value: math.Min(least, most)}, r.seen()+", of which intervals may be longer or shorter")
+	}
 	alone := 1 - r.used()
 	e := flymon.Estimate{
 		Value: math.Min(least, most), Lower: math.Max(0, least-unit+1), Upper: math.Min(least+unit-1, most),

@@ -13,22 +13,22 @@ import (
 
 // Metrics are the answers for all flows together, by the names in flymon.
 func (r *Reading) Metrics() map[string]flymon.Estimate {
-	m := map[string]flymon.Estimate{
-		flymon.MetricPackets: exactly(r.Packets), flymon.MetricBytes: exactly(r.Bytes),
-	}
-	put := func(name string, e flymon.Estimate) {
+	m := map[string]flymon.Estimate{}
+	for name, n := range map[string]uint64{flymon.MetricPackets: r.Packets, flymon.MetricBytes: r.Bytes} {
+		e := exactly(n)
 		if r.Task.Share > 0 {
-			e.Bound += fmt.Sprintf("; of the packets that are seen, one in %.0f", r.scale())
+			e.Bound += "; " + r.seen()
 		}
 		m[name] = e
 	}
+	put := func(name string, e flymon.Estimate) { m[name] = r.live(r.atLeast(e)) }
 	switch r.Sketch.Algorithm {
 	case flymon.MRAC:
 		d := r.sizes()
 		put(flymon.MetricCardinality, r.cardinalityOfCounters())
 		put(flymon.MetricEntropy, flymon.Estimate{Value: d.Entropy(), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
 		if t := r.Task.Threshold; t > 0 {
-			put(flymon.MetricHeavy, flymon.Estimate{Value: d.AtLeast(t), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
+			put(flymon.MetricHeavy, flymon.Estimate{Value: d.AtLeast(max(1, t>>r.Task.Share)), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
 		}
 	case flymon.CounterBraids:
 		if r.decoded != nil {

@@ -33,7 +33,7 @@ func Similarity(a, b *Reading) map[string]flymon.Estimate {
 	}
 	x, y := a.linearCounting(""), b.linearCounting("")
 	diff := a.oddSize(both)
-	lack := math.Max(0, x.Upper-a.seen()) + math.Max(0, y.Upper-b.seen())
+	lack := math.Max(0, x.Upper-a.filtered()) + math.Max(0, y.Upper-b.filtered())
 	diff.Lower, diff.Upper, diff.Confidence = math.Max(0, diff.Lower-lack), diff.Upper+lack, 0.85
 	diff.Bound += fmt.Sprintf(", and the %.0f elements at most that the Bloom filters took for others", lack)
 	if diff.Saturated = diff.Saturated || x.Saturated || y.Saturated; diff.Saturated {
@@ -51,11 +51,15 @@ func Similarity(a, b *Reading) map[string]flymon.Estimate {
 		j.Lower, j.Upper, j.Confidence = jaccard(diff.Upper, x.Lower, y.Lower), jaccard(diff.Lower, x.Upper, y.Upper), diff.Confidence
 		j.Bound = "from the bounds of the difference, and two standard errors of both sizes"
 	}
-	return map[string]flymon.Estimate{flymon.MetricDifference: diff, flymon.MetricJaccard: j}
+	if a.Task.Share+b.Task.Share > 0 {
+		const why = "a share of the packets is seen, and two shares of one set differ"
+		diff, j = unknown(diff, why), unknown(j, why)
+	}
+	return map[string]flymon.Estimate{flymon.MetricDifference: b.live(a.live(diff)), flymon.MetricJaccard: b.live(a.live(j))}
 }
 
-// seen is how many elements there were at least: the bits of the Bloom filter that are set.
-func (r *Reading) seen() float64 { return ones(r.Registers[r.Sketch.Rows[0][seenElements]]) }
+// filtered is how many elements there were at least: the bits of the Bloom filter that are set.
+func (r *Reading) filtered() float64 { return ones(r.Registers[r.Sketch.Rows[0][seenElements]]) }
 
 // oddSize is how many elements turned a bit of words.
 func (r *Reading) oddSize(words []uint32) flymon.Estimate {
