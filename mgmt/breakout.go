@@ -49,6 +49,20 @@ func finishBreakout(c *Change) error {
 	return cg.split(c, n, speed)
 }
 
+// breakoutMakes are the ports that a mode of the cage could make: one from each
+// of its lanes on.
+func breakoutMakes(c *Change) (path string, keys []string) {
+	cg, err := findCage(c, c.Keys()[0])
+	if err != nil {
+		return interfacesPath, nil
+	}
+	base, _ := schema.PortNumber(cg.ports[0])
+	for i := range cg.lanes {
+		keys = append(keys, fmt.Sprintf("Ethernet%d", int(base)+i))
+	}
+	return interfacesPath, keys
+}
+
 // findCage finds the ports that share the cage of a port.
 func findCage(c *Change, name string) (cage, error) {
 	all, err := c.Entries(interfacesPath, schema.CfgPort)

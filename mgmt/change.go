@@ -40,14 +40,17 @@ func (c *Change) Changed(path string) bool {
 // Read returns a row of any database; nil: there is none.
 func (c *Change) Read(db swss.DBName, table, key string) (map[string]string, error) {
 	row, found, err := swss.NewTable(c.tx.reader.redis.DB(db), table).Get(c.ctx, key)
-	if err != nil || !found {
-		return nil, err
+	switch {
+	case err != nil:
+		return nil, unavailable(err)
+	case !found:
+		return nil, nil
 	}
 	return row, nil
 }
 
 // Entries returns the rows of a table of CONFIG_DB that the entries of a list
-// with one key have, as they are to become, by that key.
+// with one key have, as they are to become, by that key. Some may be [Change.InDoubt].
 func (c *Change) Entries(path, table string) (map[string]map[string]string, error) {
 	g := c.tx.model.find(path).group
 	es, err := c.tx.match(c.ctx, g, extend(nil, g))
@@ -66,13 +69,20 @@ func (c *Change) Entries(path, table string) (map[string]map[string]string, erro
 }
 
 // Entry returns the row of a table of CONFIG_DB that one entry of a list with one
-// key has, as it is to become; nil: there will be none.
+// key has, as it is to become; nil: there will be none, or it is in doubt.
 func (c *Change) Entry(path, key, table string) (map[string]string, error) {
 	e, err := c.entry(path, key)
-	if err != nil {
+	if err != nil || c.InDoubt(path, key) {
 		return nil, err
 	}
 	return (&Change{e: e}).Fields(table), nil
+}
+
+// InDoubt says whether a part of the Set that failed was to change an entry of a
+// list with one key: then nothing that follows from the entry is an error.
+func (c *Change) InDoubt(path, key string) bool {
+	g, f := c.tx.model.find(path).group, c.tx.faults
+	return f.made.entryInDoubt(g, []string{key}) || f.gone.entryInDoubt(g, []string{key})
 }
 
 // PutEntry gives an entry of a list with one key a row of CONFIG_DB. An entry
@@ -89,6 +99,7 @@ func (c *Change) PutEntry(path, key, table string, fields map[string]string, may
 		if r.DB == swss.ConfigDB && r.Table == table {
 			e.recs[i] = maps.Clone(fields)
 			e.touched, e.present = true, true
+			e.step = max(e.step, c.e.step)
 		}
 	}
 	return nil
@@ -99,6 +110,7 @@ func (c *Change) RemoveEntry(path, key string) error {
 	e, err := c.entry(path, key)
 	if err == nil {
 		e.drop()
+		e.step = max(e.step, c.e.step)
 	}
 	return err
 }

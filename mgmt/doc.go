@@ -32,11 +32,19 @@
 // A Set is a transaction on the entries that it touches, in memory: deletes,
 // replaces, updates, each in the order given; then what is mandatory, what is
 // referred to, what refers to what goes away (the error names the user), and
-// the rows as a whole are checked, all that is wrong is told at once, and one
+// the rows as a whole are checked, and one
 // script writes all rows if none that was read has changed meanwhile; else it
 // starts anew, and after ten times fails with Aborted. Fields that no module
 // knows stay. An update of a leaf-list adds to it, a replace sets it; a delete
 // of name[.=value] takes one value out.
+//
+// A Set that fails is told all that is wrong with it, in its order (type faults):
+// a step that cannot be read or done does not keep the others from being checked.
+// What it names is in doubt from then on (type doubts), and an error that would go
+// with the step's own is not told, such as a reference to an entry that the step
+// was to make. Where it is not clear what a step was meant to say, rather too much
+// is in doubt: an error may come up when another is mended, but none that is told
+// is wrong.
 //
 // # Subscribing
 //
@@ -69,7 +77,10 @@
 //	Set, path not in the schema                 NotFound; a member of a JSON value: InvalidArgument
 //	Set of state, of read-only nodes, of keys   InvalidArgument
 //	Set that contradicts the switch's state     FailedPrecondition: in use, unsupported by the silicon
-//	Set that fails                              the code of the first error, with all errors
+//	Set that fails                              the code that all errors have, else InvalidArgument;
+//	                                            Unimplemented if any is
+//	errors of a Set                             20 of at most 1000 bytes, 7500 as they travel in the
+//	                                            header, and how many more there are
 //	union_replace                               Unimplemented
 //	extensions history, commit, depth,
 //	config subscription                         Unimplemented; others are ignored

@@ -2,7 +2,7 @@ package mgmt
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"sort"
 	"strings"
@@ -355,4 +355,15 @@ func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []
 	return t, nil
 }
 
-func unavailable(err error) error { return fmt.Errorf("database: %w", err) }
+// A databaseError is no fault of the request.
+type databaseError struct{ error }
+
+func (e databaseError) Error() string { return "database: " + e.error.Error() }
+func (e databaseError) Unwrap() error { return e.error }
+
+func unavailable(err error) error { return databaseError{err} }
+
+func isUnavailable(err error) bool {
+	var e databaseError
+	return errors.As(err, &e)
+}

@@ -69,9 +69,15 @@ func FuzzUpdate(f *testing.F) {
 		if prototext.Unmarshal(data, u) != nil && proto.Unmarshal(data, u) != nil {
 			return
 		}
-		steps, err := m.parseSet(&gpb.SetRequest{Update: []*gpb.Update{u}})
-		if err != nil {
-			return
+		steps, faults := m.parseSet(t.Context(), &gpb.SetRequest{Replace: []*gpb.Update{u}, Update: []*gpb.Update{u}})
+		if len(steps) != 2 {
+			t.Fatalf("%d steps, want 2", len(steps))
+		}
+		if err := faults.err(); err != nil {
+			wantBounded(t, err)
+			if faults.count%2 != 0 || faults.first[0].step != 0 {
+				t.Fatalf("%d errors of two times the same, the first of step %d", faults.count, faults.first[0].step)
+			}
 		}
 		for _, a := range steps[0].values {
 			if len(a.keys) != len(a.group.keys) {

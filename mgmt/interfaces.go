@@ -99,7 +99,7 @@ func portsModule() Module {
 		}},
 		{
 			Path: "/interfaces/interface/breakout-mode/groups/group",
-			Keys: map[string]Codec{"index": constant("1")}, Finish: finishBreakout,
+			Keys: map[string]Codec{"index": constant("1")}, Finish: finishBreakout, Makes: breakoutMakes,
 			Rows: []Row{
 				{
 					DB: swss.ConfigDB, Table: schema.CfgBreakout, Key: "{name}", Only: "Ethernet", Entry: true, Check: check(schema.ParseBreakout),

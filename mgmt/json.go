@@ -132,18 +132,33 @@ func (a assignment) path() string {
 	return pathText(toPath(n, a.keys))
 }
 
-// A flattener takes a value apart into assignments.
+// A flattener takes a value apart into assignments. What it cannot use is a
+// fault of the step, and in doubt.
 type flattener struct {
-	out  []assignment
-	errs []error
+	out    []assignment
+	faults *faults
+	step   int
 }
 
+// fail notes that nothing can be known of a node, and why.
 func (f *flattener) fail(n *node, keys []string, format string, args ...any) {
-	f.errs = append(f.errs, fmt.Errorf("%s: %w", pathText(toPath(n, keys)), fmt.Errorf(format, args...)))
+	f.tell(n, keys, format, args...)
+	f.faults.made.doubt(n, keys, true)
 }
 
-// value takes the value of an update apart.
-func (f *flattener) value(t target, tv *gpb.TypedValue) {
+// tell notes an error alone.
+func (f *flattener) tell(n *node, keys []string, format string, args ...any) {
+	f.faults.add(f.step, fmt.Errorf("%s: %w", pathText(toPath(n, keys)), fmt.Errorf(format, args...)))
+}
+
+// readOnly refuses a node. Another of the same entry may have been meant.
+func (f *flattener) readOnly(n *node, keys []string) {
+	f.tell(n, keys, "%w", errReadOnly)
+	f.faults.made.doubt(n.group.node, keys, false)
+}
+
+// value takes the value of an update apart; false: nothing of it can be read.
+func (f *flattener) value(t target, tv *gpb.TypedValue) bool {
 	f.touch(t.node, t.keys)
 	var raw []byte
 	switch v := tv.GetValue().(type) {
@@ -154,26 +169,27 @@ func (f *flattener) value(t target, tv *gpb.TypedValue) {
 	default:
 		if err := knownValue(tv); err != nil {
 			f.fail(t.node, t.keys, "%w", err)
-			return
+			return false
 		}
 		if t.node.typ == nil {
 			f.fail(t.node, t.keys, "a container takes JSON, not a scalar")
-			return
+			return false
 		}
 		text, err := t.node.fromScalar(tv)
 		if err != nil {
 			f.fail(t.node, t.keys, "%w", err)
-			return
+			return false
 		}
 		f.leaf(t.node, t.keys, text)
-		return
+		return true
 	}
 	v, err := decodeJSON(raw)
 	if err != nil {
 		f.fail(t.node, t.keys, "%w", err)
-		return
+		return false
 	}
 	f.node(t.node, t.keys, v)
+	return true
 }
 
 // knownValue refuses kinds of values that the server does not take.
@@ -239,10 +255,12 @@ func (f *flattener) leaf(n *node, keys []string, v []string) {
 	switch {
 	case n.keyIndex >= 0 && (n.config || n.isListKey()):
 		if first(v) != keys[n.keyIndex] {
-			f.fail(n, keys, "%q is not the key %q of the path", first(v), keys[n.keyIndex])
+			f.tell(n, keys, "%s is not the key %s of the path", quoted(first(v)), quoted(keys[n.keyIndex]))
+			f.faults.made.doubt(n.group.node, keys, true)
+			f.faults.made.doubtName(first(v))
 		}
 	case !n.config:
-		f.fail(n, keys, "%w", errReadOnly)
+		f.readOnly(n, keys)
 	default:
 		f.out = append(f.out, assignment{group: n.group, keys: keys, leaf: n, value: v})
 	}
@@ -262,9 +280,11 @@ func (f *flattener) object(n *node, keys []string, v any) {
 		k := n.kid[local]
 		switch {
 		case k == nil || prefixed && k.module != mod:
-			f.fail(n, keys, "has no member %q; it has %s", name, strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
+			f.tell(n, keys, "has no member %s; it has %s", quoted(name), strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
+			f.faults.made.doubt(n, keys, false)
+			f.faults.made.doubtJSON(m[name])
 		case !k.config:
-			f.fail(k, extend(keys, k.group), "%w", errReadOnly)
+			f.readOnly(k, extend(keys, k.group))
 		case k.list:
 			f.list(k, keys, m[name])
 		default:

@@ -21,6 +21,9 @@ const maxTargets = 1000
 // maxSteps bounds the work to find that out: wildcards multiply.
 const maxSteps = 20000
 
+// maxSetSteps bounds it for all paths of one Set.
+const maxSetSteps = 1_000_000
+
 // A target is a node of the YANG tree with the keys of its lists; wildcard
 // stands for all.
 type target struct {
@@ -47,6 +50,13 @@ func origin(prefix, path *gpb.Path) error {
 // resolve finds what a path means. unknown is the code for a path that is not
 // in the YANG tree.
 func (m *model) resolve(prefix, path *gpb.Path, unknown codes.Code) ([]target, error) {
+	w := resolver{unknown: unknown, most: maxSteps}
+	return w.resolve(m, prefix, path)
+}
+
+func (w *resolver) resolve(m *model, prefix, path *gpb.Path) ([]target, error) {
+	w.elems = append(slices.Clone(prefix.GetElem()), path.GetElem()...)
+	w.elems = slices.CompactFunc(w.elems, func(a, b *gpb.PathElem) bool { return a.GetName() == "..." && b.GetName() == "..." })
 	if err := origin(prefix, path); err != nil {
 		return nil, err
 	}
@@ -56,14 +66,11 @@ func (m *model) resolve(prefix, path *gpb.Path, unknown codes.Code) ([]target, e
 			return nil, status.Error(codes.InvalidArgument, "Path.element is long deprecated: use elem")
 		}
 	}
-	elems := append(slices.Clone(prefix.GetElem()), path.GetElem()...)
-	elems = slices.CompactFunc(elems, func(a, b *gpb.PathElem) bool { return a.GetName() == "..." && b.GetName() == "..." })
-	w := resolver{elems: elems, unknown: unknown}
 	if err := w.walk(m.root, nil, 0); err != nil {
 		return nil, err
 	}
 	if len(w.found) == 0 {
-		return nil, status.Errorf(unknown, "%s: nothing in the tree has this path", pathText(&gpb.Path{Elem: elems}))
+		return nil, status.Errorf(w.unknown, "%s: nothing in the tree has this path", pathText(&gpb.Path{Elem: w.elems}))
 	}
 	return outermost(w.found), nil
 }
@@ -92,10 +99,25 @@ type resolver struct {
 	found   []target
 	wild    bool // a name so far was a wildcard
 	steps   int
+	most    int // steps beyond one for each element
+
+	lost   target // how far a path was understood that was refused; no node: not at all
+	lostAt int    // the element where
 }
 
+// beyond is how many steps wildcards have cost.
+func (w *resolver) beyond() int { return min(max(w.steps-len(w.elems)-1, 0), w.most) }
+
 func (w *resolver) walk(n *node, keys []string, at int) error {
-	if w.steps++; w.steps > maxSteps {
+	err := w.follow(n, keys, at)
+	if err != nil && w.lost.node == nil {
+		w.lost, w.lostAt = target{node: n, keys: keys}, at
+	}
+	return err
+}
+
+func (w *resolver) follow(n *node, keys []string, at int) error {
+	if w.steps++; w.steps > w.most+len(w.elems)+1 {
 		return status.Errorf(codes.InvalidArgument, "%s: too many wildcards", pathText(&gpb.Path{Elem: w.elems}))
 	}
 	if at == len(w.elems) {
@@ -124,7 +146,7 @@ func (w *resolver) walk(n *node, keys []string, at int) error {
 		if w.wild {
 			return nil
 		}
-		return status.Errorf(w.unknown, "%s: %s has no node %q; it has %s", pathText(&gpb.Path{Elem: w.elems}), orRoot(n.path), name,
+		return status.Errorf(w.unknown, "%s: %s has no node %s; it has %s", pathText(&gpb.Path{Elem: w.elems}), orRoot(n.path), quoted(name),
 			strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
 	}
 	if k.leafList && len(el.GetKey()) == 1 && el.GetKey()["."] != "" && at == len(w.elems)-1 {
@@ -169,7 +191,7 @@ func (w *resolver) keys(k *node, keys []string, el *gpb.PathElem) ([]string, err
 	}
 	for name, v := range el.GetKey() {
 		if !slices.Contains(own, name) {
-			return nil, status.Errorf(codes.InvalidArgument, "%s: %s has no key %q", pathText(&gpb.Path{Elem: w.elems}), k.path, name)
+			return nil, status.Errorf(codes.InvalidArgument, "%s: %s has no key %s", pathText(&gpb.Path{Elem: w.elems}), k.path, quoted(name))
 		}
 		if v == "" {
 			return nil, status.Errorf(codes.InvalidArgument, "%s: key %q is empty", pathText(&gpb.Path{Elem: w.elems}), name)
@@ -233,7 +255,7 @@ func appendElems(elems []*gpb.PathElem, n, above *node, keys []string) []*gpb.Pa
 }
 
 // maxPathText bounds, in bytes, how much of a path errors repeat.
-const maxPathText = 1000
+const maxPathText = 500
 
 // pathText is a path as gNMI writes it, for errors.
 func pathText(p *gpb.Path) string {
@@ -245,14 +267,14 @@ func pathText(p *gpb.Path) string {
 		b.WriteByte('/')
 		b.WriteString(el.GetName())
 		if b.Len() > maxPathText {
-			return b.String()[:maxPathText] + "..."
+			return cut(b.String(), maxPathText)
 		}
 		for _, k := range slices.Sorted(maps.Keys(el.GetKey())) {
 			b.WriteString("[" + k + "=" + strings.NewReplacer(`\`, `\\`, `]`, `\]`).Replace(el.GetKey()[k]) + "]")
 		}
 	}
 	if b.Len() > maxPathText {
-		return b.String()[:maxPathText] + "..."
+		return cut(b.String(), maxPathText)
 	}
 	return b.String()
 }

@@ -59,6 +59,7 @@ type group struct {
 	derive map[int]Codec // key index -> field it follows from
 	unique []*node
 	finish []func(*Change) error
+	makes  []func(*Change) (string, []string)
 	refs   []*node // leaves anywhere that name an entry of this list
 }
 
@@ -285,6 +286,9 @@ func (b *builder) bind(mod Module) {
 		}
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)
+		}
+		if g.Makes != nil {
+			grp.makes = append(grp.makes, g.Makes)
 		}
 		for _, u := range g.Unique {
 			if n := b.find(g.Path + "/" + u); n != nil {

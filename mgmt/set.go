@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -32,17 +31,12 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 	if len(req.GetUnionReplace()) > 0 {
 		return nil, status.Error(codes.Unimplemented, "union_replace is not served; use replace")
 	}
-	steps, err := s.model.parseSet(req)
-	if err != nil {
-		return nil, err
-	}
+	steps, faults := s.model.parseSet(ctx, req)
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	for range commitTries {
-		err = s.trySet(ctx, steps)
-		if !errors.Is(err, errConflict) {
-			break
-		}
+	err := s.trySet(ctx, steps, faults)
+	for tries := 1; errors.Is(err, errConflict) && tries < commitTries; tries++ {
+		err = s.trySet(ctx, steps, faults)
 	}
 	if errors.Is(err, errConflict) {
 		return nil, status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
@@ -60,31 +54,103 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 	return resp, nil
 }
 
-// parseSet resolves paths and values, which needs no database. It returns all
-// that is wrong at once.
-func (m *model) parseSet(req *gpb.SetRequest) ([]step, error) {
-	var steps []step
-	var errs []error
-	for _, p := range req.GetDelete() {
-		ts, err := m.resolve(req.GetPrefix(), p, codes.NotFound)
-		if err == nil {
-			err = deletable(ts)
-		}
-		errs = append(errs, err)
-		steps = append(steps, step{op: gpb.UpdateResult_DELETE, path: p, target: ts})
+// parseSet resolves paths and values, which needs no database. What is wrong
+// with one step does not keep the others from being looked at.
+func (m *model) parseSet(ctx context.Context, req *gpb.SetRequest) ([]step, *faults) {
+	p := &setParser{model: m, prefix: req.GetPrefix(), faults: &faults{}, wildcards: maxSetSteps}
+	for _, d := range req.GetDelete() {
+		p.steps = append(p.steps, step{op: gpb.UpdateResult_DELETE, path: d, target: p.deletion(d)})
 	}
 	for op, updates := range [][]*gpb.Update{req.GetReplace(), req.GetUpdate()} {
 		for _, u := range updates {
-			st, err := m.parseUpdate(req.GetPrefix(), u)
-			st.op = gpb.UpdateResult_UPDATE
+			if ctx.Err() != nil {
+				return nil, p.faults // trySet will say so
+			}
+			st := step{op: gpb.UpdateResult_UPDATE, path: u.GetPath()}
 			if op == 0 {
 				st.op = gpb.UpdateResult_REPLACE
 			}
-			errs = append(errs, err)
-			steps = append(steps, st)
+			st.target, st.values = p.update(st.op, u)
+			p.steps = append(p.steps, st)
 		}
 	}
-	return steps, setError(errs...)
+	return p.steps, p.faults
+}
+
+// A setParser takes a request apart.
+type setParser struct {
+	model     *model
+	prefix    *gpb.Path
+	steps     []step
+	faults    *faults
+	wildcards int // how much work paths with wildcards may still be
+}
+
+// fail notes what is wrong with the step that is being parsed.
+func (p *setParser) fail(err error) { p.faults.add(len(p.steps), err) }
+
+// resolve finds what the path of a step means; none: it is a fault.
+func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *gpb.TypedValue) []target {
+	w := resolver{unknown: codes.NotFound, most: min(p.wildcards, maxSteps)}
+	ts, err := w.resolve(p.model, p.prefix, path)
+	if p.wildcards -= w.beyond(); err == nil {
+		return ts
+	}
+	p.fail(err)
+	readable := true
+	if op != gpb.UpdateResult_DELETE {
+		for _, el := range w.elems[w.lostAt:] {
+			for _, k := range el.GetKey() {
+				p.faults.made.doubtName(k)
+			}
+		}
+		if err := p.faults.made.doubtValue(val); err != nil {
+			p.fail(fmt.Errorf("%s: %w", pathText(&gpb.Path{Elem: w.elems}), err))
+			readable = false
+		}
+	}
+	at := w.lost
+	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
+	if at.node == nil || slices.ContainsFunc(w.elems, wild) {
+		at = target{node: p.model.root}
+	}
+	if op != gpb.UpdateResult_DELETE {
+		p.faults.made.doubt(at.node, at.keys, !readable)
+	}
+	if op != gpb.UpdateResult_UPDATE {
+		for _, x := range p.candidates(w, at) {
+			p.faults.gone.doubt(x.node, x.keys, true)
+		}
+	}
+	return nil
+}
+
+// candidates are what a path may have meant that was refused: any name may
+// stand in the place of the one that is not there.
+func (p *setParser) candidates(w resolver, reached target) []target {
+	if w.lost.node == nil || reached.node != w.lost.node || w.lostAt >= len(w.elems) {
+		return []target{reached}
+	}
+	elems := slices.Clone(w.elems)
+	elems[w.lostAt] = &gpb.PathElem{Name: "*"}
+	x := resolver{unknown: codes.NotFound, most: min(p.wildcards, maxSteps)}
+	ts, err := x.resolve(p.model, nil, &gpb.Path{Elem: elems})
+	if p.wildcards -= x.beyond(); err != nil {
+		return []target{reached}
+	}
+	return ts
+}
+
+func (p *setParser) deletion(path *gpb.Path) []target {
+	ts := p.resolve(gpb.UpdateResult_DELETE, path, nil)
+	if err := deletable(ts); err != nil {
+		p.fail(err)
+		for _, t := range ts {
+			p.faults.gone.doubt(t.node.group.node, t.keys, true) // the entry may have been meant
+		}
+		return nil
+	}
+	return ts
 }
 
 func deletable(ts []target) error {
@@ -99,98 +165,103 @@ func deletable(ts []target) error {
 	return nil
 }
 
-func (m *model) parseUpdate(prefix *gpb.Path, u *gpb.Update) (step, error) {
-	st := step{path: u.GetPath()}
-	ts, err := m.resolve(prefix, u.GetPath(), codes.NotFound)
-	if err != nil {
-		return st, err
+// update takes an update or replace apart. Of a value that is wrong in part the
+// rest is returned.
+func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]target, []assignment) {
+	ts := p.resolve(op, u.GetPath(), u.GetVal())
+	if ts == nil {
+		return nil, nil
 	}
+	if err := settable(ts, u); err != nil {
+		p.fail(err)
+		for _, t := range ts {
+			n := t.node
+			if !n.config { // what is configured may have been meant
+				n = n.group.node
+			}
+			p.faults.made.doubt(n, t.keys, true)
+		}
+		return nil, nil
+	}
+	f := flattener{faults: p.faults, step: len(p.steps)}
+	readable := f.value(ts[0], u.GetVal())
+	good, bad := p.keysAllowed(f.out)
+	if !readable || bad.has(ts[0].node.group, ts[0].keys) {
+		ts = nil // nothing to put in the place of what a replace would remove
+	}
+	return ts, good
+}
+
+// settable refuses paths that take no value.
+func settable(ts []target, u *gpb.Update) error {
 	t := ts[0]
 	whole := t.node.list && !slices.Contains(t.keys[:len(t.node.group.parent.keys)], wildcard) &&
 		!slices.ContainsFunc(t.keys[len(t.node.group.parent.keys):], func(k string) bool { return k != wildcard })
 	switch {
 	case len(ts) > 1 || t.item != "" || t.wild() && !whole:
-		return st, status.Errorf(codes.InvalidArgument, "%s: a value goes to one node, every key given", t.text())
+		return status.Errorf(codes.InvalidArgument, "%s: a value goes to one node, every key given", t.text())
 	case !t.node.config:
-		return st, status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), errReadOnly)
+		return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), errReadOnly)
+	case u.GetVal() == nil && u.GetValue() != nil: //nolint:staticcheck // refused, not used
+		return status.Errorf(codes.Unimplemented, "%s: Update.value is long deprecated: use val", t.text())
 	}
-	st.target = ts
-	var f flattener
-	val := u.GetVal()
-	if val == nil && u.GetValue() != nil { //nolint:staticcheck // refused, not used
-		return st, status.Errorf(codes.Unimplemented, "%s: Update.value is long deprecated: use val", t.text())
-	}
-	f.value(t, val)
-	st.values = f.out
-	return st, setError(append(f.errs, checkKeys(f.out)...)...)
+	return nil
 }
 
-// checkKeys checks the keys of entries that a value names.
-func checkKeys(as []assignment) []error {
-	var errs []error
+// badKeys are entries whose keys no entry can have.
+type badKeys map[string]bool
+
+// has says whether the entry is one, or below one.
+func (b badKeys) has(g *group, keys []string) bool {
+	for ; len(b) > 0 && g.parent != nil; g = g.parent {
+		if b[entryID(g, keys[:len(g.keys)])] {
+			return true
+		}
+	}
+	return false
+}
+
+// keysAllowed returns the assignments that go to entries which there can be. A
+// key that is none may stand for any other of its list.
+func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
+	bad := badKeys{}
 	for _, a := range as {
-		if a.leaf != nil {
+		id := entryID(a.group, a.keys)
+		if a.leaf != nil || bad[id] {
 			continue
 		}
-		own := a.group.ownKeys()
-		for i, k := range own {
-			v := a.keys[len(a.keys)-len(own)+i]
-			if _, err := a.group.node.kid[k].check(v); err != nil {
-				errs = append(errs, fmt.Errorf("%s: key %s: %w", a.path(), k, err))
+		outer := a.keys[:len(a.group.parent.keys)]
+		for i, k := range a.group.ownKeys() {
+			if _, err := a.group.node.kid[k].check(a.keys[len(outer)+i]); err != nil {
+				p.fail(fmt.Errorf("%s: key %s: %w", a.path(), k, err))
+				p.faults.made.doubt(a.group.node, extend(outer, a.group), true)
+				bad[id] = true
 			}
 		}
 	}
-	return errs
+	if len(bad) == 0 {
+		return as, nil
+	}
+	return slices.DeleteFunc(as, func(a assignment) bool { return bad.has(a.group, a.keys) }), bad
 }
 
-// setError joins what is wrong with a Set into one status. Its code is that of
-// the first error that has one.
-func setError(errs ...error) error {
-	code := codes.OK
-	var texts []string
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
-		text := err.Error()
-		c := codes.InvalidArgument
-		if isRefusal(err) {
-			c = codes.FailedPrecondition
-		}
-		var st interface{ GRPCStatus() *status.Status }
-		if errors.As(err, &st) {
-			c = st.GRPCStatus().Code()
-			text = strings.Replace(text, st.(error).Error(), st.GRPCStatus().Message(), 1)
-		}
-		if code == codes.OK {
-			code = c
-		}
-		texts = append(texts, text)
-	}
-	if more := len(texts) - maxErrors; more > 0 {
-		texts = append(texts[:maxErrors], fmt.Sprintf("and %d more", more))
-	}
-	if code == codes.OK {
-		return nil
-	}
-	return status.Error(code, strings.Join(texts, "\n"))
-}
-
-// maxErrors bounds the errors that one answer names.
-const maxErrors = 20
-
-// trySet does the steps on the rows as they are now.
-func (s *Server) trySet(ctx context.Context, steps []step) error {
-	t := &tx{model: s.model, reader: s.reader, indexer: s.indexer, entries: map[string]*txEntry{}}
+// trySet does the steps on the rows as they are now. Parsed is what is wrong
+// with them already.
+func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults) error {
+	t := &tx{model: s.model, reader: s.reader, indexer: s.indexer, entries: map[string]*txEntry{}, faults: parsed}
 	if err := t.prefetch(ctx, steps); err != nil {
 		return err
 	}
-	for _, st := range steps {
+	for i, st := range steps {
+		t.step = i
 		if err := t.do(ctx, st); err != nil {
 			return err
 		}
 	}
 	if err := t.finish(ctx); err != nil {
+		return err
+	}
+	if err := t.faults.err(); err != nil {
 		return err
 	}
 	s.snapshot.Lock()
@@ -219,6 +290,8 @@ func (t *tx) prefetch(ctx context.Context, steps []step) error {
 	return nil
 }
 
+// do does a step. What of it fails is a fault, and in doubt; an error is one of
+// the database.
 func (t *tx) do(ctx context.Context, st step) error {
 	if st.op != gpb.UpdateResult_UPDATE {
 		for _, x := range st.target {
@@ -227,26 +300,45 @@ func (t *tx) do(ctx context.Context, st step) error {
 			}
 		}
 	}
-	var errs []error
 	for _, a := range st.values {
 		e, err := t.get(ctx, a.group, a.keys)
 		if err != nil {
 			return err
 		}
-		if err := t.assign(e, a, st.op == gpb.UpdateResult_UPDATE); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", a.path(), err))
+		n := a.group.node
+		if a.leaf != nil {
+			n = a.leaf
 		}
+		t.did(e, n, t.assign(e, a, st.op == gpb.UpdateResult_UPDATE), &t.faults.made)
 	}
-	return setError(errs...)
+	return nil
+}
+
+// did notes which step did something to a node of an entry, and whether it
+// failed, and then leaves it in doubt.
+func (t *tx) did(e *txEntry, n *node, err error, d *doubts) {
+	e.step = t.step
+	if n.typ != nil {
+		if e.wrote == nil {
+			e.wrote = map[*node]int{}
+		}
+		e.wrote[n] = t.step
+	}
+	if err != nil {
+		t.faults.add(t.step, at(n, e.keys, err))
+		d.doubt(n, e.keys, true)
+	}
 }
 
 // assign does one assignment. An update of a leaf-list adds to it.
 func (t *tx) assign(e *txEntry, a assignment, update bool) error {
-	if a.leaf == nil {
-		return e.create()
+	if e.refused {
+		return nil // it is told already
 	}
-	if !e.present && e.group.parent != nil {
-		return nil // its creation was refused
+	if a.leaf == nil {
+		err := e.create()
+		e.refused = err != nil
+		return err
 	}
 	v := a.value
 	if a.leaf.leafList && update {
@@ -263,12 +355,14 @@ func (t *tx) assign(e *txEntry, a assignment, update bool) error {
 // remove deletes what a target means. Of an entry that is to be replaced only
 // the content goes, so that Fixed ones can be replaced too.
 func (t *tx) remove(ctx context.Context, x target, replace bool) error {
-	g := x.node.group
+	g, d := x.node.group, &t.faults.gone
+	if replace {
+		d = &t.faults.made
+	}
 	es, err := t.match(ctx, g, x.keys)
 	if err != nil {
 		return err
 	}
-	var errs []error
 	for _, e := range es {
 		switch {
 		case x.item != "":
@@ -279,19 +373,16 @@ func (t *tx) remove(ctx context.Context, x target, replace bool) error {
 		default:
 			err = e.clear(x.node)
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", pathText(toPath(x.node, e.keys)), err))
-		}
+		t.did(e, x.node, err, d)
 	}
 	if x.node.typ == nil {
-		errs = append(errs, t.removeBelow(ctx, x, g, replace))
+		return t.removeBelow(ctx, x, g, replace, d)
 	}
-	return setError(errs...)
+	return nil
 }
 
 // removeBelow deletes the entries of the lists below a target.
-func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool) error {
-	var errs []error
+func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, d *doubts) error {
 	for _, k := range g.kids {
 		if !k.node.config || !k.node.within(x.node) {
 			continue
@@ -301,11 +392,11 @@ func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool) 
 			return err
 		}
 		for _, e := range es {
-			if err := e.removeOr(replace); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", pathText(toPath(k.node, e.keys)), err))
-			}
+			t.did(e, k.node, e.removeOr(replace), d)
 		}
-		errs = append(errs, t.removeBelow(ctx, x, k, replace))
+		if err := t.removeBelow(ctx, x, k, replace, d); err != nil {
+			return err
+		}
 	}
-	return setError(errs...)
+	return nil
 }

@@ -27,8 +27,12 @@ type Group struct {
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
 	// Finish completes an entry after a Set changed it, and refuses what
-	// YANG cannot say.
+	// YANG cannot say. It is not called for an entry that is in doubt.
 	Finish func(*Change) error
+	// Makes says which entries of a list with one key Finish may make, all
+	// rows being right. Where Finish cannot be called, or fails, it is in doubt
+	// whether these are there.
+	Makes func(*Change) (path string, keys []string)
 }
 
 // A Row is one row of a table that an entry of the group has.

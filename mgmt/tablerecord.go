@@ -80,7 +80,7 @@ func recordersFit(c *Change) error {
 		return err
 	}
 	for _, name := range sortedKeys(sessions) {
-		if sessions[name]["collector"] != c.Keys()[0] {
+		if sessions[name]["collector"] != c.Keys()[0] || c.InDoubt("/tam/tablerecord-sessions/tablerecord-session", name) {
 			continue
 		}
 		if _, why := unfit(name, sessions[name], c.Keys()[0], fields); why != nil {

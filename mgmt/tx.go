@@ -25,6 +25,8 @@ type tx struct {
 	indexer *indexer
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
+	faults  *faults
+	step    int // the one that is being done
 }
 
 // A txEntry is an entry with its rows before and after.
@@ -33,6 +35,10 @@ type txEntry struct {
 	before  []map[string]string
 	present bool // after what was done so far
 	touched bool
+	refused bool          // cannot be created
+	told    []string      // what finishing it said was wrong
+	step    int           // the last that did something to it
+	wrote   map[*node]int // the last that wrote a leaf
 }
 
 func entryID(g *group, keys []string) string {

@@ -9,29 +9,82 @@ import (
 	"strings"
 )
 
-// finish completes and checks the entries that a Set touched. It returns all
-// that is wrong at once.
+// finish completes and checks the entries that a Set touched, as far as they
+// are not in doubt. An error is one of the database.
 func (t *tx) finish(ctx context.Context) error {
-	var errs []error
-	touched := t.touched()
-	for _, e := range touched {
+	for _, e := range t.touched() {
 		e.fill()
-		for _, f := range e.group.finish {
-			if err := f(&Change{ctx: ctx, tx: t, e: e}); err != nil {
-				errs = append(errs, at(e, err))
-			}
+		if err := t.finishEntry(ctx, e); err != nil {
+			return err
 		}
 	}
-	touched = t.touched() // finishing may have touched more
+	touched := t.touched() // finishing may have touched more
 	for _, e := range touched {
-		if e.present {
-			errs = append(errs, t.checkEntry(ctx, e)...)
+		if !e.present {
+			continue
+		}
+		if err := t.checkEntry(ctx, e); err != nil {
+			return err
 		}
 	}
-	errs = append(errs, t.checkRefs(ctx, touched)...)
-	errs = append(errs, t.checkInUse(ctx, touched)...)
-	errs = append(errs, t.checkUnique(ctx, touched)...)
-	return setError(errs...)
+	for _, check := range []func(context.Context, []*txEntry) error{t.checkRefs, t.checkInUse, t.checkUnique} {
+		if err := check(ctx, touched); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishEntry calls what completes an entry. Where it cannot, what it would
+// make is in doubt.
+func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
+	if len(e.group.finish) == 0 {
+		return nil
+	}
+	c := &Change{ctx: ctx, tx: t, e: e}
+	ok := !t.inDoubt(e)
+	for _, f := range e.group.finish {
+		if !ok {
+			break
+		}
+		if err := f(c); isUnavailable(err) {
+			return err
+		} else if err != nil {
+			ok = false
+			e.told = append(e.told, at(e.group.node, e.keys, err).Error())
+			t.faults.add(e.step, at(e.group.node, e.keys, err))
+		}
+	}
+	for _, makes := range e.group.makes {
+		if ok {
+			break
+		}
+		path, keys := makes(c)
+		for _, k := range keys {
+			t.faults.made.doubt(t.model.find(path), []string{k}, false)
+		}
+	}
+	return nil
+}
+
+// inDoubt says whether what an entry is to become is in doubt.
+func (t *tx) inDoubt(e *txEntry) bool {
+	if t.faults.made.entryInDoubt(e.group, e.keys) {
+		return true
+	}
+	return (&entry{group: e.group, recs: e.before}).own() != nil && t.faults.gone.entryInDoubt(e.group, e.keys)
+}
+
+// rowInDoubt is inDoubt for a row of an entry. That outside of lists has many,
+// of which each is by itself.
+func (t *tx) rowInDoubt(e *txEntry, row int) bool {
+	if e.group.parent != nil {
+		return t.inDoubt(e)
+	}
+	return slices.ContainsFunc(e.group.leaves, func(n *node) bool {
+		in := slices.ContainsFunc(n.binds, func(b bind) bool { return b.row == row })
+		return in && n.config && (t.faults.made.inDoubt(n, nil) || t.faults.gone.inDoubt(n, nil))
+	})
 }
 
 func (t *tx) touched() []*txEntry {
@@ -44,56 +97,85 @@ func (t *tx) touched() []*txEntry {
 	return out
 }
 
-// at puts the path of an entry before each of the joined errors.
-func at(e *txEntry, err error) error {
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) && !isRefusal(err) {
-		var errs []error
-		for _, x := range joined.Unwrap() {
-			errs = append(errs, at(e, x))
-		}
-		return errors.Join(errs...)
+// at puts the path of a node before each of the joined errors.
+func at(n *node, keys []string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return fmt.Errorf("%s: %w", pathText(toPath(e.group.node, e.keys)), err)
+	var errs []error
+	for _, e := range split(err) {
+		errs = append(errs, fmt.Errorf("%s: %w", pathText(toPath(n, keys)), e))
+	}
+	return errors.Join(errs...)
+}
+
+// writes says whether the Set gives the leaf a value.
+func (e *txEntry) writes(n *node) bool {
+	_, ok := e.wrote[n]
+	return ok
+}
+
+// stepOf is the step that a fault of a leaf is of.
+func (e *txEntry) stepOf(n *node) int {
+	if step, ok := e.wrote[n]; ok {
+		return step
+	}
+	return e.step
+}
+
+// was is the value of a leaf before the Set. A key has none if its entry was
+// not there.
+func (e *txEntry) was(n *node) []string {
+	x := entry{group: e.group, keys: e.keys, recs: e.before}
+	if n.keyIndex >= 0 && !x.exists() {
+		return nil
+	}
+	return x.value(n)
 }
 
 // checkEntry checks an entry by itself: what is mandatory, what encloses it,
 // and its rows as a whole.
-func (t *tx) checkEntry(ctx context.Context, e *txEntry) []error {
-	var errs []error
+func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
+	whole := true
 	for _, n := range e.group.leaves {
-		if n.config && n.mandatory && e.value(n) == nil {
-			errs = append(errs, fmt.Errorf("%s: is missing", pathText(toPath(n, e.keys))))
+		if !n.config || !n.mandatory || e.value(n) != nil {
+			continue
+		}
+		whole = false
+		if !t.faults.made.inDoubt(n, e.keys) {
+			t.faults.add(e.stepOf(n), at(n, e.keys, errors.New("is missing")))
 		}
 	}
 	if p := e.group.parent; p != nil && p.parent != nil {
 		outer, err := t.get(ctx, p, e.keys[:len(p.keys)])
 		if err != nil {
-			return []error{err}
+			return err
 		}
 		if !outer.present {
-			errs = append(errs, at(e, fmt.Errorf("there is no %s %s", p.node.name, strings.Join(outer.keys, " "))))
+			whole = false
+			if !t.faults.made.entryInDoubt(p, outer.keys) {
+				name := strings.Join(outer.keys, " ")
+				t.faults.add(e.step, at(e.group.node, e.keys, fmt.Errorf("there is no %s %s", p.node.name, name)))
+			}
 		}
 	}
-	if len(errs) > 0 {
-		return errs
-	}
 	for i, r := range e.group.rows {
-		if r.Check == nil || e.recs[i] == nil || !e.changed(i) {
+		if !whole || r.Check == nil || e.recs[i] == nil || !e.changed(i) || t.rowInDoubt(e, i) {
 			continue
 		}
 		fields := maps.Clone(e.recs[i])
 		delete(fields, nullField)
-		if err := r.Check(r.key.expand(e.keys, e.own()), fields); err != nil {
-			errs = append(errs, at(e, err))
+		err := at(e.group.node, e.keys, r.Check(r.key.expand(e.keys, e.own()), fields))
+		if err != nil && !slices.Contains(e.told, err.Error()) {
+			t.faults.add(e.step, err)
 		}
 	}
-	return errs
+	return nil
 }
 
 // checkRefs checks that what changed entries newly refer to exists. What they
 // referred to before may be missing, or be named by an alias, through others.
-func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) []error {
+func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	type use struct {
 		e    *txEntry
 		n    *node
@@ -109,9 +191,9 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) []error {
 			if n.target == nil || !n.config || len(n.target.keys) != 1 {
 				continue
 			}
-			was := (&entry{group: e.group, keys: e.keys, recs: e.before}).value(n)
+			was := e.was(n)
 			for _, v := range e.value(n) {
-				if slices.Contains(was, v) {
+				if slices.Contains(was, v) || t.faults.made.inDoubt(n, e.keys) {
 					continue
 				}
 				uses = append(uses, use{e, n, v})
@@ -119,25 +201,27 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) []error {
 			}
 		}
 	}
-	for g, keys := range wanted {
-		if err := t.load(ctx, g, keys); err != nil {
-			return []error{err}
+	for _, g := range t.model.groups {
+		if err := t.load(ctx, g, wanted[g]); err != nil {
+			return err
 		}
 	}
-	var errs []error
 	for _, u := range uses {
-		if !t.entries[entryID(u.n.target, []string{u.name})].present {
-			errs = append(errs, fmt.Errorf("%s: there is no %s %s", pathText(toPath(u.n, u.e.keys)), u.n.target.node.name, u.name))
+		keys := []string{u.name}
+		if !t.entries[entryID(u.n.target, keys)].present && !t.faults.made.entryInDoubt(u.n.target, keys) {
+			t.faults.add(u.e.stepOf(u.n), at(u.n, u.e.keys, fmt.Errorf("there is no %s %s", u.n.target.node.name, u.name)))
 		}
 	}
-	return errs
+	return nil
 }
 
 // checkInUse checks that nothing refers to what goes away, and names the user.
-func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) []error {
+// One that only now refers to it is told that it is not there.
+func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	gone := map[*group]map[string]*txEntry{}
 	for _, e := range touched {
-		if e.present || len(e.group.refs) == 0 || (&entry{group: e.group, recs: e.before}).own() == nil {
+		was := (&entry{group: e.group, recs: e.before}).own() != nil
+		if e.present || !was || len(e.group.refs) == 0 || t.faults.made.entryInDoubt(e.group, e.keys) {
 			continue
 		}
 		if gone[e.group] == nil {
@@ -145,7 +229,6 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) []error {
 		}
 		gone[e.group][e.keys[0]] = e
 	}
-	var errs []error
 	for _, g := range t.model.groups {
 		if gone[g] == nil {
 			continue
@@ -154,20 +237,30 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) []error {
 		for _, ref := range g.refs {
 			err := t.withLeaf(ctx, ref, sortedKeys(gone[g]), func(e *entry) {
 				for _, v := range e.value(ref) {
-					if gone[g][v] != nil {
+					if gone[g][v] != nil && t.stays(e, ref, v) {
 						users[v] = append(users[v], userName(e))
 					}
 				}
 			})
 			if err != nil {
-				return []error{err}
+				return err
 			}
 		}
 		for _, name := range sortedKeys(users) {
-			errs = append(errs, Refused(at(gone[g][name], fmt.Errorf("in use by %s", some(users[name])))))
+			e := gone[g][name]
+			t.faults.add(e.step, Refused(at(g.node, e.keys, fmt.Errorf("in use by %s", some(users[name])))))
 		}
 	}
-	return errs
+	return nil
+}
+
+// stays says whether an entry had this value before, and surely keeps it.
+func (t *tx) stays(e *entry, n *node, v string) bool {
+	if t.faults.made.inDoubt(n, e.keys) || t.faults.gone.inDoubt(n, e.keys) {
+		return false
+	}
+	x := t.entries[entryID(e.group, e.keys)]
+	return x == nil || slices.Contains(x.was(n), v)
 }
 
 // userName says which entry refers to something.
@@ -190,38 +283,54 @@ func some(names []string) string {
 }
 
 // checkUnique checks the leaves that no two entries of a list may share.
-func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) []error {
-	var errs []error
+func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) error {
 	for _, g := range t.model.groups {
 		for _, n := range g.unique {
-			mine := map[string]string{}
-			for _, e := range touched {
-				if e.group == g && e.present && (&Change{tx: t, e: e}).Changed(strings.TrimPrefix(n.path, g.node.path+"/")) {
-					for _, v := range e.value(n) {
-						mine[v] = ""
-					}
-				}
-			}
-			if len(mine) == 0 {
-				continue
-			}
-			err := t.withLeaf(ctx, n, sortedKeys(mine), func(e *entry) {
-				for _, v := range e.value(n) {
-					other, ok := mine[v]
-					name := strings.Join(e.keys, " ")
-					switch {
-					case !ok:
-					case other == "":
-						mine[v] = name
-					default:
-						errs = append(errs, fmt.Errorf("%s: %s is that of %s %s already", pathText(toPath(n, e.keys)), v, g.node.name, other))
-					}
-				}
-			})
-			if err != nil {
-				return []error{err}
+			if err := t.checkShared(ctx, touched, n); err != nil {
+				return err
 			}
 		}
 	}
-	return errs
+	return nil
+}
+
+// checkShared checks one of these leaves.
+func (t *tx) checkShared(ctx context.Context, touched []*txEntry, n *node) error {
+	g := n.group
+	type claim struct {
+		by   string // the first entry that has the value
+		step int    // of the last that is given it
+	}
+	mine := map[string]*claim{}
+	for _, e := range touched {
+		if e.group == g && e.present && (&Change{tx: t, e: e}).Changed(strings.TrimPrefix(n.path, g.node.path+"/")) {
+			for _, v := range e.value(n) {
+				mine[v] = &claim{step: e.stepOf(n)}
+			}
+		}
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	return t.withLeaf(ctx, n, sortedKeys(mine), func(e *entry) {
+		x := t.entries[entryID(g, e.keys)]
+		if t.faults.made.inDoubt(n, e.keys) || t.faults.gone.inDoubt(n, e.keys) && (x == nil || !x.writes(n)) {
+			return
+		}
+		for _, v := range e.value(n) {
+			c := mine[v]
+			if c == nil {
+				continue
+			}
+			if c.by == "" {
+				c.by = strings.Join(e.keys, " ")
+				continue
+			}
+			step := c.step
+			if x != nil && x.touched {
+				step = x.stepOf(n)
+			}
+			t.faults.add(step, at(n, e.keys, fmt.Errorf("%s is that of %s %s already", v, g.node.name, c.by)))
+		}
+	})
 }

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -58,7 +59,7 @@ func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 			err = ytypes.ValidateUintRestrictions(t, v)
 		}
 		if err != nil {
-			return "", fmt.Errorf("%q is no number in %s", text, t.Range)
+			return "", fmt.Errorf("%s is no number in %s", quoted(text), t.Range)
 		}
 		return strconv.FormatUint(v, 10), nil
 	case signed(t):
@@ -67,22 +68,22 @@ func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 			err = ytypes.ValidateIntRestrictions(t, v)
 		}
 		if err != nil {
-			return "", fmt.Errorf("%q is no number in %s", text, t.Range)
+			return "", fmt.Errorf("%s is no number in %s", quoted(text), t.Range)
 		}
 		return strconv.FormatInt(v, 10), nil
 	}
 	switch t.Kind {
 	case yang.Ystring:
 		if !utf8.ValidString(text) {
-			return "", fmt.Errorf("%q is no UTF-8", text)
+			return "", fmt.Errorf("%s is no UTF-8", quoted(text))
 		}
 		if err := ytypes.ValidateStringRestrictions(t, text); err != nil {
-			return "", err
+			return "", errors.New(strings.Replace(err.Error(), strconv.Quote(text), quoted(text), 1))
 		}
 		return text, nil
 	case yang.Ybool:
 		if text != "true" && text != "false" {
-			return "", fmt.Errorf("%q is neither true nor false", text)
+			return "", fmt.Errorf("%s is neither true nor false", quoted(text))
 		}
 		return text, nil
 	case yang.Yenum, yang.Yidentityref:
@@ -118,7 +119,7 @@ func decimal(t *yang.YangType, text string) (string, error) {
 		err = ytypes.ValidateDecimalRestrictions(t, v)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%q is no number in %s with %d digits behind the point", text, t.Range, t.FractionDigits)
+		return "", fmt.Errorf("%s is no number in %s with %d digits behind the point", quoted(text), t.Range, t.FractionDigits)
 	}
 	out = strings.TrimRight(out, "0")
 	if strings.HasSuffix(out, ".") {
@@ -142,7 +143,7 @@ func (n *node) word(text string) (string, error) {
 	if _, ok := n.enum[name]; ok {
 		return name, nil
 	}
-	return "", fmt.Errorf("%q is none of %s", text, strings.Join(slices.Sorted(maps.Keys(n.enum)), ", "))
+	return "", fmt.Errorf("%s is none of %s", quoted(text), strings.Join(slices.Sorted(maps.Keys(n.enum)), ", "))
 }
 
 // check returns text in canonical form.

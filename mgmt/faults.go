@@ -1,0 +1,172 @@
+package mgmt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// What one answer says of errors. Its text travels in a header, of which clients
+// take no more than 8 kB by default, a byte that is not printable ASCII as three.
+const (
+	maxErrors     = 20
+	maxErrorText  = 1000 // bytes of one
+	maxErrorsText = 7500 // of all, as they travel
+)
+
+// faults is all that is wrong with a Set: the first errors in the order of the
+// request, and how many there are.
+type faults struct {
+	made  doubts  // what steps that fail would have made or changed
+	gone  doubts  // what they would have deleted: no excuse for what the Set writes
+	first []fault // by step
+	count int
+	code  codes.Code // of all of them together
+}
+
+// A fault is one error. Step says which of the steps it is of.
+type fault struct {
+	step int
+	text string
+}
+
+// add takes in what is wrong with a step; errors that are joined are one each.
+func (f *faults) add(step int, err error) {
+	if err == nil {
+		return
+	}
+	for _, e := range split(err) {
+		text, code := explain(e)
+		f.code = together(f.code, code)
+		f.count++
+		i := len(f.first)
+		for i > 0 && f.first[i-1].step > step {
+			i--
+		}
+		if i < maxErrors {
+			f.first = slices.Insert(f.first, i, fault{step, text})
+			f.first = f.first[:min(len(f.first), maxErrors)]
+		}
+	}
+}
+
+// together is the code of errors with these codes, OK for none: what is not
+// served makes all that way, since no other value would do; else codes that do
+// not agree are InvalidArgument.
+func together(a, b codes.Code) codes.Code {
+	switch {
+	case a == codes.OK || a == b:
+		return b
+	case a == codes.Unimplemented || b == codes.Unimplemented:
+		return codes.Unimplemented
+	}
+	return codes.InvalidArgument
+}
+
+// split takes apart what errors.Join has joined.
+func split(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || isRefusal(err) {
+		return []error{err}
+	}
+	var all []error
+	var texts []string
+	for _, e := range joined.Unwrap() {
+		all = append(all, split(e)...)
+		texts = append(texts, e.Error())
+	}
+	if strings.Join(texts, "\n") != err.Error() { // it says more than its parts
+		return []error{err}
+	}
+	return all
+}
+
+// explain gives the text and the code of an error.
+func explain(err error) (string, codes.Code) {
+	text, code := err.Error(), codes.InvalidArgument
+	if isRefusal(err) {
+		code = codes.FailedPrecondition
+	}
+	var st interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &st) {
+		code = st.GRPCStatus().Code()
+		text = strings.Replace(text, st.(error).Error(), st.GRPCStatus().Message(), 1)
+	}
+	return cut(oneLine(text), maxErrorText), code
+}
+
+// oneLine keeps what a client put into a path or value from looking like the
+// end of an error.
+func oneLine(text string) string {
+	text = strings.ToValidUTF8(text, "?")
+	if !strings.ContainsFunc(text, unicode.IsControl) {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if unicode.IsControl(c) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(c), "'"))
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// cut shortens a text, at the end of a character.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && text[most]&0xc0 == 0x80 {
+		most--
+	}
+	return text[:most] + "..."
+}
+
+// err is the answer to the Set; nil: nothing is wrong with it.
+func (f *faults) err() error {
+	if f.count == 0 {
+		return nil
+	}
+	var texts []string
+	size := 0
+	for _, x := range f.first {
+		if size += travels(x.text) + 3; size > maxErrorsText {
+			break
+		}
+		texts = append(texts, x.text)
+	}
+	if more := f.count - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return status.Error(f.code, strings.Join(texts, "\n"))
+}
+
+// maxShown is how much of a key, name or value errors show, in bytes.
+const maxShown = 80
+
+// quoted shows a text, cut if it is long.
+func quoted(text string) string {
+	if len(text) <= maxShown {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprintf("%q (%d bytes)", cut(text, maxShown), len(text))
+}
+
+// travels is how long a text is in the header grpc-message.
+func travels(text string) int {
+	n := len(text)
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '%' {
+			n += 2
+		}
+	}
+	return n
+}
