@@ -15,6 +15,7 @@ import (
 // altMarkTree is a switch with two sessions of alternate marking, and what a
 // collector made of a path.
 const altMarkTree = `{"tam": {
+"features": {"feature": [{"feature-ref": "ALTMARK", "config": {"feature-ref": "ALTMARK", "status": "ACTIVE"}}]},
 "features-state": {"feature": [{"feature-ref": "ALTMARK", "state": {"feature-ref": "ALTMARK", "op-status": "ACTIVE"}}]},
 "alt-mark-sessions": {"alt-mark-session": [
   {"name": "m2", "config": {"name": "m2", "flowgroup": "f2", "role": "terminator", "method": "muxed", "interval": -3, "mark": "dscp0", "clear": true, "slot-sync": false, "delay-max": "1000000"},

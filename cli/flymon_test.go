@@ -16,6 +16,7 @@ import (
 // flyMonTree is a switch with a task and a query in effect, a plan, and a task
 // that waits.
 const flyMonTree = `{"tam": {
+"features": {"feature": [{"feature-ref": "FLYMON", "config": {"feature-ref": "FLYMON", "status": "ACTIVE"}}]},
 "features-state": {"feature": [{"feature-ref": "FLYMON", "state": {"feature-ref": "FLYMON", "op-status": "ACTIVE"}}]},
 "flymon-tasks": {"flymon-task": [
   {"name": "wait", "config": {"name": "wait", "flowgroup": "f2", "key": "src-ip", "attribute": "frequency(bytes)", "algorithm": "auto", "memory": 49152, "allocation": "accurate",
@@ -285,6 +286,7 @@ func TestSwitchFlyMon(t *testing.T) {
 		t.Fatal(err)
 	}
 	row(t, r, swss.ApplDB, schema.AppTAMFlyMonTask, "hh", task.Fields())
+	row(t, r, swss.ApplDB, schema.AppTAMFlyMonQuery, "q1", schema.FlyMonQuery{Task: "hh", Flow: "10.0.0.1,10.0.0.2,1000,80,6"}.Fields())
 	place := schema.FlyMonPlacement{
 		Algorithm: flymon.CMS, Rows: 3, Buckets: 98304, Banks: 2, Bytes: 786432, Groups: []int{0}, Units: []string{"0.0:0+32768", "0.1:0+32768", "0.2:0+32768"},
 		Keys: []string{"0.0=5-tuple"}, Rules: 17, Tcam: 6, Expected: "at most 0.008 % of the packets too many",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -81,42 +82,60 @@ func TestShowRightAfterAChange(t *testing.T) {
 }
 
 // The same for all that the features and their parts are configured by: nothing
-// said is Pending, and so is what is active of another configuration.
+// said is Pending, and so is what is active of another configuration. Rows of APPL_DB
+// are as the managers write them. That every leaf is told holds device's test of changes.
 func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, g := range []string{"f1", "f2"} {
 		row(t, r, swss.ConfigDB, "TAM_FLOWGROUP_TABLE", g, swss.FieldValues{"table-name": "TAM"})
-		row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|"+g, swss.FieldValues{"PRIORITY": "100", "SRC_IP": "10.1.2.3/16", "SRC_MAC": "00:11:22:33:44:55/ff:ff:00:00:00:00"})
+		row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|"+g, fieldsOf("PRIORITY=100 SRC_IP=10.1.2.3/16 SRC_MAC=00:11:22:33:44:55/ff:ff:00:00:00:00 IN_PORTS=Eth2,Ethernet0"))
 	}
-	row(t, r, swss.ConfigDB, "TAM_COLLECTORS_TABLE", "other", swss.FieldValues{"ipaddress": "10.0.0.9", "port": "5"})
+	const other = "ipaddress=10.0.0.9 ipaddress-type=ipv4 port=5 protocol=UDP"
+	row(t, r, swss.ConfigDB, "TAM_COLLECTORS_TABLE", "other", fieldsOf(other))
+	row(t, r, swss.ApplDB, "TAM_COLLECTORS_TABLE", "other", fieldsOf(other))
 	row(t, r, swss.StateDB, "TAM_STATE_COLLECTORS_TABLE", "other", swss.FieldValues{"status": "active"})
 	for _, c := range []struct {
-		table, key   string
-		config, appl string // fields; of appl those that differ
-		change       string // a field and its new value
-		command      string
-		says         string
-		applTable    string
-		stateTable   string
+		table, key string
+		config     string
+		appl       string // without table: of the same name and key
+		change     string // fields and their new values; -: without
+		command    string
+		says       string
+		state      string // table and key
 	}{
-		{"TAM_COLLECTORS_TABLE", "c", "ipaddress=2001:db8:0::1 port=9", "ipaddress=2001:db8::1", "port=10", "collectors", "port 10 is not in force yet, 9 is", "", "TAM_STATE_COLLECTORS_TABLE"},
-		{"TAM_SAMPLINGRATE_TABLE", "s", "sampling-rate=100", "", "sampling-rate=7", "samplers", "sampling-rate 7 is not in force yet, 100 is", "", "TAM_STATE_SAMPLINGRATE_TABLE"},
 		{
-			"ACL_RULE", "TAM|f1", "PRIORITY=100", "SRC_IP=10.1.0.0/16 SRC_MAC=00:11:00:00:00:00/ff:ff:00:00:00:00", "DSCP=46 SRC_IP=10.2.0.0/16", "flow-groups f1",
-			"source-address 10.2.0.0/16 is not in force yet, 10.1.0.0/16 is", "ACL_RULE_TABLE", "TAM_STATE_FLOWGROUP_TABLE",
+			"TAM_COLLECTORS_TABLE", "c", "ipaddress=2001:db8:0::1 port=9", "ipaddress=2001:db8::1 ipaddress-type=ipv6 port=9 protocol=UDP",
+			"port=10", "collectors", "port 10 is not in force yet, 9 is", "TAM_STATE_COLLECTORS_TABLE|c",
+		},
+		{"TAM_SAMPLINGRATE_TABLE", "s", "sampling-rate=100", "sampling-rate=100", "sampling-rate=7", "samplers", "sampling-rate 7 is not in force yet, 100 is", "TAM_STATE_SAMPLINGRATE_TABLE|s"},
+		{
+			"ACL_RULE", "TAM|f1", "PRIORITY=100 DSCP=8/0x38", "ACL_RULE_TABLE:TAM:f1 PRIORITY=100 SRC_IP=10.1.0.0/16 SRC_MAC=00:11:00:00:00:00/ff:ff:00:00:00:00 DSCP=8/0x38 IN_PORTS=Ethernet0,Ethernet4",
+			"SRC_IP=10.2.0.0/16 IN_PORTS=Ethernet0 DSCP=8/0x28", "flow-groups f1", "source-address 10.2.0.0/16 is not in force yet, 10.1.0.0/16 is; " +
+				"interfaces Ethernet0 is not in force yet, Ethernet0,Ethernet4 is; other-fields DSCP=8/0x28 is not in force yet, DSCP=8/0x38 is", "TAM_STATE_FLOWGROUP_TABLE|f1",
 		},
 		{
-			"TAM_ALTMARK_TABLE", "a", "flowgroup=f1 role=transit method=step interval=0 mark=dscp0", "acl-rule-name=f1 clock-error=5", "interval=1", "alt-mark sessions",
-			"interval 1 is not in force yet, 0 is", "", "TAM_STATE_ALTMARK_TABLE",
+			"TAM_TAILSTAMPING_TABLE", "t", "flowgroup=f1", "acl-table-name=TAM acl-rule-name=f1", "flowgroup=f2", "tail-stamping sessions",
+			"flow group f2 is not in force yet, f1 is", "TAM_STATE_TAILSTAMPING_TABLE|t",
 		},
 		{
-			"TAM_FLYMON_TASK_TABLE", "t", "key=src-ip/32 attribute=frequency memory=1000 rows=2", "key=src-ip", "memory=2000", "flymon task",
-			"memory 2000 is not in force yet, 1000 is", "", "TAM_STATE_FLYMON_TASK_TABLE",
+			"TAM_ALTMARK_TABLE", "a", "flowgroup=f1 role=transit method=double interval=0 mark=dscp0 mark2=dscp1 clock-error=5",
+			"acl-table-name=TAM acl-rule-name=f1 role=transit method=double interval=0 mark=dscp0 mark2=dscp1 clear=false slot-sync=true foreign-marks=count clock-trust=checked " +
+				"clock-error=5 delay-min=0 delay-max=125000000", "method=step -mark2 -clock-error", "alt-mark sessions",
+			"clock-error 15625000 is not in force yet, 5 is; mark2 dscp1 is in force still; method step is not in force yet, double is", "TAM_STATE_ALTMARK_TABLE|a",
 		},
-		{"TAM_FLYMON_QUERY_TABLE", "q", "task=t flow=10.0.0.1", "", "flow=10.0.0.2", "flymon query", "flow 10.0.0.2 is not in force yet, 10.0.0.1 is", "", "TAM_STATE_FLYMON_QUERY_TABLE"},
 		{
-			"TAM_TABLERECORD_TABLE", "r", "flowgroup=f1 collector=other phv=16 must-record=b,a", "acl-rule-name=f1 must-record=a,b", "phv=32", "table-record",
-			"phv 32 is not in force yet, 16 is", "", "TAM_STATE_TABLERECORD_TABLE",
+			"TAM_FLYMON_TASK_TABLE", "t", "key=dst-port,src-ip attribute=distinct(dst-ip) filter=dst-port=80,src-ip=10.0.0.1 memory=1000 threshold=9",
+			"algorithm=auto allocation=accurate attribute=distinct(dst-ip) epoch=1000 filter=src-ip=10.0.0.1/32,dst-port=80 key=src-ip,dst-port memory=1000 plan=false readout=banked " +
+				"share=1 threshold=9 translation=tcam", "key=dst-port filter=any attribute=frequency rows=2", "flymon task",
+			"attribute frequency is not in force yet, distinct(dst-ip) is; filter any is not in force yet, src-ip=10.0.0.1/32,dst-port=80 is; key dst-port is not in force yet, src-ip,dst-port is; " +
+				"rows 2 is not in force yet", "TAM_STATE_FLYMON_TASK_TABLE|t",
+		},
+		{"TAM_FLYMON_QUERY_TABLE", "q", "task=t flow=10.0.0.1", "task=t flow=10.0.0.1", "flow=10.0.0.2", "flymon query", "flow 10.0.0.2 is not in force yet, 10.0.0.1 is", "TAM_STATE_FLYMON_QUERY_TABLE|q"},
+		{
+			"TAM_TABLERECORD_TABLE", "r", "flowgroup=f1 collector=other sampler=s phv=16 must-record=b,a",
+			"acl-table-name=TAM acl-rule-name=f1 collector=10.0.0.9:5 collector-name=other sampling-rate=100 sampler-name=s phv=16 must-record=a,b mode=exec algorithm=greedy probabilities=uniform " +
+				"encapsulation=udp truncate=128", "phv=32 collector=c -sampler", "table-record", "collector c is not in force yet, other is; phv 32 is not in force yet, 16 is; sampler s is in force still",
+			"TAM_STATE_TABLERECORD_TABLE|r",
 		},
 	} {
 		command := "show tam " + c.command
@@ -126,33 +145,44 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 				t.Errorf("%s does not say %q:\n%s", command, want, out)
 			}
 		}
-		fields := func(text string) swss.FieldValues {
-			f := swss.FieldValues{}
-			for _, x := range strings.Fields(text) {
-				name, value, _ := strings.Cut(x, "=")
-				f[name] = value
-			}
-			return f
-		}
-		appl, state := c.applTable, c.key
-		if appl == "" {
-			appl = c.table
-		}
-		if strings.HasPrefix(state, "TAM|") {
-			state = strings.TrimPrefix(state, "TAM|")
-		}
-		row(t, r, swss.ConfigDB, c.table, c.key, fields(c.config))
+		stateTable, stateKey, _ := strings.Cut(c.state, "|")
+		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.config))
 		shows("Pending")
 		shows(notYet)
-		row(t, r, swss.ApplDB, appl, strings.ReplaceAll(c.key, "|", ":"), fields(c.config+" "+c.appl))
-		row(t, r, swss.StateDB, c.stateTable, state, fields("status=active"))
+		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "active"})
+		shows("nothing of it is in force yet")
+		appl, key, fields := c.table, c.key, c.appl
+		if name, rest, _ := strings.Cut(fields, " "); strings.Contains(name, "TABLE:") {
+			appl, key, _ = strings.Cut(name, ":")
+			fields = rest
+		}
+		row(t, r, swss.ApplDB, appl, key, fieldsOf(fields))
 		if out := s.do(t, command); strings.Contains(out, "Pending") || strings.Contains(out, "in force") {
 			t.Errorf("%s: what is in force:\n%s", command, out)
 		}
-		row(t, r, swss.ConfigDB, c.table, c.key, fields(c.change))
+		for field := range fieldsOf(c.change) {
+			if name, gone := strings.CutPrefix(field, "-"); gone {
+				r.DB(swss.ConfigDB).Client().HDel(t.Context(), c.table+"|"+c.key, name)
+			}
+		}
+		changed := fieldsOf(c.change)
+		maps.DeleteFunc(changed, func(field, _ string) bool { return strings.HasPrefix(field, "-") })
+		row(t, r, swss.ConfigDB, c.table, c.key, changed)
 		shows("Pending")
 		shows(c.says)
-		row(t, r, swss.StateDB, c.stateTable, state, fields("status=failed reason=no"))
+		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "failed", "reason": "no"})
 		shows("Failed")
+		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "active"})
+		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.config))
 	}
+}
+
+// fieldsOf reads "field=value ..."; a value may have more of =.
+func fieldsOf(text string) swss.FieldValues {
+	f := swss.FieldValues{}
+	for _, x := range strings.Fields(text) {
+		name, value, _ := strings.Cut(x, "=")
+		f[name] = value
+	}
+	return f
 }

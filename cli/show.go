@@ -174,7 +174,7 @@ func showSwitch(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := found[0].at("state")
+	state := inForce(found[0]).at("state")
 	text := func(p *page) {
 		p.line("")
 		p.line("TAM Device information")

@@ -14,18 +14,13 @@ const altMarkResults = "tamtam-altmark:alt-mark-results"
 
 // showAltMark shows what the feature is.
 func showAltMark(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, featureStatePath("ALTMARK"))
+	state, data, err := c.sh.feature(ctx, "ALTMARK")
 	if err != nil {
 		return nil, err
 	}
-	state := found[0]
-	data := map[string]any{"openconfig-tam:feature": []any{map[string]any{"feature-ref": "ALTMARK", "state": state.v}}}
 	text := func(p *page) {
 		p.line("")
-		p.field(flowWidth, "Status", featureStatus(state))
-		if reason := state.text("reason"); reason != "" && state.word("op-status") != "ACTIVE" {
-			p.field(flowWidth, "Reason", reason)
-		}
+		p.featureStatus(state)
 		p.line("")
 	}
 	return &view{data, text}, nil

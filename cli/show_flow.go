@@ -135,13 +135,33 @@ func (p *page) notStamped(reasons tree) {
 	}
 }
 
-// tailStamping reads the feature's state and the switch's identity.
-func (s *Shell) tailStamping(ctx context.Context) (feature, id tree, err error) {
-	found, err := s.client.get(ctx, gpb.GetRequest_ALL, featureStatePath("TAILSTAMPING"), gpath(tamRoot, "switch"))
+// feature is the state of a feature as it is right now, and what the switch says of it, as
+// data of a view.
+func (s *Shell) feature(ctx context.Context, ref string) (state tree, said map[string]any, err error) {
+	features, states, err := s.features(ctx)
 	if err != nil {
-		return tree{}, tree{}, err
+		return tree{}, nil, err
 	}
-	return found[0], found[1], nil
+	said = map[string]any{}
+	for _, f := range states.items("feature") {
+		if f.name() == ref {
+			said["openconfig-tam:feature"] = []any{f.v}
+		}
+	}
+	for _, f := range features {
+		if f.name() == ref {
+			state = f.at("state")
+		}
+	}
+	return state, said, nil
+}
+
+// featureStatus writes what a feature is, and why.
+func (p *page) featureStatus(state tree) {
+	p.field(flowWidth, "Status", featureStatus(state))
+	if reason := state.text("reason"); reason != "" {
+		p.field(flowWidth, "Reason", reason)
+	}
 }
 
 // featureStatus is a feature's state in words; a feature without state is inactive.
@@ -153,21 +173,22 @@ func featureStatus(state tree) string {
 }
 
 func showTailStamping(ctx context.Context, c *call) (*view, error) {
-	feature, id, err := c.sh.tailStamping(ctx)
+	feature, data, err := c.sh.feature(ctx, "TAILSTAMPING")
 	if err != nil {
 		return nil, err
 	}
-	data := one("openconfig-tam", "switch", id)
-	if feature.exists() {
-		data["openconfig-tam:feature"] = []any{map[string]any{"feature-ref": "TAILSTAMPING", "state": feature.v}}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "switch"))
+	if err != nil {
+		return nil, err
 	}
+	maps.Copy(data, one("openconfig-tam", "switch", found[0]))
 	text := func(p *page) {
 		p.line("")
-		p.field(flowWidth, "Status", featureStatus(feature))
-		if reason := feature.text("reason"); reason != "" && feature.word("op-status") != "ACTIVE" {
-			p.field(flowWidth, "Reason", reason)
+		p.featureStatus(feature)
+		p.field(flowWidth, "Switch ID", found[0].text("state", "op-switch-id"))
+		if id := inForce(found[0]).at("state"); inactive(id) {
+			p.field(flowWidth, "   "+title(id.word("status")), id.text("reason"))
 		}
-		p.field(flowWidth, "Switch ID", id.text("state", "op-switch-id"))
 		p.line("")
 	}
 	return &view{data, text}, nil
@@ -202,6 +223,8 @@ func allFeatures(configured, states tree) []tree {
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		f, ok := said[ref]
 		switch {
+		case ok && wanted[ref] == "ACTIVE" && f.word("state", "op-status") == "INACTIVE" && f.text("state", "reason") == "":
+			f = featureOf(ref, "PENDING", notYet) // what it says is of before
 		case ok:
 		case wanted[ref] == "ACTIVE":
 			f = featureOf(ref, "PENDING", notYet)
@@ -291,7 +314,7 @@ func showSummary(ctx context.Context, c *call) (*view, error) {
 		p.line("")
 		p.field(flowWidth, "Switch ID", tam.text("switch", "state", "op-switch-id"))
 		p.field(flowWidth, "Enterprise ID", tam.text("switch", "state", "op-enterprise-id"))
-		p.whyNot(flowWidth, tam.at("switch", "state"))
+		p.whyNot(flowWidth, inForce(tam.at("switch")).at("state"))
 		p.line("")
 		p.features(allFeatures(tam.at("features"), tam.at("features-state")))
 		p.line("")

@@ -12,18 +12,13 @@ import (
 
 // showFlyMon shows what the feature is.
 func showFlyMon(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, featureStatePath("FLYMON"))
+	state, data, err := c.sh.feature(ctx, "FLYMON")
 	if err != nil {
 		return nil, err
 	}
-	state := found[0]
-	data := map[string]any{"openconfig-tam:feature": []any{map[string]any{"feature-ref": "FLYMON", "state": state.v}}}
 	text := func(p *page) {
 		p.line("")
-		p.field(flowWidth, "Status", featureStatus(state))
-		if reason := state.text("reason"); reason != "" && state.word("op-status") != "ACTIVE" {
-			p.field(flowWidth, "Reason", reason)
-		}
+		p.featureStatus(state)
 		p.line("")
 	}
 	return &view{data, text}, nil

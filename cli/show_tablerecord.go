@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,18 +25,14 @@ func showTableRecord(ctx context.Context, c *call) (*view, error) {
 			p.line("")
 		}}, nil
 	}
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, featureStatePath("TABLERECORD"))
+	feature, said, err := c.sh.feature(ctx, "TABLERECORD")
 	if err != nil {
 		return nil, err
 	}
-	feature := found[0]
-	data["openconfig-tam:feature"] = []any{map[string]any{"feature-ref": "TABLERECORD", "state": feature.v}}
+	maps.Copy(data, said)
 	return &view{data, func(p *page) {
 		p.line("")
-		p.field(flowWidth, "Status", featureStatus(feature))
-		if reason := feature.text("reason"); reason != "" && feature.word("op-status") != "ACTIVE" {
-			p.field(flowWidth, "Reason", reason)
-		}
+		p.featureStatus(feature)
 		p.line("")
 		p.recordSessions(entries)
 		p.line("")

@@ -190,9 +190,11 @@ func TestSwitchRoundTrip(t *testing.T) {
 func TestSwitchShow(t *testing.T) {
 	s, r := newSwitch(t)
 	s.runScript(t, switchScript)
-	row(t, r, swss.ApplDB, schema.AppTAMSwitch, "global", swss.FieldValues{"op-switch-id": "2020", "op-enterprise-id": "77"})
+	row(t, r, swss.ApplDB, schema.AppTAMSwitch, "global", swss.FieldValues{"switch-id": "2020", "enterprise-id": "77", "op-switch-id": "2020", "op-enterprise-id": "77"})
+	row(t, r, swss.StateDB, schema.StateTAMSwitch, "global", swss.FieldValues{"status": "active"})
 	row(t, r, swss.StateDB, schema.StateTAMFeature, schema.FeatureTailStamping, swss.FieldValues{"op-status": "ACTIVE"})
 	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "http_236", swss.FieldValues{"status": "active"})
+	row(t, r, swss.ApplDB, schema.AppTAMTailStamp, "http_236", swss.FieldValues{"acl-table-name": "TAM", "acl-rule-name": "tcp_port_236"})
 	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "v6", swss.FieldValues{"status": "pending", "reason": "no free ACL entry"})
 	row(t, r, swss.CountersDB, schema.CountersTailStamp, "http_236", swss.FieldValues{
 		"MATCHED_PACKETS": "7656", "MATCHED_BYTES": "980000", "STAMPED_PACKETS": "7600",

@@ -31,6 +31,7 @@ func recordTree(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return strings.NewReplacer("PLAN", string(quoted)).Replace(`{"tam": {
+"features": {"feature": [{"feature-ref": "TABLERECORD", "config": {"feature-ref": "TABLERECORD", "status": "ACTIVE"}}]},
 "features-state": {"feature": [{"feature-ref": "TABLERECORD", "state": {"feature-ref": "TABLERECORD", "op-status": "ACTIVE"}}]},
 "samplers": {"sampler": [{"name": "some", "config": {"name": "some", "sampling-rate": 10}}]},
 "collectors": {"collector": [{"name": "c1", "config": {"name": "c1"}}]},
@@ -262,11 +263,11 @@ func TestSwitchTableRecord(t *testing.T) {
 	}
 	row(t, r, swss.CountersDB, schema.CountersRecordPlan, "rec1", fields)
 	row(t, r, swss.CountersDB, schema.CountersRecord, "rec1", schema.RecordCounters{Matched: 1000, NotSampled: 990, Recorded: 11, Lost: 1}.Fields())
-	cfg, err := schema.ParseRecordSession("rec1", map[string]string{"flowgroup": "tcp_port_236", "collector": "c1", "sampler": "s1", "phv": "16+8", "mode": "exec+hit"})
+	cfg, err := schema.ParseRecordSession("rec1", map[string]string{"flowgroup": "tcp_port_236", "collector": "c1", "sampler": "s1", "phv": "16+8", "mode": "exec+hit", "must-record": "chip.acl,chip.fdb"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	flow := schema.RecordFlow{Rule: schema.ACLRuleKey{Table: "TAM", Rule: "tcp_port_236"}, Sampling: 100, RecordSettings: cfg.RecordSettings}
+	flow := schema.RecordFlow{Rule: schema.ACLRuleKey{Table: "TAM", Rule: "tcp_port_236"}, Sampling: 100, CollectorName: "c1", SamplerName: "s1", RecordSettings: cfg.RecordSettings}
 	fields = flow.Fields()
 	fields["collector"] = "192.168.78.121:7071"
 	row(t, r, swss.ApplDB, schema.AppTAMTableRecord, "rec1", fields)

@@ -157,10 +157,8 @@ func (o *Orch) taskRow(ctx context.Context, row orch.Task) {
 	}
 	t.given, t.said, t.moved, t.bad, t.row = row.Op == orch.Set, "", "", nil, flymon.Task{}
 	if t.given {
-		var parsed schema.FlyMonTask
-		if parsed, t.bad = schema.ParseFlyMonTask(row.Key, row.Fields); t.bad == nil && parsed.FlowGroup != "" {
-			t.bad = &schema.FieldError{Object: schema.AppTAMFlyMonTask + ":" + row.Key, Field: "flowgroup", Value: parsed.FlowGroup, Want: "a filter in its place"}
-		}
+		var parsed schema.FlyMonFlow
+		parsed, t.bad = schema.ParseFlyMonFlow(row.Key, row.Fields)
 		t.row = parsed.Task
 	} else {
 		o.daemon.Unreport(ctx, schema.StateTAMFlyMonTask, row.Key)

@@ -21,6 +21,7 @@ func altMarkModule() Module {
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMAltMark, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMAltMark, schema.ParseAltMarkSession, altMarkWanted),
 				Leaves: append(altMarkLeaves("state"), Leaf{"state/flowgroup", text("acl-rule-name")}),
 			},
 			{
@@ -36,6 +37,10 @@ func altMarkModule() Module {
 			{DB: swss.CountersDB, Table: schema.CountersAltMarkPath, Key: "{path}:{from}:{to}", Entry: true, Leaves: resultLeaves()},
 		}},
 	}}
+}
+
+func altMarkWanted(s schema.AltMarkSession) map[string]string {
+	return schema.AltMarkFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, Session: s.Session}.Fields()
 }
 
 func altMarkLeaves(at string) []Leaf {

@@ -19,6 +19,7 @@ type entry struct {
 	keys  []string
 	recs  []map[string]string // by row; nil: absent, or not asked for
 	elems []*gpb.PathElem     // of its path, once asked for
+	ports map[string]string   // by alias, where a rule names ports by it
 }
 
 func newEntry(g *group, keys []string) *entry {
@@ -54,30 +55,37 @@ func (e *entry) value(n *node) []string {
 	if n.keyIndex >= 0 {
 		return e.keys[n.keyIndex : n.keyIndex+1]
 	}
+	if n.behind {
+		return n.allowed(e.behind(n))
+	}
 	there := false
 	for _, b := range n.binds {
 		if e.recs[b.row] == nil {
 			continue
 		}
 		there = true
-		v := b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row]})
-		if len(v) == 0 {
-			continue
-		}
-		out := make([]string, 0, len(v))
-		for _, text := range v {
-			if c, err := n.check(text); err == nil {
-				out = append(out, c)
-			}
-		}
-		if len(out) > 0 {
-			return out
+		if v := n.allowed(b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row]})); len(v) > 0 {
+			return v
 		}
 	}
 	if there && n.config && len(n.def) > 0 {
 		return n.def
 	}
 	return nil
+}
+
+// allowed are those of some values that the leaf's type allows, in canonical form.
+func (n *node) allowed(v []string) []string {
+	if len(v) == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(v))
+	for _, text := range v {
+		if c, err := n.check(text); err == nil {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // matches says whether keys fit a pattern.

@@ -25,7 +25,11 @@ func (r reader) fetch(ctx context.Context, g *group, entries []*entry, need []bo
 	if err := r.fetchRows(ctx, g, entries, first); err != nil {
 		return err
 	}
-	return r.fetchRows(ctx, g, slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !e.exists() }), rest)
+	there := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return !e.exists() })
+	if err := r.fetchRows(ctx, g, there, rest); err != nil {
+		return err
+	}
+	return r.resolvePorts(ctx, g, there)
 }
 
 // A want is a hash to be read.

@@ -26,7 +26,10 @@ func flyMonModule() Module {
 				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonTask, Key: task, Entry: true, Check: check(schema.ParseFlyMonTask),
 				Leaves: append(flyMonTaskLeaves("config"), Leaf{"config/flowgroup", text("flowgroup")}),
 			},
-			{DB: swss.ApplDB, Table: schema.AppTAMFlyMonTask, Key: task, Leaves: flyMonTaskLeaves("state")},
+			{
+				DB: swss.ApplDB, Table: schema.AppTAMFlyMonTask, Key: task, Behind: "state/not-in-force", Wanted: wantedTask,
+				Leaves: append(flyMonTaskLeaves("state"), Leaf{"state/flowgroup", text("flowgroup")}),
+			},
 			{DB: swss.CountersDB, Table: schema.CountersFlyMonPlace, Key: task, Leaves: placementLeaves("state/placement")},
 			{
 				DB: swss.CountersDB, Table: schema.CountersFlyMonResult, Key: task,
@@ -45,6 +48,7 @@ func flyMonModule() Module {
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMFlyMonQuery, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMFlyMonQuery, schema.ParseFlyMonQuery, schema.FlyMonQuery.Fields),
 				Leaves: []Leaf{{"state/task", text("task")}, {"state/flow", text("flow")}},
 			},
 			{
@@ -84,6 +88,20 @@ func queryFits(c *Change) error {
 		return fmt.Errorf("config/flow: %w", err)
 	}
 	return nil
+}
+
+// wantedTask is the task as the manager forwards it. The filter of a flow group is what
+// is in force of it: whether that is the group's match the group tells.
+func wantedTask(c Configured) (map[string]string, error) {
+	t, err := schema.ParseFlyMonTask(c.Name(), c.Row(schema.CfgTAMFlyMonTask))
+	if err != nil {
+		return nil, err
+	}
+	fields := schema.FlyMonFlow{Name: t.Name, Of: t.FlowGroup, Task: t.Task}.Fields()
+	if is := c.InForce()["filter"]; t.FlowGroup != "" && is != "" {
+		fields["filter"] = is
+	}
+	return fields, nil
 }
 
 func flyMonTaskLeaves(at string) []Leaf {

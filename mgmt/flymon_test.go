@@ -25,7 +25,7 @@ func flyMonitored() map[string]string {
 	rows := someSwitch()
 	maps.Copy(rows, map[string]string{
 		"CONFIG_DB TAM_FLYMON_TASK_TABLE|hh": "flowgroup=f1 key=src-ip,dst-port attribute=frequency threshold=1000",
-		"APPL_DB TAM_FLYMON_TASK_TABLE:hh": "filter=src-ip=13.92.96.32/32,dst-port=236 key=src-ip,dst-port attribute=frequency algorithm=auto memory=49152 " +
+		"APPL_DB TAM_FLYMON_TASK_TABLE:hh": "flowgroup=f1 filter=src-ip=13.92.96.32/32,dst-port=236 key=src-ip,dst-port attribute=frequency algorithm=auto memory=49152 " +
 			"allocation=accurate epoch=1000 threshold=1000 readout=banked translation=tcam share=1 plan=false",
 		"STATE_DB TAM_STATE_FLYMON_TASK_TABLE|hh":  "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
 		"CONFIG_DB TAM_FLYMON_QUERY_TABLE|q1":      "task=hh flow=13.92.96.32,236",
@@ -80,7 +80,7 @@ func TestFlyMonGet(t *testing.T) {
 	flow := `"estimate":"9.5","lower":"-11.0","upper":"9.5","confidence":"0.95","bound":"Markov","saturated":false,"exact":"9.0"`
 	for _, c := range []struct{ path, want string }{
 		{flyMonHH + "/config", `{"name":"hh","flowgroup":"f1",` + measurement + `}`},
-		{flyMonHH + "/state", `{"name":"hh","filter":"src-ip=13.92.96.32/32,dst-port=236",` + measurement + `,"status":"active","since":"2026-01-02T03:04:05Z",
+		{flyMonHH + "/state", `{"name":"hh","flowgroup":"f1","filter":"src-ip=13.92.96.32/32,dst-port=236",` + measurement + `,"status":"active","since":"2026-01-02T03:04:05Z",
 			"last-epoch":{"epoch":"9","start":"9000000000","end":"10000000000","flags":["first","digests-lost"],"load":"0.25","full":"0.0","flows-from":"digests","digests-lost":"7","flows-cut":"2"},
 			"placement":{"planned":true,"algorithm":"cms","rows":2,"buckets":32768,"banks":2,"bytes":"262144","groups":[0,4],"units":["0.1:0+16384","4.0:32768+16384"],
 			"hash-units":["0.0=src-ip,dst-port","4.2=src-ip,dst-port"],"rules":21,"tcam-entries":8,"expected":"at most 0.2 % of the packets too many"}}`},

@@ -214,8 +214,10 @@ func TestRowsOfOthers(t *testing.T) {
 	}
 	sameJSON(t, got, `{"openconfig-tam:flowgroup":[
 		{"name":"g","config":{"name":"g","priority":16,"interfaces":["Ethernet0","Ethernet4"]},"l2":{"config":{"ethertype":34525}},
-		 "ipv4":{"config":{"protocol":15}},"ipv6":{"config":{"source-address":"::1/128","dscp":46}},"transport":{"config":{"source-port":"1..9","tcp-flags":["TCP_SYN"]}},"state":{"name":"g"}},
-		{"name":"h","config":{"name":"h","priority":100,"other-fields":["PRIORITY=nonsense"]},"ipv4":{"config":{"hop-limit":3}},"state":{"name":"h"}}]}`)
+		 "ipv4":{"config":{"protocol":15}},"ipv6":{"config":{"source-address":"::1/128","dscp":46}},"transport":{"config":{"source-port":"1..9","tcp-flags":["TCP_SYN"]}},
+		 "state":{"name":"g","tamtam-status:not-in-force":["nothing of it is in force yet"]}},
+		{"name":"h","config":{"name":"h","priority":100,"other-fields":["PRIORITY=nonsense"]},"ipv4":{"config":{"hop-limit":3}},
+		 "state":{"name":"h","tamtam-status:not-in-force":["it is not valid as it is configured: PRIORITY \"nonsense\": want a number in 1..1024"]}}]}`)
 }
 
 // TestMatchesThatLeavesCannotSay: a number with a mask, flags that must not be

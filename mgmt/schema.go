@@ -41,6 +41,7 @@ type node struct {
 	target   *group // list whose key a leafref names
 	binds    []bind
 	mirrored bool // state that repeats a config leaf
+	behind   bool // says what of config is not in force
 }
 
 type bind struct {
@@ -323,6 +324,9 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 		i = len(g.rows)
 		g.rows = append(g.rows, &row{Row: r, index: i, key: t, each: each})
 	}
+	if r.Behind != "" {
+		leaves = append(slices.Clip(leaves), Leaf{Path: r.Behind}) // its own row comes first
+	}
 	for _, l := range leaves {
 		n := b.find(path + "/" + l.Path)
 		if n == nil || n.typ == nil || n.group != g {
@@ -330,6 +334,7 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 			continue
 		}
 		n.binds = append(n.binds, bind{i, l.Codec})
+		n.behind = n.behind || l.Path == r.Behind && r.Wanted != nil
 	}
 }
 
@@ -342,6 +347,14 @@ func (b *builder) complete() {
 		for _, n := range g.leaves {
 			if n.keyIndex < 0 && len(n.binds) == 0 {
 				b.fail("%s: no table has it", n.path)
+			}
+			if !n.behind {
+				continue
+			}
+			for i, r := range g.rows { // it follows from what is configured, too
+				if r.DB == swss.ConfigDB {
+					n.binds = append(n.binds, bind{row: i})
+				}
 			}
 		}
 	}

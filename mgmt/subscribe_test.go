@@ -389,7 +389,7 @@ func TestTargetDefined(t *testing.T) {
 	list := streamOf(subOf(gpb.SubscriptionMode_TARGET_DEFINED, sessionS), subOf(onChange, rates))
 	s := b.subscribe(list)
 	s.want("U "+sessionS+`/name "s1"`, "U "+sessionS+`/config/flowgroup "f1"`, "U "+sessionS+`/config/name "s1"`, "U "+sessionS+`/state/name "s1"`,
-		"U "+matched+` "1"`, "U "+stamped+` "1"`, "S")
+		"U "+sessionS+`/state/not-in-force ["nothing of it is in force yet"]`, "U "+matched+` "1"`, "U "+stamped+` "1"`, "S")
 	b.rows(counters("2", "1"))
 	b.rows(map[string]string{"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1": "status=active"})
 	s.want("U " + sessionS + `/state/status "active"`)

@@ -29,7 +29,9 @@ func tableRecordModule() Module {
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMTableRecord, Key: session,
-				Leaves: append(recordLeaves("state"), Leaf{"state/flowgroup", text("acl-rule-name")}, Leaf{"state/collector-address", text("collector")},
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTableRecord, schema.ParseRecordSession, recordWanted),
+				Leaves: append(recordLeaves("state"), Leaf{"state/flowgroup", text("acl-rule-name")}, Leaf{"state/collector", text("collector-name")},
+					Leaf{"state/sampler", text("sampler-name")}, Leaf{"state/collector-address", text("collector")},
 					Leaf{"state/sampling-rate", text("sampling-rate")}),
 			},
 			{DB: swss.CountersDB, Table: schema.CountersRecord, Key: session, Counter: true, Leaves: []Leaf{
@@ -39,6 +41,13 @@ func tableRecordModule() Module {
 			{DB: swss.CountersDB, Table: schema.CountersRecordPlan, Key: session, Leaves: plan},
 		}},
 	}}
+}
+
+// recordWanted is a session's row but for what its collector and its sampler say.
+func recordWanted(s schema.RecordSession) map[string]string {
+	return schema.RecordFlow{
+		Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, CollectorName: s.Collector, SamplerName: s.Sampler, RecordSettings: s.RecordSettings,
+	}.Fields()
 }
 
 func recordLeaves(at string) []Leaf {

@@ -30,7 +30,7 @@ func recording() map[string]string {
 		"CONFIG_DB TAM_COLLECTORS_TABLE|six":    "ipaddress=2001:db8::9 ipaddress-type=ipv6 port=7000",
 		"CONFIG_DB TAM_SAMPLINGRATE_TABLE|some": "sampling-rate=10",
 		"CONFIG_DB TAM_TABLERECORD_TABLE|r1":    "flowgroup=f1 collector=c1 sampler=some mode=exec+hit must-record=chip.acl,ingress.a",
-		"APPL_DB TAM_TABLERECORD_TABLE:r1": "acl-table-name=TAM acl-rule-name=f1 collector=10.0.0.9:7000 sampling-rate=10 phv=16+16 mode=exec+hit algorithm=greedy " +
+		"APPL_DB TAM_TABLERECORD_TABLE:r1": "acl-table-name=TAM acl-rule-name=f1 collector=10.0.0.9:7000 collector-name=c1 sampling-rate=10 sampler-name=some phv=16+16 mode=exec+hit algorithm=greedy " +
 			"must-record=chip.acl,ingress.a probabilities=uniform encapsulation=udp truncate=128",
 		"STATE_DB TAM_STATE_TABLERECORD_TABLE|r1": "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
 	})
@@ -82,7 +82,7 @@ func TestTableRecordGet(t *testing.T) {
 	counters := `"counters":{"matched":"18446744073709551615","not-sampled":"90","recorded":"12","lost":"1"}`
 	for _, c := range []struct{ path, want string }{
 		{recordR1 + "/config", `{"name":"r1","flowgroup":"f1","collector":"c1","sampler":"some",` + settings + `}`},
-		{recordR1 + "/state", `{"name":"r1","flowgroup":"f1","collector-address":"10.0.0.9:7000","sampling-rate":10,` + settings + `,
+		{recordR1 + "/state", `{"name":"r1","flowgroup":"f1","collector":"c1","collector-address":"10.0.0.9:7000","sampler":"some","sampling-rate":10,` + settings + `,
 			"status":"active","since":"2026-01-02T03:04:05Z",` + counters + `,
 			"plan":{"id":305419896,"phv":"16+16","mode":"exec+hit","algorithm":"greedy","probabilities":"counted","bits":3,"entropy":"2.25","entropy-full":"3.123457",
 			"optimal":false,"recovery":"0.618034","tables":["chip.acl","ingress.a"],"json":` + string(quoted) + `}}`},
@@ -152,11 +152,15 @@ func TestTableRecordBadRows(t *testing.T) {
 		"COUNTERS_DB TAM_TABLERECORD_COUNTERS:r1": "MATCHED=-1 NOT_SAMPLED=many RECORDED=18446744073709551616 LOST=1",
 		"COUNTERS_DB TAM_TABLERECORD_PLANS:r1":    "ID=-1 PHV=7 BITS=65536 ENTROPY=NaN ENTROPY_FULL=-1 BOUND=+Inf OPTIMAL=maybe RECOVERY=1.1 TABLES=,,a,,b_c, PLAN={",
 	})
+	behind, err := b.get(recordR1 + "/state/not-in-force")
+	if want := `["it is not valid as it is configured: flowgroup \"a|b\": want `; err != nil || !strings.HasPrefix(behind, want) {
+		t.Errorf("%s, %v, want %s...", behind, err, want)
+	}
 	got, err := b.get(recordSessions)
 	if err != nil {
 		t.Fatal(err)
 	}
-	sameJSON(t, strings.NewReplacer("tamtam-tablerecord:", "", "tamtam-status:", "").Replace(got), `{"tablerecord-session":[{"name":"r1",
+	sameJSON(t, strings.NewReplacer("tamtam-tablerecord:", "", `,"tamtam-status:not-in-force":`+behind, "").Replace(got), `{"tablerecord-session":[{"name":"r1",
 		"config":{"name":"r1","phv":"16+16","mode":"exec","algorithm":"greedy","must-record":["x","y","z"],"probabilities":"uniform","encapsulation":"udp","truncate":128},
 		"state":{"name":"r1","collector-address":"nowhere","counters":{"lost":"1"},"plan":{"tables":["a","b c"],"json":"{"}}}]}`)
 }

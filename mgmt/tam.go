@@ -22,10 +22,10 @@ func tamModule() Module {
 			{DB: swss.ConfigDB, Table: schema.CfgTAMSwitch, Key: schema.TAMGlobalKey, Check: check(schema.ParseTAMSwitch), Leaves: []Leaf{
 				{"tam/switch/config/switch-id", text("switch-id")},
 				{"tam/switch/config/enterprise-id", text("enterprise-id")},
+			}},
+			{DB: swss.ApplDB, Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey, Behind: "tam/switch/state/not-in-force", Wanted: wantedSwitch, Leaves: []Leaf{
 				{"tam/switch/state/switch-id", readOnly(text("switch-id"))},
 				{"tam/switch/state/enterprise-id", readOnly(text("enterprise-id"))},
-			}},
-			{DB: swss.ApplDB, Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey, Leaves: []Leaf{
 				{"tam/switch/state/op-switch-id", text("op-switch-id")},
 				{"tam/switch/state/op-enterprise-id", text("op-enterprise-id")},
 			}},
@@ -53,6 +53,7 @@ func tamModule() Module {
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMCollector, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMCollector, schema.ParseCollector, schema.Collector.Fields),
 				Leaves: append(collectorLeaves("state"), Leaf{"state/encapsulation", constant("NONE")}),
 			},
 		}},
@@ -63,6 +64,7 @@ func tamModule() Module {
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMSampler, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMSampler, schema.ParseSampler, schema.Sampler.Fields),
 				Leaves: []Leaf{{"state/sampling-rate", text("sampling-rate")}},
 			},
 		}},
@@ -74,6 +76,7 @@ func tamModule() Module {
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMTailStamp, Key: "{name}",
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTailStamp, schema.ParseTailStampSession, tailStampWanted),
 				Leaves: []Leaf{{"state/flowgroup", text("acl-rule-name")}},
 			},
 			{DB: swss.CountersDB, Table: schema.CountersTailStamp, Key: "{name}", Counter: true, Leaves: []Leaf{
@@ -87,6 +90,17 @@ func tamModule() Module {
 			}},
 		}},
 	}}
+}
+
+// wantedSwitch are the ids that are configured. What is in use where none is follows
+// from the switch's MAC address, and is not compared.
+func wantedSwitch(c Configured) (map[string]string, error) {
+	s, err := schema.ParseTAMSwitch(schema.TAMGlobalKey, c.Row(schema.CfgTAMSwitch))
+	return s.Fields(), err
+}
+
+func tailStampWanted(s schema.TailStampSession) map[string]string {
+	return schema.TailStampFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}}.Fields()
 }
 
 func collectorLeaves(at string) []Leaf {
@@ -113,7 +127,7 @@ func flowGroups() Group {
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: rule + "|{name}",
 				New: map[string]string{"PRIORITY": "100"}, Leaves: ruleLeaves("config"),
 			},
-			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: rule + ":{name}", Leaves: ruleLeaves("state")},
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: rule + ":{name}", Behind: "state/not-in-force", Wanted: wantedRule, Leaves: ruleLeaves("state")},
 			{
 				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: rule + ":{name}", Counter: true,
 				Leaves: []Leaf{{"state/packets", text(aclPackets)}, {"state/octets", text(aclOctets)}},

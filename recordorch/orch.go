@@ -211,6 +211,7 @@ func (o *Orch) sessionRow(ctx context.Context, t orch.Task) {
 	s.given, s.said, s.bad, s.row = t.Op == orch.Set, "", nil, schema.RecordFlow{}
 	if s.given {
 		s.row, s.bad = schema.ParseRecordFlow(t.Key, t.Fields)
+		s.row.CollectorName, s.row.SamplerName = "", "" // nothing is made of them, nor anew for them
 		o.index(s, true)
 	} else {
 		o.daemon.Unreport(ctx, schema.StateTAMTableRecord, t.Key)

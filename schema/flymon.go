@@ -17,15 +17,15 @@ import (
 )
 
 // FlyMonTask is a row of TAM_FLYMON_TASK_TABLE. In CONFIG_DB it may name a flow
-// group; in APPL_DB its match is the filter.
+// group; in APPL_DB the group's match is the filter (FlyMonFlow).
 type FlyMonTask struct {
 	Name      string
 	FlowGroup string // "": Filter is given
 	flymon.Task
 }
 
-// ParseFlyMonTask reads TAM_FLYMON_TASK_TABLE of CONFIG_DB and, where there is no
-// flow group, of APPL_DB. Fields that are not given have their defaults.
+// ParseFlyMonTask reads TAM_FLYMON_TASK_TABLE of CONFIG_DB. Fields that are not given
+// have their defaults.
 func ParseFlyMonTask(key string, fields map[string]string) (FlyMonTask, error) {
 	r := newReader(CfgTAMFlyMonTask, key, fields)
 	r.tamKey(key)
@@ -209,6 +209,35 @@ func (t FlyMonTask) Fields() map[string]string {
 	}
 	if t.Share > 0 {
 		f["share"] = "1/" + utoa(uint32(1)<<t.Share)
+	}
+	return f
+}
+
+// FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its
+// flow group as filter.
+type FlyMonFlow struct {
+	Name string
+	Of   string // the flow group that the filter is the match of; "": none
+	flymon.Task
+}
+
+// ParseFlyMonFlow reads TAM_FLYMON_TASK_TABLE of APPL_DB.
+func ParseFlyMonFlow(key string, fields map[string]string) (FlyMonFlow, error) {
+	rest := maps.Clone(fields)
+	delete(rest, "flowgroup")
+	t, err := ParseFlyMonTask(key, rest)
+	of := fields["flowgroup"]
+	if of != "" && fields["filter"] == "" {
+		err = errors.Join(err, &FieldError{Object: AppTAMFlyMonTask + ":" + key, Field: "flowgroup", Value: of, Want: "its match beside it, as filter"})
+	}
+	return FlyMonFlow{Name: key, Of: of, Task: t.Task}, err
+}
+
+// Fields formats the row.
+func (t FlyMonFlow) Fields() map[string]string {
+	f := FlyMonTask{Name: t.Name, Task: t.Task}.Fields()
+	if t.Of != "" {
+		f["flowgroup"] = t.Of
 	}
 	return f
 }

@@ -80,6 +80,9 @@ type RecordFlow struct {
 	Rule      ACLRuleKey
 	Collector netip.AddrPort
 	Sampling  uint32 // one packet of so many; 1: all
+	// CollectorName and SamplerName are what the session calls them, to be told: "" where it
+	// names no sampler.
+	CollectorName, SamplerName string
 	RecordSettings
 }
 
@@ -101,6 +104,7 @@ func ParseRecordFlow(key string, fields map[string]string) (RecordFlow, error) {
 		r.bad("collector", to, "a unicast address and a port")
 	}
 	s.Sampling = uint32(r.number("sampling-rate", 1, 1<<32-1, 1))
+	s.CollectorName, s.SamplerName = r.name("collector-name", ""), r.name("sampler-name", "")
 	s.RecordSettings = r.recordSettings()
 	r.unknown()
 	return s, r.err()
@@ -111,6 +115,11 @@ func (s RecordFlow) Fields() map[string]string {
 	f := s.RecordSettings.fields()
 	f["acl-table-name"], f["acl-rule-name"] = s.Rule.Table, s.Rule.Rule
 	f["collector"], f["sampling-rate"] = s.Collector.String(), utoa(s.Sampling)
+	for field, name := range map[string]string{"collector-name": s.CollectorName, "sampler-name": s.SamplerName} {
+		if name != "" {
+			f[field] = name
+		}
+	}
 	return f
 }
 

@@ -58,6 +58,9 @@ type TAMSwitchInUse struct {
 	HasSwitchID     bool
 	EnterpriseID    uint32
 	HasEnterpriseID bool
+	// SwitchIDGiven and EnterpriseIDGiven say that the id in use is one that was
+	// configured, and not what the MAC address gives.
+	SwitchIDGiven, EnterpriseIDGiven bool
 }
 
 // ParseTAMSwitchInUse reads TAM_APPL_SWITCH_TABLE.
@@ -73,6 +76,8 @@ func ParseTAMSwitchInUse(key string, fields map[string]string) (TAMSwitchInUse, 
 	if s.HasEnterpriseID = r.fields["op-enterprise-id"] != ""; s.HasEnterpriseID {
 		s.EnterpriseID = uint32(r.number("op-enterprise-id", 0, 1<<32-1, 0))
 	}
+	s.SwitchIDGiven = s.HasSwitchID && r.fields["switch-id"] != ""
+	s.EnterpriseIDGiven = s.HasEnterpriseID && r.fields["enterprise-id"] != ""
 	return s, r.err()
 }
 
@@ -84,6 +89,12 @@ func (s TAMSwitchInUse) Fields() map[string]string {
 	}
 	if s.HasEnterpriseID {
 		f["op-enterprise-id"] = utoa(s.EnterpriseID)
+	}
+	if s.SwitchIDGiven {
+		f["switch-id"] = utoa(s.SwitchID)
+	}
+	if s.EnterpriseIDGiven {
+		f["enterprise-id"] = utoa(s.EnterpriseID)
 	}
 	return f
 }

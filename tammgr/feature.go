@@ -151,6 +151,7 @@ func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err er
 	known := !mac.IsZero()
 	want.SwitchID, want.HasSwitchID = cmp.Or(s.SwitchID, low), s.SwitchID != 0 || known
 	want.EnterpriseID, want.HasEnterpriseID = cmp.Or(s.EnterpriseID, low), s.EnterpriseID != 0 || known
+	want.SwitchIDGiven, want.EnterpriseIDGiven = s.SwitchID != 0, s.EnterpriseID != 0
 	if !want.HasSwitchID {
 		reason = "switch-id is not set, and DEVICE_METADATA|localhost has no mac to take it from"
 		if m.metaErr != nil {
@@ -178,11 +179,17 @@ func latch(old, want schema.TAMSwitchInUse) (schema.TAMSwitchInUse, []string) {
 		if want.HasSwitchID && want.SwitchID != old.SwitchID {
 			changes = append(changes, fmt.Sprintf("switch-id %d (in use: %d)", want.SwitchID, old.SwitchID))
 		}
+		if want.SwitchID != old.SwitchID || !want.HasSwitchID {
+			want.SwitchIDGiven = old.SwitchIDGiven
+		}
 		want.SwitchID, want.HasSwitchID = old.SwitchID, true
 	}
 	if old.HasEnterpriseID {
 		if want.HasEnterpriseID && want.EnterpriseID != old.EnterpriseID {
 			changes = append(changes, fmt.Sprintf("enterprise-id %d (in use: %d)", want.EnterpriseID, old.EnterpriseID))
+		}
+		if want.EnterpriseID != old.EnterpriseID || !want.HasEnterpriseID {
+			want.EnterpriseIDGiven = old.EnterpriseIDGiven
 		}
 		want.EnterpriseID, want.HasEnterpriseID = old.EnterpriseID, true
 	}

@@ -62,14 +62,13 @@ func (m *Manager) settleTask(key string) {
 				return
 			}
 		}
-		t.FlowGroup = ""
 	}
 	if len(reasons) > 0 {
 		m.book.Drop(appl)
 		m.book.Tell(state, schema.StatusPending, strings.Join(reasons, "; "))
 		return
 	}
-	m.book.Forward(appl, t.Fields(), state)
+	m.book.Forward(appl, schema.FlyMonFlow{Name: key, Of: t.FlowGroup, Task: t.Task}.Fields(), state)
 }
 
 // lacks says why a flow group's match cannot be a task's filter.

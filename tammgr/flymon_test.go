@@ -13,7 +13,7 @@ func TestFlyMonTasks(t *testing.T) {
 		appl1 = "t1 algorithm=auto allocation=accurate attribute=frequency epoch=1000 filter=any" + rest
 	)
 	applOf := func(filter string) string {
-		return "t2 algorithm=auto allocation=accurate attribute=frequency epoch=1000 filter=" + filter + rest
+		return "t2 algorithm=auto allocation=accurate attribute=frequency epoch=1000 filter=" + filter + " flowgroup=F1" + rest
 	}
 	ready := func(more ...string) []string { return append([]string{flyActive, flyCapable}, more...) }
 	runRules(t, []ruleTest{

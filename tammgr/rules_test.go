@@ -55,12 +55,12 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "without a MAC there is no switch id", do: []string{"TAM_SWITCH_TABLE|global enterprise-id=7"},
-			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global op-enterprise-id=7"},
+			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global enterprise-id=7 op-enterprise-id=7"},
 			status: map[string]string{"TAM_STATE_SWITCH_TABLE|global": "pending: switch-id is not set, and DEVICE_METADATA|localhost has no mac to take it from (tammgrd)"},
 		},
 		{
 			name: "configured ids", do: []string{metadata, "TAM_SWITCH_TABLE|global switch-id=2020"},
-			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global op-enterprise-id=13398 op-switch-id=2020"},
+			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global op-enterprise-id=13398 op-switch-id=2020 switch-id=2020"},
 		},
 		{
 			name: "an invalid switch row counts for nothing", do: []string{metadata, "TAM_SWITCH_TABLE|global switch-id=2020", "TAM_SWITCH_TABLE|global switch-id=2020 enterprise-id=x"},
@@ -78,7 +78,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "ids change when the feature goes", do: []string{metadata, capable, active, "step", "TAM_SWITCH_TABLE|global switch-id=2020", "step", inactive},
-			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global op-enterprise-id=13398 op-switch-id=2020"},
+			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global op-enterprise-id=13398 op-switch-id=2020 switch-id=2020"},
 			status: map[string]string{"TAM_STATE_SWITCH_TABLE|global": "active (tammgrd)"},
 		},
 		{

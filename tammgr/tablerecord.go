@@ -83,7 +83,7 @@ func (m *Manager) recordFlow(row *recordRow) (flow schema.RecordFlow, wrong stri
 	if first := m.firstRecord(s.FlowGroup); first != s.Name {
 		return flow, fmt.Sprintf("flow group %q is already recorded by session %q: one session records a flow group here", s.FlowGroup, first)
 	}
-	flow = schema.RecordFlow{Name: s.Name, Sampling: 1, RecordSettings: s.RecordSettings}
+	flow = schema.RecordFlow{Name: s.Name, Sampling: 1, CollectorName: s.Collector, SamplerName: s.Sampler, RecordSettings: s.RecordSettings}
 	if s.Sampler != "" {
 		flow.Sampling = 0
 		if r, err := schema.ParseSampler(s.Sampler, m.plain[kindSampler][s.Sampler]); err == nil {

@@ -1,0 +1,346 @@
+package device
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/goyang/pkg/yang"
+
+	"tamtam/cli"
+	"tamtam/mgmt"
+	"tamtam/swss"
+	"tamtam/yang/tamyang"
+)
+
+// variedConfig is wideConfig in words of which the switch has others: an alias, numbers of
+// other bases, masks, IPv6 in other forms, lists in another order; and a recording session.
+func variedConfig(t *testing.T) ConfigDB {
+	t.Helper()
+	c, err := ParseConfigDB([]byte(wideConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c["TAM_COLLECTORS_TABLE"]["c6"]["ipaddress"] = "2001:DB8:0::7"
+	c["TAM_COLLECTORS_TABLE"]["cr"] = swss.FieldValues{"ipaddress": "::ffff:10.2.0.2", "port": "9"}
+	for _, g := range []string{"rec", "spare", "tasks", "flags", "masks"} {
+		c["TAM_FLOWGROUP_TABLE"][g] = swss.FieldValues{"NULL": "NULL"}
+	}
+	rules := c["ACL_RULE"]
+	rules["TAM|rec"] = swss.FieldValues{"PRIORITY": "0x50", "SRC_IPV6": "2001:DB8:0:0::1/32", "IP_PROTOCOL": "017", "IN_PORTS": "Ethernet1,Eth1", "HOP_LIMIT": "9"}
+	rules["TAM|spare"] = swss.FieldValues{"SRC_IP": "10.1.2.3/8", "PACKET_ACTION": "forward"}
+	rules["TAM|tasks"] = swss.FieldValues{"DST_IPV6": "2001:DB8:0::/48", "L4_DST_PORT_RANGE": "80-90"}
+	rules["TAM|flags"] = swss.FieldValues{"TCP_FLAGS": "2/2", "ETHER_TYPE": "34525", "SRC_MAC": "02:AA:00:00:00:01/ff:ff:00:00:00:00"}
+	rules["TAM|masks"] = swss.FieldValues{"SRC_IP": "10.1.2.3", "SRC_IP_MASK": "255.0.255.0", "DST_IP": "10.9.0.0", "DST_IP_MASK": "255.255.0.0", "IP_TYPE": "ANY", "ICMP_TYPE": "8"}
+	c["TAM_FLYMON_TASK_TABLE"]["t2"] = swss.FieldValues{
+		"filter": "dst-port=80-80,src-ip=10.1.2.3/8", "key": "dst-port,src-ip/16", "attribute": "frequency", "memory": "1000", "threshold": "5",
+	}
+	c["TAM_FLYMON_TASK_TABLE"]["t3"] = swss.FieldValues{"flowgroup": "tasks", "key": "src-ip", "attribute": "frequency", "memory": "1536", "share": "1/2"}
+	c["TAM_FLYMON_QUERY_TABLE"]["q2"] = swss.FieldValues{"task": "t3", "flow": "10.0.0.1"}
+	c["TAM_TABLERECORD_TABLE"] = map[string]swss.FieldValues{
+		"r": {"flowgroup": "rec", "collector": "cr", "sampler": "s", "must-record": "chip.fdb,chip.acl", "source-ip": "::FFFF:10.2.0.1"},
+	}
+	return c
+}
+
+// tamEntries are the entries that leaves of the lists of /tam are changed at.
+var tamEntries = map[string]string{
+	"/tam/switch":                                     "/tam/switch",
+	"/tam/collectors/collector":                       "/tam/collectors/collector[name=c6]",
+	"/tam/samplers/sampler":                           "/tam/samplers/sampler[name=s]",
+	"/tam/flowgroups/flowgroup":                       "/tam/flowgroups/flowgroup[name=spare]",
+	"/tam/tailstamping-sessions/tailstamping-session": "/tam/tailstamping-sessions/tailstamping-session[name=t4]",
+	"/tam/alt-mark-sessions/alt-mark-session":         "/tam/alt-mark-sessions/alt-mark-session[name=a]",
+	"/tam/flymon-tasks/flymon-task":                   "/tam/flymon-tasks/flymon-task[name=t2]",
+	"/tam/flymon-queries/flymon-query":                "/tam/flymon-queries/flymon-query[name=q]",
+	"/tam/tablerecord-sessions/tablerecord-session":   "/tam/tablerecord-sessions/tablerecord-session[name=r]",
+}
+
+// showCommands are the commands that show entries, by their lists.
+var showCommands = map[string]string{
+	"switch": "switch", "collector": "collectors", "sampler": "samplers", "flowgroup": "flow-groups", "tailstamping-session": "tail-stamping sessions",
+	"alt-mark-session": "alt-mark sessions", "flymon-task": "flymon task", "flymon-query": "flymon query", "tablerecord-session": "table-record",
+}
+
+// notRepeated are the leaves of which no state says whether they are in force.
+var notRepeated = map[string]string{
+	"/tam/features/feature/config/status":            "/tam/features-state says what a feature is",
+	"/tam/flowgroups/flowgroup/config/id":            "nothing in the switch is made of it: a Set checks that no other group has it",
+	"/tam/collectors/collector/config/encapsulation": "it has one value",
+}
+
+// A leafChange is another value of a leaf. What makes it valid comes with it.
+type leafChange struct {
+	value   string   // JSON
+	with    string   // JSON of other leaves of the entry
+	without []string // paths of leaves that go, below the entry
+}
+
+// leafChanges are other values of all that can be configured in /tam.
+var leafChanges = map[string]leafChange{
+	"/tam/switch/config/switch-id":     {value: `8`},
+	"/tam/switch/config/enterprise-id": {value: `10`},
+
+	"/tam/collectors/collector/config/ip":        {value: `"10.9.0.8"`},
+	"/tam/collectors/collector/config/port":      {value: `10`},
+	"/tam/collectors/collector/config/protocol":  {value: `"TCP"`},
+	"/tam/samplers/sampler/config/sampling-rate": {value: `101`},
+
+	"/tam/flowgroups/flowgroup/config/priority":                        {value: `99`},
+	"/tam/flowgroups/flowgroup/config/ip-version":                      {value: `"IPV4"`},
+	"/tam/flowgroups/flowgroup/config/interfaces":                      {value: `["Ethernet2","Ethernet1"]`},
+	"/tam/flowgroups/flowgroup/config/other-fields":                    {value: `["VLAN_ID=7"]`},
+	"/tam/flowgroups/flowgroup/l2/config/source-mac":                   {value: `"02:00:00:00:00:0A"`},
+	"/tam/flowgroups/flowgroup/l2/config/source-mac-mask":              {value: `"ff:ff:00:00:00:00"`, with: `{"l2":{"config":{"source-mac":"02:01:00:00:00:00"}}}`},
+	"/tam/flowgroups/flowgroup/l2/config/destination-mac":              {value: `"02:00:00:00:00:0B"`},
+	"/tam/flowgroups/flowgroup/l2/config/destination-mac-mask":         {value: `"ff:ff:00:00:00:00"`, with: `{"l2":{"config":{"destination-mac":"02:01:00:00:00:00"}}}`},
+	"/tam/flowgroups/flowgroup/l2/config/ethertype":                    {value: `2048`},
+	"/tam/flowgroups/flowgroup/ipv4/config/source-address":             {value: `"10.2.0.1/16"`},
+	"/tam/flowgroups/flowgroup/ipv4/config/destination-address":        {value: `"10.2.0.1"`},
+	"/tam/flowgroups/flowgroup/ipv4/config/dscp":                       {value: `0`},
+	"/tam/flowgroups/flowgroup/ipv4/config/protocol":                   {value: `17`},
+	"/tam/flowgroups/flowgroup/ipv4/config/hop-limit":                  {value: `0`},
+	"/tam/flowgroups/flowgroup/ipv6/config/source-address":             {value: `"2001:DB8::/33"`, without: []string{"ipv4"}},
+	"/tam/flowgroups/flowgroup/ipv6/config/destination-address":        {value: `"2001:db8:0::1"`, without: []string{"ipv4"}},
+	"/tam/flowgroups/flowgroup/ipv6/config/source-flow-label":          {value: `0`, without: []string{"ipv4"}},
+	"/tam/flowgroups/flowgroup/ipv6/config/dscp":                       {value: `9`, without: []string{"ipv4"}},
+	"/tam/flowgroups/flowgroup/ipv6/config/protocol":                   {value: `17`, without: []string{"ipv4"}},
+	"/tam/flowgroups/flowgroup/ipv6/config/hop-limit":                  {value: `9`, without: []string{"ipv4"}},
+	"/tam/flowgroups/flowgroup/transport/config/source-port":           {value: `"5..9"`},
+	"/tam/flowgroups/flowgroup/transport/config/destination-port":      {value: `53`},
+	"/tam/flowgroups/flowgroup/transport/config/tcp-flags":             {value: `["TCP_ACK","TCP_SYN"]`},
+	"/tam/tailstamping-sessions/tailstamping-session/config/flowgroup": {value: `"spare"`},
+
+	"/tam/alt-mark-sessions/alt-mark-session/config/flowgroup":     {value: `"masks"`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/role":          {value: `"terminator"`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/method":        {value: `"step"`, without: []string{"config/mark2"}},
+	"/tam/alt-mark-sessions/alt-mark-session/config/interval":      {value: `1`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/mark":          {value: `"dscp2"`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/mark2":         {value: `"dscp2"`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/clear":         {value: `true`, with: `{"config":{"role":"terminator"}}`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/slot-sync":     {value: `false`, with: `{"config":{"method":"muxed","delay-max":"1000000"}}`, without: []string{"config/mark2"}},
+	"/tam/alt-mark-sessions/alt-mark-session/config/foreign-marks": {value: `"drop"`, with: `{"config":{"role":"initiator"}}`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/clock-trust":   {value: `"declared"`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/clock-error":   {value: `"7"`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/delay-min":     {value: `"7"`},
+	"/tam/alt-mark-sessions/alt-mark-session/config/delay-max":     {value: `"7"`},
+
+	"/tam/flymon-tasks/flymon-task/config/flowgroup":   {value: `"tasks"`, without: []string{"config/filter"}},
+	"/tam/flymon-tasks/flymon-task/config/filter":      {value: `"ip=4"`},
+	"/tam/flymon-tasks/flymon-task/config/key":         {value: `"dst-port,src-ip"`},
+	"/tam/flymon-tasks/flymon-task/config/attribute":   {value: `"frequency(bytes)"`},
+	"/tam/flymon-tasks/flymon-task/config/algorithm":   {value: `"cms"`},
+	"/tam/flymon-tasks/flymon-task/config/memory":      {value: `500`},
+	"/tam/flymon-tasks/flymon-task/config/rows":        {value: `2`},
+	"/tam/flymon-tasks/flymon-task/config/allocation":  {value: `"efficient"`},
+	"/tam/flymon-tasks/flymon-task/config/epoch":       {value: `2000`},
+	"/tam/flymon-tasks/flymon-task/config/threshold":   {value: `6`},
+	"/tam/flymon-tasks/flymon-task/config/readout":     {value: `"live"`},
+	"/tam/flymon-tasks/flymon-task/config/translation": {value: `"shift"`},
+	"/tam/flymon-tasks/flymon-task/config/share":       {value: `"1/4"`},
+	"/tam/flymon-tasks/flymon-task/config/plan":        {value: `true`},
+	"/tam/flymon-queries/flymon-query/config/task":     {value: `"t3"`},
+	"/tam/flymon-queries/flymon-query/config/flow":     {value: `"10.0.0.2"`},
+
+	"/tam/tablerecord-sessions/tablerecord-session/config/flowgroup":     {value: `"spare"`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/collector":     {value: `"c7"`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/sampler":       {value: `"s7"`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/phv":           {value: `"16"`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/mode":          {value: `"exec+hit"`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/algorithm":     {value: `"greedy-restarts"`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/must-record":   {value: `["chip.acl"]`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/probabilities": {value: `"counted"`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/encapsulation": {value: `"erspan"`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/truncate":      {value: `64`},
+	"/tam/tablerecord-sessions/tablerecord-session/config/source-ip":     {value: `"10.2.0.3"`},
+}
+
+// configLeaves are the leaves of config below an entry of the schema that are no key.
+func configLeaves(e *yang.Entry, path string, out map[string]*yang.Entry) {
+	for _, name := range SortedKeys(e.Dir) {
+		k := e.Dir[name]
+		at := path + "/" + name
+		switch {
+		case k.ReadOnly():
+		case k.IsDir():
+			configLeaves(k, at, out)
+		case e.Name == "config" && (e.Parent == nil || !slices.Contains(strings.Fields(e.Parent.Key), name)):
+			out[at] = k
+		}
+	}
+}
+
+// gpath parses a path of elements with at most one key each.
+func gpath(text string) *gpb.Path {
+	p := &gpb.Path{}
+	for part := range strings.SplitSeq(strings.Trim(text, "/"), "/") {
+		name, key, keyed := strings.Cut(strings.TrimSuffix(part, "]"), "[")
+		el := &gpb.PathElem{Name: name}
+		if keyed {
+			k, v, _ := strings.Cut(key, "=")
+			el.Key = map[string]string{k: v}
+		}
+		p.Elem = append(p.Elem, el)
+	}
+	return p
+}
+
+// inForceBed is a switch with its northbound.
+type inForceBed struct {
+	*testing.T
+	sim    *Sim
+	server *mgmt.Server
+	shell  *cli.Shell
+	out    *bytes.Buffer
+}
+
+// whole reads the tree.
+func (b inForceBed) whole() map[string]string {
+	b.Helper()
+	return leaves(b.T, func(r *gpb.GetRequest) (*gpb.GetResponse, error) { return b.server.Get(b.Context(), r) })
+}
+
+// settled steps the daemons until all is in force, and fails if that is not said.
+func (b inForceBed) settled(after string) {
+	b.Helper()
+	settle(b.T, b.sim)
+	all := b.whole()
+	for _, path := range SortedKeys(all) {
+		at, behind := strings.CutSuffix(path, "/state/not-in-force")
+		if behind && !strings.Contains(all[at+"/state/status"], "pending") {
+			b.Errorf("after %s all is settled, but %s %s", after, path, all[path])
+		}
+		if strings.HasPrefix(path, "/tam/") && strings.HasSuffix(path, "/state/status") && !strings.Contains(all[path], "active") && at != "" {
+			b.Errorf("after %s %s is %s: %s", after, path, all[path], all[strings.TrimSuffix(path, "status")+"reason"])
+		}
+	}
+}
+
+// told says what of an entry is not in force, as its state has it.
+func (b inForceBed) told(entry string) string {
+	b.Helper()
+	return b.whole()[entry+"/state/not-in-force"]
+}
+
+// show is what the shell shows of an entry.
+func (b inForceBed) show(entry string) string {
+	b.Helper()
+	list, key, _ := strings.Cut(strings.TrimSuffix(entry, "]"), "[name=")
+	b.out.Reset()
+	if err := b.shell.Exec(b.Context(), "show tam "+showCommands[list[strings.LastIndex(list, "/")+1:]]+" "+key); err != nil {
+		b.Fatal(err)
+	}
+	return b.out.String()
+}
+
+func (b inForceBed) set(req *gpb.SetRequest) {
+	b.Helper()
+	if _, err := b.server.Set(b.Context(), req); err != nil {
+		b.Fatalf("%v\n%v", req, err)
+	}
+}
+
+func jsonOf(text string) *gpb.TypedValue {
+	return &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}
+}
+
+// config is the configuration of an entry, as JSON.
+func (b inForceBed) config(entry string) string {
+	b.Helper()
+	resp, err := b.server.Get(b.Context(), &gpb.GetRequest{Path: []*gpb.Path{gpath(entry)}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_JSON_IETF})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
+}
+
+// Whatever leaf of TAM's configuration is changed, the switch says at once that it is not
+// in force, by what the leaf was and what it is to be; when the daemons have done their
+// work it says so no more, whatever words the configuration is in.
+func TestEveryChangeIsTold(t *testing.T) {
+	c := variedConfig(t)
+	c["TAM_COLLECTORS_TABLE"]["c7"] = swss.FieldValues{"ipaddress": "10.2.0.2", "port": "9"}
+	c["TAM_SAMPLINGRATE_TABLE"]["s7"] = swss.FieldValues{"sampling-rate": "100"}
+	s := testSim(t, SimConfig{Config: c})
+	server, shell, out := startNorthbound(t, s)
+	b := inForceBed{t, s, server, shell, out}
+	b.settled("the start")
+
+	root, err := tamyang.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]*yang.Entry{}
+	configLeaves(root.RootSchema().Dir["tam"], "/tam", all)
+	for path := range leafChanges {
+		if all[path] == nil {
+			t.Errorf("%s is no leaf that can be configured", path)
+		}
+	}
+	for _, path := range SortedKeys(all) {
+		if notRepeated[path] != "" {
+			continue
+		}
+		change, ok := leafChanges[path]
+		if !ok {
+			t.Errorf("%s: nothing here says how to change it; is its change told?", path)
+			continue
+		}
+		b.change(path, change, all[path])
+	}
+}
+
+// change changes a leaf, takes it away and puts all back, and looks each time at what is told.
+func (b inForceBed) change(path string, c leafChange, leaf *yang.Entry) {
+	b.Helper()
+	list := ""
+	for l := range tamEntries {
+		if strings.HasPrefix(path, l+"/") {
+			list = l
+		}
+	}
+	entry := tamEntries[list]
+	at := entry + strings.TrimPrefix(path, list)
+	word := leaf.Name
+	if word == "flowgroup" {
+		word = "flow group"
+	}
+	tells := func(what string) {
+		b.Helper()
+		if got := b.told(entry); !strings.Contains(got, `"`+word+" ") {
+			b.Errorf("%s %s is not told: %s", path, what, got)
+		}
+		if got := b.show(entry); !strings.Contains(got, "Pending") || !strings.Contains(got, word+" ") {
+			b.Errorf("%s %s is not shown:\n%s", path, what, got)
+		}
+	}
+	before := b.config(entry)
+	req := &gpb.SetRequest{Replace: []*gpb.Update{{Path: gpath(at), Val: jsonOf(c.value)}}}
+	for _, w := range c.without {
+		req.Delete = append(req.Delete, gpath(entry+"/"+w))
+	}
+	if c.with != "" {
+		req.Update = append(req.Update, &gpb.Update{Path: gpath(entry), Val: jsonOf(c.with)})
+	}
+	b.set(req)
+	tells("changed to " + c.value)
+	if list != "/tam/switch" { // features are active: it waits
+		b.settled(path + " changed to " + c.value)
+	} else {
+		settle(b.T, b.sim)
+		if got := b.told(entry); !strings.Contains(got, word+" ") {
+			b.Errorf("%s waits for the features and is not told: %s", path, got)
+		}
+	}
+	if _, err := b.server.Set(b.Context(), &gpb.SetRequest{Delete: []*gpb.Path{gpath(at)}}); err == nil {
+		if got := b.told(entry); !strings.Contains(got, `"`+word+" ") {
+			b.Errorf("%s removed is not told: %s", path, got)
+		}
+	} else if list == "/tam/switch" {
+		b.Errorf("%s: %v", path, err)
+	}
+	b.set(&gpb.SetRequest{Replace: []*gpb.Update{{Path: gpath(entry), Val: jsonOf(before)}}})
+	b.settled("putting back " + path)
+}
