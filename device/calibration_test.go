@@ -153,7 +153,7 @@ func (c *tally) judge(t *testing.T, whole bool) {
 		width = fmt.Sprintf("%.2f", median)
 	}
 	t.Logf("%-22s %9d %7d %7d %6d %8.1f%% %8.1f%% %9s", c.name, c.n, c.unbounded, c.flagged, c.missed, 100*sure/bounded, 100*(1-float64(c.missed)/bounded), width)
-	if p := chanceOfMisses(c.chances, c.missed); p < 1e-6 {
+	if p := randtest.Tail(c.chances, c.missed); p < 1e-6 {
 		t.Errorf("%s: %d of %d are outside their bounds, which has a chance of %.2g", c.name, c.missed, len(c.chances), p)
 	}
 	if c.disagree > 0 {
@@ -179,22 +179,6 @@ func medianOf(v []float64) float64 {
 	}
 	slices.Sort(v)
 	return v[len(v)/2]
-}
-
-// chanceOfMisses is the chance of n misses or more, each with its own chance.
-func chanceOfMisses(chances []float64, n int) float64 {
-	at := make([]float64, n+1) // of so many; the last: or more
-	at[0] = 1
-	for _, p := range chances {
-		at[n] += at[max(n-1, 0)] * p * float64(min(n, 1))
-		for k := n - 1; k >= 0; k-- {
-			at[k] *= 1 - p
-			if k > 0 {
-				at[k] += at[k-1] * p
-			}
-		}
-	}
-	return at[n]
 }
 
 // A calibration is one case: a switch with one task for each measure and its traffic.

@@ -260,7 +260,7 @@ func TestVocabulary(t *testing.T) {
 	}
 	randtest.Run(t, randtest.Cases{Count: 24}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		one, two := newVocabulary(t), newVocabulary(t)
+		one, two := newVocabulary(t, rnd), newVocabulary(t, rnd)
 		type entry struct {
 			label    string
 			priority int
@@ -320,7 +320,7 @@ type vocabulary struct {
 	was    map[string]uint64
 }
 
-func newVocabulary(t *testing.T) *vocabulary {
+func newVocabulary(t *testing.T, rnd *rand.Rand) *vocabulary {
 	p := saisim.DefaultProfile()
 	p.Default = []saisim.DefaultPorts{{First: 0, Count: 4, Lanes: 1, Mbps: 100_000}}
 	p.FDB = 4
@@ -342,7 +342,7 @@ func newVocabulary(t *testing.T) *vocabulary {
 		v.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypePacketLength, sai.ACLRangeAttrLimit, sai.Range{Min: 60, Max: 90})}
 	pairs := []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
 		sai.ACLTableAttrFieldACLRangeType, sai.Enums{sai.ACLRangeTypeL4DstPortRange, sai.ACLRangeTypePacketLength}}
-	for _, c := range v.conditions(rand.New(rand.NewPCG(0, 0)), v.ports, v.ranges) {
+	for _, c := range v.conditions(rnd, v.ports, v.ranges) {
 		if c.attr.ID != sai.ACLEntryAttrFieldACLRangeType {
 			pairs = append(pairs, c.attr.ID-sai.AttrID(sai.ObjectTypeACLEntry-sai.ObjectTypeACLTable)<<32, sai.Bool(true))
 		}

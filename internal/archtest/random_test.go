@@ -13,74 +13,148 @@ import (
 )
 
 // A test that one seed passed says little, so nobody but the gate may choose the seeds: a Test
-// function makes random numbers, and loops over seeds, inside randtest.Run.
+// function makes random numbers, loops over seeds, and calls what takes a seed, inside randtest.Run.
+// Nor has a package a seed for all of its tests, or a helper one of its own.
 func TestRandomTestsTakeTheirSeeds(t *testing.T) {
-	found := map[string][]string{}
 	for _, p := range list(t) {
-		folder := strings.TrimPrefix(p.ImportPath, module+"/")
+		files, parsed := token.NewFileSet(), []*ast.File{}
 		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
-			files := token.NewFileSet()
-			parsed, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+			f, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
 			if err != nil {
 				t.Error(err)
 				continue
 			}
-			found[folder] = append(found[folder], ownSeeds(files, parsed)...)
+			parsed = append(parsed, f)
 		}
-	}
-	for _, list := range found {
-		for _, where := range list {
+		for _, where := range ownSeeds(files, parsed) {
 			t.Errorf("%s: a random test takes its seeds from randtest.Run", where)
 		}
 	}
 }
 
-// ownSeeds finds what in the Test functions of a file chooses seeds outside randtest.Run: sources
-// of random numbers, and variables with "seed" for a name.
-func ownSeeds(files *token.FileSet, file *ast.File) (found []string) {
-	generators := ""
-	for _, i := range file.Imports {
-		if path, _ := strconv.Unquote(i.Path.Value); path == "math/rand" || path == "math/rand/v2" {
-			generators = "rand"
-			if i.Name != nil {
-				generators = i.Name.Name
+// A hunt looks for seeds that a package's tests choose themselves.
+type hunt struct {
+	files  *token.FileSet
+	takers map[string]bool // functions and methods with a parameter "seed"
+	found  []string
+}
+
+// ownSeeds finds what in the test files of a package chooses seeds outside randtest.Run.
+func ownSeeds(files *token.FileSet, parsed []*ast.File) []string {
+	h := &hunt{files: files, takers: map[string]bool{}}
+	for _, file := range parsed {
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if ok && slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool { return hasSeed(p.Names) }) {
+				h.takers[f.Name.Name] = true
 			}
 		}
 	}
-	note := func(n ast.Node, what string) {
-		found = append(found, fmt.Sprintf("%s: %s", files.Position(n.Pos()), what))
-	}
-	for _, d := range file.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil || !strings.HasPrefix(f.Name.Name, "Test") {
-			continue
+	for _, file := range parsed {
+		generators := generatorsOf(file)
+		for _, d := range file.Decls {
+			switch d := d.(type) {
+			case *ast.GenDecl:
+				h.ofPackage(d)
+			case *ast.FuncDecl:
+				h.function(d, generators)
+			}
 		}
+	}
+	return h.found
+}
+
+// generatorsOf is the name by which a file knows math/rand; "": it does not.
+func generatorsOf(file *ast.File) string {
+	for _, i := range file.Imports {
+		if path, _ := strconv.Unquote(i.Path.Value); path == "math/rand" || path == "math/rand/v2" {
+			if i.Name != nil {
+				return i.Name.Name
+			}
+			return "rand"
+		}
+	}
+	return ""
+}
+
+func (h *hunt) note(n ast.Node, what string) {
+	h.found = append(h.found, fmt.Sprintf("%s: %s", h.files.Position(n.Pos()), what))
+}
+
+// ofPackage finds constants and variables of the package with "seed" for a name.
+func (h *hunt) ofPackage(d *ast.GenDecl) {
+	for _, s := range d.Specs {
+		if v, ok := s.(*ast.ValueSpec); ok && hasSeed(v.Names) {
+			h.note(v, "a seed of the package")
+		}
+	}
+}
+
+// function looks at a function: at a Test for all that chooses seeds, at what tests call for sources
+// whose seed is a literal. Benchmarks and fuzz targets may have those.
+func (h *hunt) function(f *ast.FuncDecl, generators string) {
+	name := f.Name.Name
+	switch {
+	case f.Body == nil || strings.HasPrefix(name, "Benchmark") || strings.HasPrefix(name, "Fuzz"):
+	case f.Recv == nil && strings.HasPrefix(name, "Test"):
+		ast.Inspect(f.Body, func(n ast.Node) bool { return h.inTest(n, generators) })
+	default:
 		ast.Inspect(f.Body, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.CallExpr:
-				if isCall(n, "randtest", "Run") {
-					return false
-				}
-				if generators != "" && (isCall(n, generators, "NewPCG") || isCall(n, generators, "NewChaCha8") || isCall(n, generators, "NewSource")) {
-					note(n, "a source of random numbers")
-				}
-			case *ast.RangeStmt:
-				if isSeed(n.Key) || isSeed(n.Value) {
-					note(n, "seeds")
-				}
-			case *ast.AssignStmt:
-				if n.Tok == token.DEFINE && slices.ContainsFunc(n.Lhs, isSeed) {
-					note(n, "a seed")
-				}
-			case *ast.ValueSpec:
-				if slices.ContainsFunc(n.Names, func(x *ast.Ident) bool { return isSeed(x) }) {
-					note(n, "a seed")
+			if c, ok := n.(*ast.CallExpr); ok && isSource(c, generators) && len(c.Args) > 0 {
+				if _, literal := c.Args[0].(*ast.BasicLit); literal {
+					h.note(n, "a source of random numbers with a seed of its own")
 				}
 			}
 			return true
 		})
 	}
-	return found
+}
+
+// inTest looks at what stands in a Test function; false: at nothing inside it.
+func (h *hunt) inTest(n ast.Node, generators string) bool {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		switch name := calledName(n); {
+		case isCall(n, "randtest", "Run"):
+			return false
+		case isSource(n, generators):
+			h.note(n, "a source of random numbers")
+		case h.takers[name]:
+			h.note(n, "a seed for "+name)
+		}
+	case *ast.RangeStmt:
+		if isSeed(n.Key) || isSeed(n.Value) {
+			h.note(n, "seeds")
+		}
+	case *ast.AssignStmt:
+		if n.Tok == token.DEFINE && slices.ContainsFunc(n.Lhs, isSeed) {
+			h.note(n, "a seed")
+		}
+	case *ast.ValueSpec:
+		if hasSeed(n.Names) {
+			h.note(n, "a seed")
+		}
+	}
+	return true
+}
+
+// calledName is the name of the function or method that is called.
+func calledName(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}
+
+func isSource(call *ast.CallExpr, generators string) bool {
+	return generators != "" && (isCall(call, generators, "NewPCG") || isCall(call, generators, "NewChaCha8") || isCall(call, generators, "NewSource"))
+}
+
+func hasSeed(names []*ast.Ident) bool {
+	return slices.ContainsFunc(names, func(x *ast.Ident) bool { return isSeed(x) })
 }
 
 func isCall(call *ast.CallExpr, kit, name string) bool {
@@ -98,24 +172,32 @@ func isSeed(e ast.Expr) bool {
 }
 
 func TestOwnSeedsAreFound(t *testing.T) {
+	test := func(body string) string { return "func TestX(t *testing.T) { " + body + " }" }
 	for _, tt := range []struct {
-		name, body string
-		found      int
+		name, source string
+		found        int
 	}{
-		{"from randtest", `randtest.Run(t, randtest.Cases{}, func(t *testing.T, seed uint64) { use(rand.New(rand.NewPCG(seed, 1))) })`, 0},
-		{"its own source", `use(rand.New(rand.NewPCG(1, 2)))`, 1},
-		{"its own loop", `for seed := range uint64(9) { t.Run("", func(t *testing.T) { use(seed) }) }`, 1},
-		{"its own constant", `const seed = 5; use(seed)`, 1},
-		{"its own loop inside", `randtest.Run(t, randtest.Cases{}, func(t *testing.T, seed uint64) { for i := range 9 { use(i) } })`, 0},
+		{"from randtest", test(`randtest.Run(t, randtest.Cases{}, func(t *testing.T, seed uint64) { use(rand.New(rand.NewPCG(seed, 1))) })`), 0},
+		{"its own source", test(`use(rand.New(rand.NewPCG(1, 2)))`), 1},
+		{"its own loop", test(`for seed := range uint64(9) { t.Run("", func(t *testing.T) { use(seed) }) }`), 1},
+		{"its own constant", test(`const seed = 5; use(seed)`), 1},
+		{"its own loop inside", test(`randtest.Run(t, randtest.Cases{}, func(t *testing.T, seed uint64) { for i := range 9 { use(i) } })`), 0},
+		{"the package's constant", "const seed = 7\n" + test(`use(seed)`), 1},
+		{"the package's variable", "var (\n\ta = 1\n\tseed uint64 = 7\n)\n", 1},
+		{"a function's seed", "func use(n int, seed uint64) {}\n" + test(`use(1, 7)`), 1},
+		{"a method's seed", "func (x *x) traffic(seed uint64) {}\n" + test(`x.traffic(first)`), 1},
+		{"a function's seed from randtest", "func use(seed uint64) {}\n" + test(`randtest.Run(t, c, func(t *testing.T, seed uint64) { use(seed) })`), 0},
+		{"a helper's source", "func numbers() *rand.Rand { return rand.New(rand.NewPCG(5, 0)) }\n", 1},
+		{"a helper's source of what it is given", "func numbers(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 0)) }\n", 0},
+		{"a benchmark's source", "func BenchmarkX(b *testing.B) { use(rand.New(rand.NewPCG(5, 0))) }\n", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := token.NewFileSet()
-			source := "package x\nimport \"math/rand/v2\"\nfunc TestX(t *testing.T) { " + tt.body + " }\n"
-			parsed, err := parser.ParseFile(files, "x_test.go", source, parser.SkipObjectResolution)
+			parsed, err := parser.ParseFile(files, "x_test.go", "package x\nimport \"math/rand/v2\"\n"+tt.source+"\n", parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if found := ownSeeds(files, parsed); len(found) != tt.found {
+			if found := ownSeeds(files, []*ast.File{parsed}); len(found) != tt.found {
 				t.Errorf("found %q, want %d", found, tt.found)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
 )
 
@@ -177,35 +178,38 @@ func TestShares(t *testing.T) {
 
 // More masks come and go than there are hash units, beside some that stay.
 func TestMasksComeAndGo(t *testing.T) {
-	b := newBench(t, small(32))
-	stays := rows(t, 3, 3, flymon.Unit{CMU: 1, Size: 1024, Op: flymon.CondAdd, P1: constant(1), P2: always(), Key: flymon.Ref{A: 1}})
-	stays.Task = "stays"
-	for i := range stays.Units {
-		stays.Units[i].CMU = 1
-	}
-	for i := range stays.Masks {
-		stays.Masks[i].Unit++
-	}
-	b.apply(stays)
-	var want [3][1024]uint32
-	for i := range 300 {
-		l := one(t, "t", 0, 32)
-		l.Masks[0].Key = key(t, fmt.Sprintf("src-ip/%d,dst-ip/%d", 1+i%32, 1+i/32))
-		b.apply(l)
-		p := newTraffic(uint64(i)).next()
-		b.send(p)
-		if at := l.Bucket(&b.geo, 0, p.Vector); b.words("t", 0, 0)[at] != 1 {
-			t.Fatalf("%d: %v, want 1 in bucket %d", i, b.words("t", 0, 0), at)
+	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
+		b := newBench(t, small(32))
+		stays := rows(t, 3, 3, flymon.Unit{CMU: 1, Size: 1024, Op: flymon.CondAdd, P1: constant(1), P2: always(), Key: flymon.Ref{A: 1}})
+		stays.Task = "stays"
+		for i := range stays.Units {
+			stays.Units[i].CMU = 1
+		}
+		for i := range stays.Masks {
+			stays.Masks[i].Unit++
+		}
+		b.apply(stays)
+		packets := newTraffic(seed)
+		var want [3][1024]uint32
+		for i := range 300 {
+			l := one(t, "t", 0, 32)
+			l.Masks[0].Key = key(t, fmt.Sprintf("src-ip/%d,dst-ip/%d", 1+i%32, 1+i/32))
+			b.apply(l)
+			p := packets.next()
+			b.send(p)
+			if at := l.Bucket(&b.geo, 0, p.Vector); b.words("t", 0, 0)[at] != 1 {
+				t.Fatalf("%d: %v, want 1 in bucket %d", i, b.words("t", 0, 0), at)
+			}
+			for i := range want {
+				want[i][stays.Bucket(&b.geo, i, p.Vector)]++
+			}
 		}
 		for i := range want {
-			want[i][stays.Bucket(&b.geo, i, p.Vector)]++
+			if got := b.words("stays", i, 0); !slices.Equal(got, want[i][:]) {
+				t.Errorf("unit %d: %s", i, differ(got, want[i][:]))
+			}
 		}
-	}
-	for i := range want {
-		if got := b.words("stays", i, 0); !slices.Equal(got, want[i][:]) {
-			t.Errorf("unit %d: %s", i, differ(got, want[i][:]))
-		}
-	}
+	})
 }
 
 // The chip has its own copy of a layout.

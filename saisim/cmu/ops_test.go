@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
 )
 
@@ -208,33 +209,35 @@ func TestMaps(t *testing.T) {
 // Addresses: the compressed key of one hash unit, or of two by XOR, rotated, and
 // translated by the low or by the high bits of the index.
 func TestAddresses(t *testing.T) {
-	for _, shifted := range []bool{false, true} {
-		for _, ref := range []flymon.Ref{{}, {Shift: 8}, {A: 1, Shift: 31}, {A: 0, B: 2}, {A: 2, B: 2, Shift: 16}} {
-			t.Run(fmt.Sprintf("%+v/shifted=%v", ref, shifted), func(t *testing.T) {
-				b := newBench(t, small(32))
-				l := one(t, "t", 256, 128)
-				l.Masks = []flymon.MaskRule{{Key: key(t, "src-ip")}, {Unit: 1, Key: key(t, "dst-ip")}, {Unit: 2, Key: key(t, "src-port")}}
-				l.Units[0].Key, l.Units[0].Shifted = ref, shifted
-				b.apply(l)
-				want := make([]uint32, 128)
-				for _, p := range newTraffic(1).list(500) {
-					b.send(p)
-					c := flymon.Compress(flymon.Poly(0, ref.A), p.Vector.And(l.Masks[ref.A].Key))
-					if ref.B > 0 {
-						c ^= flymon.Compress(flymon.Poly(0, ref.B-1), p.Vector.And(l.Masks[ref.B-1].Key))
+	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
+		for _, shifted := range []bool{false, true} {
+			for _, ref := range []flymon.Ref{{}, {Shift: 8}, {A: 1, Shift: 31}, {A: 0, B: 2}, {A: 2, B: 2, Shift: 16}} {
+				t.Run(fmt.Sprintf("%+v/shifted=%v", ref, shifted), func(t *testing.T) {
+					b := newBench(t, small(32))
+					l := one(t, "t", 256, 128)
+					l.Masks = []flymon.MaskRule{{Key: key(t, "src-ip")}, {Unit: 1, Key: key(t, "dst-ip")}, {Unit: 2, Key: key(t, "src-port")}}
+					l.Units[0].Key, l.Units[0].Shifted = ref, shifted
+					b.apply(l)
+					want := make([]uint32, 128)
+					for _, p := range newTraffic(seed).list(500) {
+						b.send(p)
+						c := flymon.Compress(flymon.Poly(0, ref.A), p.Vector.And(l.Masks[ref.A].Key))
+						if ref.B > 0 {
+							c ^= flymon.Compress(flymon.Poly(0, ref.B-1), p.Vector.And(l.Masks[ref.B-1].Key))
+						}
+						raw := (c>>ref.Shift | c<<(32-ref.Shift)) % 1024
+						if shifted {
+							raw >>= 3
+						}
+						want[raw%128]++
 					}
-					raw := (c>>ref.Shift | c<<(32-ref.Shift)) % 1024
-					if shifted {
-						raw >>= 3
+					if got := b.words("t", 0, 0); !slices.Equal(got, want) {
+						t.Errorf("%v, want %v", got, want)
 					}
-					want[raw%128]++
-				}
-				if got := b.words("t", 0, 0); !slices.Equal(got, want) {
-					t.Errorf("%v, want %v", got, want)
-				}
-			})
+				})
+			}
 		}
-	}
+	})
 }
 
 // Every packet has one coin, and each of the 256 comes as often as the others.

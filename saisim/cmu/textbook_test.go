@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tamtam/flymon"
+	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
 )
 
@@ -201,100 +202,102 @@ func of(from flymon.Source, units ...int) flymon.Param { return flymon.Param{Fro
 // Each algorithm of the paper on CMUs has the registers of its textbook form, on the
 // same packets and hash functions.
 func TestTextbook(t *testing.T) {
-	geo := small(16)
-	u := flymon.Unit{Base: 256, Size: 128, Op: flymon.CondAdd, P1: constant(1), P2: always()}
-	var oneHot, coupons []flymon.MapRule
-	for i := range uint32(16) {
-		oneHot = append(oneHot, rule(i, 15, 1<<i))
-		coupons = append(coupons, rule(i<<26, 63<<26, 1<<i))
-	}
-	with := func(l flymon.Layout, change func(i int, u *flymon.Unit)) flymon.Layout {
-		for i := range l.Units {
-			change(i, &l.Units[i])
+	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
+		geo := small(16)
+		u := flymon.Unit{Base: 256, Size: 128, Op: flymon.CondAdd, P1: constant(1), P2: always()}
+		var oneHot, coupons []flymon.MapRule
+		for i := range uint32(16) {
+			oneHot = append(oneHot, rule(i, 15, 1<<i))
+			coupons = append(coupons, rule(i<<26, 63<<26, 1<<i))
 		}
-		return l
-	}
-	bit := func(i int, u *flymon.Unit) {
-		u.Op, u.P2, u.Map = flymon.AndOr, constant(1), oneHot
-		u.P1 = flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1, Shift: uint8(8*i + 4)}}
-	}
-	for _, tt := range []struct {
-		name   string
-		layout flymon.Layout
-		book   func(h hashed) textbook
-	}{
-		{"count-min", rows(t, 3, 1, u), func(h hashed) textbook { return &countMinSketch{hashed: h} }},
-		{"count-min of bytes", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) { u.P1 = flymon.Param{From: flymon.Size} }),
-			func(h hashed) textbook { return &bytes16{countMinSketch{h, true}} }},
-		{"MRAC", rows(t, 1, 1, u), func(h hashed) textbook { return &countMinSketch{hashed: h} }},
-		{"SuMax(Sum)", with(rows(t, 3, 3, u), func(i int, u *flymon.Unit) {
-			if i > 0 {
-				u.P2 = of(flymon.Least, []int{0, 1}[:i]...)
+		with := func(l flymon.Layout, change func(i int, u *flymon.Unit)) flymon.Layout {
+			for i := range l.Units {
+				change(i, &l.Units[i])
 			}
-		}), func(h hashed) textbook { return &suMaxSum{h} }},
-		{"SuMax(Max)", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) {
-			u.Op, u.P1 = flymon.Max, flymon.Param{From: flymon.QueueLength, Scale: 4}
-		}), func(h hashed) textbook { return &suMaxMax{h} }},
-		{"TowerSketch", with(rows(t, 3, 1, u), func(i int, u *flymon.Unit) {
-			b := []uint8{4, 8, 16}[i]
-			u.P1, u.P2 = constant(1<<(16-b)), constant((1<<b-1)<<(16-b))
-		}), func(h hashed) textbook { return &tower{h, []uint8{4, 8, 16}} }},
-		{"Counter Braids", with(rows(t, 2, 2, u), func(i int, u *flymon.Unit) {
-			if i == 0 {
-				u.P1, u.P2 = constant(1<<12), constant(15<<12)
-			} else {
-				u.P1, u.Map = of(flymon.Result, 0), []flymon.MapRule{rule(0, ^uint32(0), 1)}
-			}
-		}), func(h hashed) textbook { return &braids{h, 4} }},
-		{"HyperLogLog", with(rows(t, 1, 1, u), func(_ int, u *flymon.Unit) {
-			u.Op, u.P1 = flymon.Max, flymon.Param{From: flymon.Compressed, Key: flymon.Ref{Shift: 16}, Bits: 16}
-		}), func(h hashed) textbook { return &hyperLogLog{h, make([]int, 128)} }},
-		{"linear counting", with(rows(t, 1, 1, u), bit), func(h hashed) textbook { return &bitmap{h} }},
-		{"Bloom filter", with(rows(t, 3, 1, u), bit), func(h hashed) textbook { return &bitmap{h} }},
-		{"Odd Sketch", with(rows(t, 2, 2, u), func(i int, u *flymon.Unit) {
-			if i == 0 {
-				bit(i, u)
-			} else {
-				u.Op, u.P1, u.P2 = flymon.XorSwap, of(flymon.Result, 0), constant(0)
-			}
-		}), func(h hashed) textbook { return &oddSketch{h} }},
-		{"BeauCoup", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) {
-			u.Op, u.P2, u.Map = flymon.AndOr, constant(1), coupons
-			u.P1 = flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1}}
-		}), func(h hashed) textbook { return &beauCoup{h} }},
-		{"greatest inter-arrival time", with(rows(t, 3, 3, u), func(i int, u *flymon.Unit) {
-			switch i {
-			case 0:
-				u.Op, u.P2, u.Map = flymon.AndOr, constant(1), oneHot
-				u.P1 = flymon.Param{From: flymon.Compressed, Key: flymon.Ref{Shift: 10}}
-			case 1:
-				u.Op, u.P1, u.P2 = flymon.XorSwap, flymon.Param{From: flymon.Timestamp, Scale: 10}, constant(1)
-			case 2:
-				u.Op, u.P1 = flymon.Max, flymon.Param{From: flymon.Since, Scale: 10, Of: []int{1, 0}}
-			}
-		}), func(h hashed) textbook { return &interArrival{h} }},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, geo)
-			b.apply(tt.layout)
-			book := tt.book(newHashed(&geo, tt.layout))
-			for _, p := range newTraffic(3).list(2000) {
-				p.Vector[5] &= 1<<62 - 1
-				b.send(p)
-				book.insert(&p)
-			}
-			for row, want := range book.registers() {
-				got := b.words("t", row, 0)
-				if h, ok := book.(*hyperLogLog); ok {
-					ranksOf(got)
-					want = h.want()
+			return l
+		}
+		bit := func(i int, u *flymon.Unit) {
+			u.Op, u.P2, u.Map = flymon.AndOr, constant(1), oneHot
+			u.P1 = flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1, Shift: uint8(8*i + 4)}}
+		}
+		for _, tt := range []struct {
+			name   string
+			layout flymon.Layout
+			book   func(h hashed) textbook
+		}{
+			{"count-min", rows(t, 3, 1, u), func(h hashed) textbook { return &countMinSketch{hashed: h} }},
+			{"count-min of bytes", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) { u.P1 = flymon.Param{From: flymon.Size} }),
+				func(h hashed) textbook { return &bytes16{countMinSketch{h, true}} }},
+			{"MRAC", rows(t, 1, 1, u), func(h hashed) textbook { return &countMinSketch{hashed: h} }},
+			{"SuMax(Sum)", with(rows(t, 3, 3, u), func(i int, u *flymon.Unit) {
+				if i > 0 {
+					u.P2 = of(flymon.Least, []int{0, 1}[:i]...)
 				}
-				if slices.Max(want) == 0 || !slices.Equal(got, want) {
-					t.Errorf("row %d: %s", row, differ(got, want))
+			}), func(h hashed) textbook { return &suMaxSum{h} }},
+			{"SuMax(Max)", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) {
+				u.Op, u.P1 = flymon.Max, flymon.Param{From: flymon.QueueLength, Scale: 4}
+			}), func(h hashed) textbook { return &suMaxMax{h} }},
+			{"TowerSketch", with(rows(t, 3, 1, u), func(i int, u *flymon.Unit) {
+				b := []uint8{4, 8, 16}[i]
+				u.P1, u.P2 = constant(1<<(16-b)), constant((1<<b-1)<<(16-b))
+			}), func(h hashed) textbook { return &tower{h, []uint8{4, 8, 16}} }},
+			{"Counter Braids", with(rows(t, 2, 2, u), func(i int, u *flymon.Unit) {
+				if i == 0 {
+					u.P1, u.P2 = constant(1<<12), constant(15<<12)
+				} else {
+					u.P1, u.Map = of(flymon.Result, 0), []flymon.MapRule{rule(0, ^uint32(0), 1)}
 				}
-			}
-		})
-	}
+			}), func(h hashed) textbook { return &braids{h, 4} }},
+			{"HyperLogLog", with(rows(t, 1, 1, u), func(_ int, u *flymon.Unit) {
+				u.Op, u.P1 = flymon.Max, flymon.Param{From: flymon.Compressed, Key: flymon.Ref{Shift: 16}, Bits: 16}
+			}), func(h hashed) textbook { return &hyperLogLog{h, make([]int, 128)} }},
+			{"linear counting", with(rows(t, 1, 1, u), bit), func(h hashed) textbook { return &bitmap{h} }},
+			{"Bloom filter", with(rows(t, 3, 1, u), bit), func(h hashed) textbook { return &bitmap{h} }},
+			{"Odd Sketch", with(rows(t, 2, 2, u), func(i int, u *flymon.Unit) {
+				if i == 0 {
+					bit(i, u)
+				} else {
+					u.Op, u.P1, u.P2 = flymon.XorSwap, of(flymon.Result, 0), constant(0)
+				}
+			}), func(h hashed) textbook { return &oddSketch{h} }},
+			{"BeauCoup", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) {
+				u.Op, u.P2, u.Map = flymon.AndOr, constant(1), coupons
+				u.P1 = flymon.Param{From: flymon.Compressed, Key: flymon.Ref{A: 1}}
+			}), func(h hashed) textbook { return &beauCoup{h} }},
+			{"greatest inter-arrival time", with(rows(t, 3, 3, u), func(i int, u *flymon.Unit) {
+				switch i {
+				case 0:
+					u.Op, u.P2, u.Map = flymon.AndOr, constant(1), oneHot
+					u.P1 = flymon.Param{From: flymon.Compressed, Key: flymon.Ref{Shift: 10}}
+				case 1:
+					u.Op, u.P1, u.P2 = flymon.XorSwap, flymon.Param{From: flymon.Timestamp, Scale: 10}, constant(1)
+				case 2:
+					u.Op, u.P1 = flymon.Max, flymon.Param{From: flymon.Since, Scale: 10, Of: []int{1, 0}}
+				}
+			}), func(h hashed) textbook { return &interArrival{h} }},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				b := newBench(t, geo)
+				b.apply(tt.layout)
+				book := tt.book(newHashed(&geo, tt.layout))
+				for _, p := range newTraffic(seed).list(2000) {
+					p.Vector[5] &= 1<<62 - 1
+					b.send(p)
+					book.insert(&p)
+				}
+				for row, want := range book.registers() {
+					got := b.words("t", row, 0)
+					if h, ok := book.(*hyperLogLog); ok {
+						ranksOf(got)
+						want = h.want()
+					}
+					if slices.Max(want) == 0 || !slices.Equal(got, want) {
+						t.Errorf("row %d: %s", row, differ(got, want))
+					}
+				}
+			})
+		}
+	})
 }
 
 // bytes16 are counters of 16 bits.
