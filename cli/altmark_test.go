@@ -87,6 +87,10 @@ func TestAltMarkBadWords(t *testing.T) {
 		m3 + "transit method step interval 0 mark dscp":                         `"dscp" could be: dscp0, dscp1,`,
 		m3 + "transit method step interval 0":                                   "Incomplete command, expected mark",
 		m3 + "transit method step interval 0 mark dscp0 slot-sync maybe":        `"maybe" is not one of: on, off`,
+		m3 + "initiator method step interval 0 mark dscp0 foreign-marks wash":   `"wash" is not one of: count, clean, drop`,
+		m3 + "initiator method step interval 0 mark dscp0 foreign-marks c":      `"c" could be: count, clean`,
+		m3 + "initiator method step interval 0 mark dscp0 clock-trust believed": `"believed" is not one of: checked, declared`,
+		m3 + "initiator method step interval 0 mark dscp0 clock-trust":          "Incomplete command, expected {checked|declared}",
 		m3 + "transit method step interval 0 mark dscp0 delay-max 256000000001": `is not a number from 0 to 256000000000`,
 	} {
 		if got := s.fails(t, line); !strings.Contains(got, want) {
@@ -95,6 +99,20 @@ func TestAltMarkBadWords(t *testing.T) {
 	}
 	if len(s.server.sets) > 0 {
 		t.Errorf("refused commands sent %v", s.server.sets)
+	}
+}
+
+// A word that there is not is shown in its command, which names session and field.
+func TestAltMarkBadWordShown(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, altMarkTree)
+	s.mode = modeAltMark
+	const line = "session m3 flowgroup f1 role initiator method step interval 0 mark dscp0 "
+	for field, word := range map[string]string{"foreign-marks": "wash", "clock-trust": "believed"} {
+		want := "  " + line + field + " " + word + "\n  " + strings.Repeat(" ", len(line+field)+1) + "^"
+		if got := s.fails(t, line+field+" "+word); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant\n%s", got, want)
+		}
 	}
 }
 

@@ -110,6 +110,42 @@ func TestAltMarkGet(t *testing.T) {
 	}
 }
 
+// What vouches for a clock is there where a period says it, zeroes too: an offset of 0 is one that is
+// known. Numbers of 64 bits are strings.
+func TestAltMarkClock(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(altMarked())
+	b.rows(map[string]string{"COUNTERS_DB TAM_ALTMARK_COUNTERS:m1": "PERIOD=9 " +
+		"CLOCK=declared_by_the_operator KERNEL_CLOCK= KERNEL_CLOCK_OFFSET=0 KERNEL_CLOCK_ERROR=0"})
+	p := period(8, 0)
+	p.Foreign = 1<<64 - 1
+	p.Clock = altmark.Clock{Says: "the kernel's clock says a maximum error of 2ms", Kernel: "01234567-89ab-cdef-ffff-ffffffffffff", Ahead: -3,
+		Error: 2*time.Millisecond + 1}
+	b.history("m1", p, period(9, 0))
+	state := altMarkM1 + "/periods/period[number=%d]/state/%s"
+	for _, c := range []struct{ path, want string }{
+		{fmt.Sprintf(state, 8, "clock"), `"the kernel's clock says a maximum error of 2ms"`},
+		{fmt.Sprintf(state, 8, "kernel-clock"), `"01234567-89ab-cdef-ffff-ffffffffffff"`},
+		{fmt.Sprintf(state, 8, "kernel-clock-offset"), `"-3"`},
+		{fmt.Sprintf(state, 8, "kernel-clock-error"), `"2000001"`},
+		{fmt.Sprintf(state, 8, "foreign-marks"), `"18446744073709551615"`},
+		{fmt.Sprintf(state, 9, "foreign-marks"), `"0"`},
+		{altMarkM1 + "/state/last-period/clock", `"declared by the operator"`},
+		{altMarkM1 + "/state/last-period/kernel-clock-offset", `"0"`},
+	} {
+		got, err := b.get(c.path)
+		if err != nil || got != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.path, got, err, c.want)
+		}
+	}
+	for _, leaf := range []string{"clock", "kernel-clock", "kernel-clock-offset", "kernel-clock-error"} {
+		_, err := b.get(fmt.Sprintf(state, 9, leaf))
+		wantErr(t, err, "NotFound")
+	}
+	_, err := b.get(altMarkM1 + "/state/last-period/kernel-clock")
+	wantErr(t, err, "NotFound")
+}
+
 // What a database holds that is no period is left out.
 func TestAltMarkBadHistory(t *testing.T) {
 	b := newBed(t, nil)
@@ -147,6 +183,16 @@ func TestAltMarkSet(t *testing.T) {
 		{"no second bit", "InvalidArgument", &gpb.SetRequest{Delete: []*gpb.Path{path(altMarkM1 + "/config/mark2")}}, []string{"mark2 is not given"}},
 		{"an initiator that clears", "InvalidArgument", up(altMarkM1+"/config/clear", `true`), []string{"only a terminator clears the mark"}},
 		{"too short for its delay", "InvalidArgument", up(altMarkM1+"/config/delay-max", `100000000`), []string{"interval of 125ms is too short", "want less than L/2 = 62.5ms"}},
+		{"no such word of foreign marks", "InvalidArgument", up(altMarkM1+"/config/foreign-marks", `"wash"`),
+			[]string{altMarkM1 + `/config/foreign-marks: "wash" is none of clean, count, drop`}},
+		{"no such word of a clock", "InvalidArgument", up(altMarkM1+"/config/clock-trust", `"believed"`),
+			[]string{altMarkM1 + `/config/clock-trust: "believed" is none of checked, declared`}},
+		{"two words that there are not", "InvalidArgument", up(altMarkM1+"/config", `{"foreign-marks":"","clock-trust":"Declared"}`),
+			[]string{altMarkM1 + `/config/foreign-marks: "" is none of`, altMarkM1 + `/config/clock-trust: "Declared" is none of`}},
+		{"a word that is a number", "InvalidArgument", up(altMarkM1+"/config/clock-trust", `1`),
+			[]string{altMarkM1 + `/config/clock-trust: 1 is no JSON value`}},
+		{"a terminator that keeps marks out", "InvalidArgument", up(altMarkM1+"/config", `{"role":"terminator","foreign-marks":"drop"}`),
+			[]string{altMarkM1, "foreign-marks is drop, but the role is terminator: only an initiator keeps other marks out"}},
 		{"state", "InvalidArgument", up(altMarkM1+"/state/guard", `1`), []string{"state/guard"}},
 		{"a period", "InvalidArgument", up(altMarkM1+"/periods/period[number=1]/state/packets", `1`), []string{"periods/period[number=1]"}},
 		{"a result", "InvalidArgument", &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/alt-mark-results")}}, []string{"alt-mark-results"}},

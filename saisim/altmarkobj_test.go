@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/altmark"
 	"tamtam/sai"
@@ -206,6 +208,62 @@ func TestWindowRefusals(t *testing.T) {
 	}
 	if n := len(r.words(1, 2, 63, 1)["counters"]); n != 4*22 {
 		t.Errorf("%d words for 4 flows, want 88", n)
+	}
+}
+
+// A live chip's clock follows a kernel's: each get of a window asks what that says then. A simulated
+// one's follows none, and its windows have no such attribute: all zeroes would be a kernel of which
+// nothing is known, and no delay could be trusted.
+func TestWindowKernel(t *testing.T) {
+	asked := 0
+	var says altmark.KernelClock
+	ask := func() altmark.KernelClock { asked++; return says }
+	live := newRigOf(t, saisim.Config{Profile: saisim.SmallProfile(), Start: start, Kernel: ask})
+	boot := [2]uint64{0x0123456789abcdef, 1<<64 - 1}
+	for _, tt := range []struct {
+		name string
+		says altmark.KernelClock
+		want []uint64
+	}{
+		{"nothing", altmark.KernelClock{}, []uint64{0, 0, 0, 0, 0, 0}},
+		{"only which it is", altmark.KernelClock{Boot: boot}, []uint64{boot[0], boot[1], 0, 0, 0, 0}},
+		{"not synchronised", altmark.KernelClock{Boot: boot, Known: true, MaxError: 16 * time.Second},
+			[]uint64{boot[0], boot[1], 1, 0, 16e9, 0}},
+		{"synchronised, and ahead",
+			altmark.KernelClock{Boot: boot, Known: true, Synchronised: true, MaxError: 2 * time.Millisecond, Ahead: 3},
+			[]uint64{boot[0], boot[1], 1, 1, 2e6, 3}},
+		{"behind", altmark.KernelClock{Known: true, Synchronised: true, Ahead: -time.Nanosecond},
+			[]uint64{0, 0, 1, 1, 0, 1<<64 - 1}},
+	} {
+		says = tt.says
+		before := asked
+		if got := live.words(5)["kernel"]; !slices.Equal(got, tt.want) || asked != before+1 {
+			t.Errorf("%s: %d after it was asked %d times, want %d after once", tt.name, got, asked-before, tt.want)
+		}
+	}
+	simulated := newRig(t, saisim.SmallProfile())
+	if w := simulated.words(5); w["kernel"] != nil || len(w["time"]) != 5 || len(w["counters"]) != 22 {
+		t.Errorf("a chip that follows no kernel's clock says %v", w)
+	}
+}
+
+// What a get of a live chip gave may be given back, too, and says nothing then of what the kernel will.
+func TestWindowKernelGivenBack(t *testing.T) {
+	says := altmark.KernelClock{Boot: [2]uint64{1, 2}, Known: true, Synchronised: true, MaxError: 5}
+	ask := func() altmark.KernelClock { return says }
+	r := newRigOf(t, saisim.Config{Profile: saisim.SmallProfile(), Start: start, Kernel: ask})
+	oid := r.extension(saisim.AltMarkWindow, sai.Bytes(`{"attributes":[{"flows":{"value":[3]}}]}`))
+	entry := func() []byte {
+		return r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes)
+	}
+	first := entry()
+	r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, sai.Bytes(first))
+	if again := entry(); !bytes.Equal(first, again) || bytes.Count(again, []byte(`"kernel"`)) != 1 {
+		t.Errorf("%s\nthen\n%s", first, again)
+	}
+	says.MaxError = 6
+	if now := entry(); !bytes.Contains(now, []byte("[1,2,1,1,6,0]")) {
+		t.Errorf("%s, want the kernel's numbers [1,2,1,1,6,0]", now)
 	}
 }
 

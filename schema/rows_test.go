@@ -285,6 +285,10 @@ func TestInvalidRows(t *testing.T) {
 			`interval of 1s is too short for muxed marking: A + Dmax = 15.625ms + 250ms = 265.625ms, want less than L/4 = 250ms`},
 		{"am session", "s1", "flowgroup=F role=initiator method=double interval=0 mark=dscp0 clear=true",
 			`clear is true, but the role is initiator: only a terminator clears the mark; mark2 is not given: double marking needs a second bit, for the pulse`},
+		{"am session", "s1", "flowgroup=F role=initiator method=step interval=0 mark=dscp0 foreign-marks=wash clock-trust=believed",
+			`foreign-marks "wash": want count, clean or drop; clock-trust "believed": want checked or declared`},
+		{"am session", "s1", "flowgroup=F role=transit method=step interval=0 mark=dscp0 foreign-marks=drop",
+			`foreign-marks is drop, but the role is transit: only an initiator keeps other marks out`},
 		{"flow", "s1", "acl-table-name=T", `acl-rule-name is missing: want the name of an ACL rule`},
 		{"task", "t1", "flowgroup=F filter=any key=vlan attribute=frequency share=1/3 plan=yes epochs=1",
 			`filter "any": want either filter or flowgroup; key "vlan": want "none", "5-tuple", "ip-pair", or fields with commas between: src-ip, dst-ip, src-port, dst-port, protocol, timestamp, each whole, with a prefix (src-ip/24) or with a mask (src-port&0xff00); ` +

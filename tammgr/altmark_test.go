@@ -60,6 +60,12 @@ func TestAltMarkSessions(t *testing.T) {
 			status: map[string]string{a1: "failed: clear is true, but the role is initiator: only a terminator clears the mark (tammgrd)"},
 		},
 		{
+			name: "words that there are not", do: ready(alt1, "step", alt1+" foreign-marks=wash clock-trust=believed"), table: "TAM_ALTMARK_TABLE",
+			status: map[string]string{
+				a1: `failed: foreign-marks "wash": want count, clean or drop; clock-trust "believed": want checked or declared (tammgrd)`,
+			},
+		},
+		{
 			name: "tail-stamping and alternate marking of one flow group", do: ready(alt1, session1, active, "appl+:SWITCH_TABLE:switch tam-tailstamping-capable=true"),
 			table: "TAM_ALTMARK_TABLE", want: []string{alt1Appl},
 			status: map[string]string{a1: pending, "TAM_STATE_TAILSTAMPING_TABLE|s1": pending},

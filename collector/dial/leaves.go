@@ -189,16 +189,16 @@ func (s *session) settings() (altmark.Session, error) {
 		out.Mark2 = word(r, "mark2", altmark.ParseMark)
 	}
 	out.Clear, out.SlotSync = r.text("clear") == "true", r.text("slot-sync") != "false"
+	if r.has("foreign-marks") {
+		out.Foreign = word(r, "foreign-marks", altmark.ParseForeign)
+	}
 	if r.has("clock-trust") {
 		out.Trust = word(r, "clock-trust", altmark.ParseTrust)
 	}
 	length := out.Interval.Duration()
-	nanos := func(name string, def time.Duration) time.Duration {
-		return time.Duration(r.number(name, int64(def), 64))
-	}
-	out.ClockError = nanos("clock-error", length/altmark.DefaultClockErrorPart)
-	out.MinDelay = nanos("delay-min", 0)
-	out.MaxDelay = nanos("delay-max", max(out.MinDelay, length/altmark.DefaultMaxDelayPart))
+	out.ClockError = r.nanos("clock-error", 0, length/altmark.DefaultClockErrorPart)
+	out.MinDelay = r.nanos("delay-min", 0, 0)
+	out.MaxDelay = r.nanos("delay-max", 0, max(out.MinDelay, length/altmark.DefaultMaxDelayPart))
 	if err := errors.Join(r.errs...); err != nil {
 		return altmark.Session{}, err
 	}
@@ -218,7 +218,7 @@ func (s *session) period(number string) (altmark.Period, error) {
 		p.Foreign = r.counter("foreign-marks")
 	}
 	p.Clock = altmark.Clock{Says: r.text("clock"), Kernel: r.text("kernel-clock"),
-		Ahead: time.Duration(r.number("kernel-clock-offset", 0, 64)), Error: time.Duration(r.number("kernel-clock-error", 0, 64))}
+		Ahead: r.nanos("kernel-clock-offset", -maxNanos, 0), Error: r.nanos("kernel-clock-error", 0, 0)}
 	if p.Captures > 0 {
 		p.Timestamp, p.Digest = r.time("timestamp"), uint32(r.counter("digest"))
 	}
@@ -252,6 +252,22 @@ func (r *reader) number(name string, def int64, bits int) int64 {
 		r.bad(name, r.text(name), fmt.Sprintf("a number of %d bits", bits))
 	}
 	return n
+}
+
+// maxNanos bounds times and errors, so that sums and differences of two are what they seem: an error
+// below zero would make up for that of another clock.
+const maxNanos = 1<<62 - 1
+
+// nanos reads a time of at least so many nanoseconds.
+func (r *reader) nanos(name string, least int64, def time.Duration) time.Duration {
+	if !r.has(name) {
+		return def
+	}
+	n, err := strconv.ParseInt(r.text(name), 10, 64)
+	if err != nil || n < least || n > maxNanos {
+		r.bad(name, r.text(name), fmt.Sprintf("a number of nanoseconds from %d to %d", least, int64(maxNanos)))
+	}
+	return time.Duration(n)
 }
 
 // counter must be there: a report without it is none of zero packets.
