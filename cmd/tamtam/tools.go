@@ -27,17 +27,8 @@ func newCLI() *cobra.Command {
 Without --target it talks to the switch on this machine through its socket in the
 data directory, or at localhost:8080 if there is none.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			conf.In, conf.Out, conf.Err = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-			conf.Version = version()
-			if conf.Target == "" {
-				conf.Target = "localhost:8080"
-				if socket := device.SocketPath(data); isSocket(socket) {
-					conf.Target = "unix:" + socket
-				}
-			}
-			if ca := filepath.Join(data, "ca.pem"); conf.CAFile == "" && !conf.Insecure && !conf.SkipVerify && !isUnix(conf.Target) && exists(ca) {
-				conf.CAFile = ca
-			}
+			conf.In = cmd.InOrStdin()
+			reach(cmd, &conf, data)
 			if dir, err := os.UserHomeDir(); err == nil {
 				conf.HistoryFile = filepath.Join(dir, ".tamtam_history")
 			}
@@ -61,10 +52,17 @@ data directory, or at localhost:8080 if there is none.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&conf.Target, "target", "", "HOST:PORT of the gNMI server, or unix:PATH")
 	f.StringArrayVarP(&lines, "command", "c", nil, "run a command (may be repeated, in order)")
 	f.StringVarP(&file, "file", "f", "", "run the commands in a file, up to the first error")
 	f.BoolVar(&conf.Echo, "echo", false, "print a file's commands too, each behind the prompt, and go on after errors, as at a terminal")
+	serverFlags(c, &conf, &data)
+	return c
+}
+
+// serverFlags say which gNMI server a client asks, and how it is reached.
+func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
+	f := c.Flags()
+	f.StringVar(&conf.Target, "target", "", "HOST:PORT of the gNMI server, or unix:PATH")
 	f.BoolVar(&conf.Insecure, "insecure", false, "no TLS")
 	f.BoolVar(&conf.SkipVerify, "skip-verify", false, "TLS, but believe any server")
 	f.StringVar(&conf.CAFile, "tls-ca", "", "CA of the server's certificate, PEM (default: the generated one)")
@@ -72,7 +70,50 @@ data directory, or at localhost:8080 if there is none.`,
 	f.StringVar(&conf.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVarP(&conf.User, "user", "u", "", "user name")
 	f.StringVarP(&conf.Password, "password", "p", "", "password")
-	f.StringVar(&data, "data", device.DataDir(), "data directory of the switch on this machine")
+	f.StringVar(data, "data", device.DataDir(), "data directory of the switch on this machine")
+}
+
+// reach completes what the flags of a client say: the switch on this machine, and its CA.
+func reach(cmd *cobra.Command, conf *cli.Config, data string) {
+	conf.Out, conf.Err = cmd.OutOrStdout(), cmd.ErrOrStderr()
+	conf.Version = version()
+	if conf.Target == "" {
+		conf.Target = "localhost:8080"
+		if socket := device.SocketPath(data); isSocket(socket) {
+			conf.Target = "unix:" + socket
+		}
+	}
+	ca := filepath.Join(data, "ca.pem")
+	if conf.CAFile == "" && !conf.Insecure && !conf.SkipVerify && !isUnix(conf.Target) && exists(ca) {
+		conf.CAFile = ca
+	}
+}
+
+func newSubscribe() *cobra.Command {
+	var conf cli.Config
+	var sub cli.Subscription
+	var data string
+	c := &cobra.Command{
+		Use:   "subscribe PATH...",
+		Short: "Print what a switch says by gNMI, and what it becomes",
+		Long: `Subscribe to paths of a switch by gNMI and print a line for each value, as JSON, and for
+each change and delete, until interrupted. A path is as /tam/collectors/collector[name=c1]/state;
+[name=*], or no key, is all.
+
+Without --target it asks the switch on this machine, as tamtam cli does.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			if sub.Count < 0 {
+				return usagef("--count %d: want 0 or more", sub.Count)
+			}
+			reach(cmd, &conf, data)
+			sub.Paths = paths
+			return cli.Subscribe(cmd.Context(), conf, sub)
+		},
+	}
+	c.Flags().BoolVar(&sub.UpdatesOnly, "updates-only", false, "not what there is at the beginning")
+	c.Flags().IntVar(&sub.Count, "count", 0, "end after so many lines; 0: when interrupted")
+	serverFlags(c, &conf, &data)
 	return c
 }
 

@@ -27,14 +27,21 @@
 //
 // A block with commands, or of which nobody says what it is (```json, ```text), needs a comment, and so does
 // a table with a column of measurements. Lines typed at tamtam's own shell (sonic# ...) are run as one
-// session of `tamtam cli --echo`.
+// session of `tamtam cli --echo`; a block that begins in a mode (sonic(config-tam)# ...) gets there first.
 //
 // # Where commands run
 //
 // Each page has a temporary folder with links to the tree's cmd, docs and lab, so that a command
 // works as a reader in the tree's root types it, and leaves its files elsewhere. A command that
 // begins with "tamtam up" runs until the page, or the next one, ends; those behind it run when the
-// switch is up. It gets ports of its own, and redis-cli and `tamtam cli` are pointed to it.
+// switch is up. It gets ports of its own, and redis-cli, `tamtam cli`, `tamtam subscribe` and
+// `tamtam config` are pointed to it.
 // A live switch takes a moment for what it is told: a command that only reads is asked again for a
 // while if its answer is not the page's.
+//
+// With --port Ethernet0=eth1 the switch runs in a network of its own, in which eth1 is made for it; the
+// commands behind it run there too, and send from host-eth1, the other end, which has no address but
+// what they give it. Where that cannot be (no namespaces, no iproute2), or redis-cli is not installed,
+// the page that needs it is skipped, and told. A single block (-only PAGE:LINE) runs behind the long
+// setups of its page, if it is not in the gate.
 package main

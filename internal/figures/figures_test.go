@@ -257,6 +257,62 @@ for p in "sonic# " "sonic(config)# " "sonic(config)# "; do read line; echo "$p$l
 	}
 }
 
+// A block that begins in a mode gets there first, and the page does not have the way.
+func TestTypedInAMode(t *testing.T) {
+	page := strings.ReplaceAll(`
+<!-- figures -->
+'''
+sonic(config-tam-fm)# task x
+%Error
+sonic(config-tam-fm)# query y
+'''
+`, "'''", fence)
+	tool := `while read line; do echo "sonic(some)# $line"; [ "$line" != "task x" ] || echo %Error; done | sed 's/(some)# \(task\|query\)/(config-tam-fm)# \1/'`
+	if good, told := tree(t, page, tool).check(t); !good {
+		t.Error(told)
+	}
+	if good, told := tree(t, strings.Replace(page, "%Error\n", "", 1), tool).check(t); good || !strings.Contains(told, "    + %Error\n") {
+		t.Error(told)
+	}
+	if good, told := tree(t, page, "echo one line").check(t); good || !strings.Contains(told, "    - sonic(config-tam-fm)# task x\n") {
+		t.Error(told)
+	}
+}
+
+// A switch whose port is wired has interfaces of its own, which commands beside it see; tamtam's
+// commands find its Redis.
+func TestWires(t *testing.T) {
+	if err := mayWire(t.Context()); err != nil {
+		t.Skipf("no interfaces can be made here: %v", err)
+	}
+	page := strings.ReplaceAll(`
+<!-- figures: setup
+tamtam up --port Ethernet0=eth7
+-->
+
+<!-- figures -->
+'''
+$ ip -o link show dev host-eth7 | grep -o 'host-eth7@eth7.*UP,'
+host-eth7@eth7: <BROADCAST,MULTICAST,UP,
+$ tamtam config load x.json
+config load --redis 127.0.0.1:77 x.json
+$ tamtam subscribe /tam
+subscribe --data /tam
+'''
+`, "'''", fence)
+	tool := `case $1 in
+up) ip -o link show dev eth7 >/dev/null || exit 1; echo "tamtam: the switch is up: Redis at 127.0.0.1:77, port 1"; exec sleep 60 ;;
+*) echo "$@" | sed "s|--data [^ ]*|--data|" ;;
+esac`
+	if good, told := tree(t, page, tool).check(t); !good {
+		t.Error(told)
+	}
+	out, err := exec.Command("ip", "-o", "link", "show").CombinedOutput()
+	if err != nil || bytes.Contains(out, []byte("eth7")) {
+		t.Errorf("%v: interfaces outside: %s", err, out)
+	}
+}
+
 // The figures of a command stand in one page.
 func TestTwice(t *testing.T) {
 	c := tree(t, "<!-- figures -->\n"+fence+"\n$ tamtam bench asic\nfast\n"+fence+"\n", "echo fast")
@@ -278,23 +334,17 @@ func TestOnly(t *testing.T) {
 			t.Errorf("%s: %d blocks, want %d: %s", only, c.blocks, blocks, told)
 		}
 	}
+	setup := "<!-- figures: setup, long\necho 5 >five\n-->\n\n" + strings.Replace(example, "cat seven\n7", "cat seven five\n7\n5", 1)
+	for quick, want := range map[bool]bool{false: true, true: false} {
+		c := tree(t, setup, `echo tool "$@"`)
+		c.only, c.quick = "page:16", quick
+		if good, told := c.check(t); good != want {
+			t.Errorf("quick %t: a block that needs a long setup: %s", quick, told)
+		}
+	}
 	c := tree(t, example, "")
 	c.only = "other"
 	if _, err := c.all(context.Background()); err == nil || !strings.Contains(err.Error(), `no page "other"`) {
 		t.Error(err)
-	}
-}
-
-// Pages that are not annotated yet are told when they are.
-func TestNotYet(t *testing.T) {
-	for _, tt := range []struct{ page, told string }{
-		{strings.Replace(example, "<!-- figures: long -->\n", "", 1), ""},
-		{example, "docs/page.md:1: nothing is missing any more"},
-	} {
-		c := tree(t, tt.page, `echo tool "$@"`)
-		c.notYet = map[string]bool{"docs/page.md": true}
-		if good, told := c.check(t); good != (tt.told == "") || !strings.Contains(told, tt.told) {
-			t.Error(told)
-		}
 	}
 }

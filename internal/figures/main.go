@@ -17,14 +17,6 @@ import (
 	"time"
 )
 
-// notYet are pages that still have commands and figures without annotations. What is annotated in
-// them is checked; a page that is done is taken out of the list.
-var notYet = map[string]bool{
-	"docs/cli.md":                     true,
-	"docs/gnmi.md":                    true,
-	"docs/tablerecord-experiments.md": true,
-}
-
 func main() {
 	var c checker
 	flag.BoolVar(&c.quick, "quick", false, "leave out blocks that are long")
@@ -37,7 +29,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	c.out, c.notYet = os.Stdout, notYet
+	c.out = os.Stdout
 	good, err := c.inTree(ctx, ".")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
@@ -49,7 +41,6 @@ func main() {
 
 // A checker goes through pages.
 type checker struct {
-	notYet             map[string]bool
 	tree, tool         string
 	quick              bool
 	only, update       string
@@ -109,13 +100,6 @@ func (c *checker) pages() ([]*page, error) {
 		}
 		name, _ := filepath.Rel(c.tree, file)
 		p, wrong := parse(filepath.ToSlash(name), string(text))
-		if c.notYet[p.name] {
-			left := slices.DeleteFunc(wrong, func(w problem) bool { return w.missing })
-			if len(left) == len(wrong) {
-				left = append(left, problem{page: p.name, line: 1, text: "nothing is missing any more: take it out of notYet"})
-			}
-			wrong = left
-		}
 		pages, problems = append(pages, p), append(problems, wrong...)
 	}
 	if !slices.ContainsFunc(pages, func(p *page) bool { return c.names(p.name) }) {
@@ -150,7 +134,7 @@ func (c *checker) wanted(p *page) []*block {
 			break
 		}
 		switch asked := single && (i+1 == len(p.blocks) || p.blocks[i+1].line > n); {
-		case asked || !b.long || !c.quick && !single:
+		case asked || !b.long || !c.quick && (!single || b.setup):
 			list = append(list, b)
 		case c.quick:
 			c.later++
@@ -167,6 +151,10 @@ func (c *checker) page(ctx context.Context, p *page) error {
 	}
 	if _, err := exec.LookPath("redis-cli"); err != nil && p.needs("redis-cli") {
 		fmt.Fprintf(c.out, "skipped: %s: redis-cli is not installed\n", p.name)
+		return nil
+	}
+	if err := mayWire(ctx); err != nil && p.needs(" --port ") {
+		fmt.Fprintf(c.out, "skipped: %s: no interfaces can be made for its switch: %v\n", p.name, err)
 		return nil
 	}
 	s, err := openSession(c.tree, c.tool)

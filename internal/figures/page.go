@@ -74,6 +74,7 @@ type block struct {
 // A step is a command and what the page says it prints: lines at and following.
 type step struct {
 	command string
+	skip    int  // lines that are printed before what the page has
 	strict  bool // of a comment: it fails if any of its commands does; others run as a reader types them
 	want    []string
 	at      int // index of the first line of want
@@ -88,10 +89,9 @@ type options struct {
 
 // A problem is what is wrong with a page itself.
 type problem struct {
-	page    string
-	line    int
-	text    string
-	missing bool // an annotation
+	page string
+	line int
+	text string
 }
 
 func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.page, p.line, p.text) }
@@ -116,13 +116,13 @@ func parse(name, text string) (*page, []problem) {
 			r.annotated()
 		case strings.HasPrefix(line, "```"):
 			if first, end := r.fence(); line == "```" || prompts(r.lines[first:end]) {
-				r.missing(first-1, "commands or output without an annotation in front (%s); "+
+				r.wrong(first-1, "commands or output without an annotation in front (%s); "+
 					"if it is neither, say what (```text)", comment)
 			}
 		default:
 			inTable := r.next > 0 && strings.HasPrefix(r.lines[r.next-1], "|")
 			if units.MatchString(line) || !inTable && heads.MatchString(line) {
-				r.missing(r.next, "a measured figure that no command makes: %q", line)
+				r.wrong(r.next, "a measured figure that no command makes: %q", line)
 			}
 			r.next++
 		}
@@ -132,11 +132,6 @@ func parse(name, text string) (*page, []problem) {
 
 func (r *reader) wrong(at int, format string, args ...any) {
 	r.problems = append(r.problems, problem{page: r.name, line: at + 1, text: fmt.Sprintf(format, args...)})
-}
-
-func (r *reader) missing(at int, format string, args ...any) {
-	r.wrong(at, format, args...)
-	r.problems[len(r.problems)-1].missing = true
 }
 
 // fence takes a fenced block and returns where the lines in it begin and end.
@@ -272,17 +267,30 @@ func prompts(body []string) bool {
 	return slices.ContainsFunc(body, func(line string) bool { return shell.MatchString(line) || klish.MatchString(line) })
 }
 
+// modes are those of tamtam's shell that a block may begin in, and what is typed to get there.
+var modes = map[string]string{
+	"config":        "configure terminal",
+	"config-tam":    "configure terminal\ntam",
+	"config-tam-ts": "configure terminal\ntam\ntail-stamping",
+	"config-tam-am": "configure terminal\ntam\nalt-mark",
+	"config-tam-fm": "configure terminal\ntam\nflymon",
+	"config-tam-tr": "configure terminal\ntam\ntable-record",
+}
+
 // steps takes a block with commands apart. What was typed at tamtam's own shell is one step: a
 // command there depends on those before it.
 func steps(body []string, at int) []step {
-	if klish.MatchString(body[0]) {
-		script := []string{"tamtam cli --echo <<'END'"}
+	if first := klish.FindStringSubmatch(body[0]); first != nil {
+		script, skip := []string{"tamtam cli --echo <<'END'"}, 0
+		if way, ok := modes[strings.Trim(first[2], "()")]; ok {
+			script, skip = append(script, way), strings.Count(way, "\n")+1
+		}
 		for _, line := range body {
 			if p := klish.FindString(line); p != "" {
 				script = append(script, strings.TrimPrefix(line, p))
 			}
 		}
-		return []step{{command: strings.Join(append(script, "END"), "\n"), want: body, at: at}}
+		return []step{{command: strings.Join(append(script, "END"), "\n"), skip: skip, want: body, at: at}}
 	}
 	var list []step
 	for i := 0; i < len(body); i++ {

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,12 +39,36 @@ func openSession(tree, tool string) (*session, error) {
 	for _, name := range []string{"cmd", "docs", "lab"} {
 		err = errors.Join(err, os.Symlink(filepath.Join(tree, name), filepath.Join(dir, "page", name)))
 	}
-	data := filepath.Join(dir, "data")
-	return s, errors.Join(err, s.wrap("tamtam", `case $1 in
+	return s, errors.Join(err, s.wrapTool(""))
+}
+
+// wrapTool has tamtam's commands find the page's switch: the shell by its socket, those that go to
+// Redis by its address.
+func (s *session) wrapTool(redis string) error {
+	data := filepath.Join(s.dir, "data")
+	config := ""
+	if redis != "" {
+		config = `config) word=$2; shift 2; set -- config $word --redis ` + redis + ` "$@" ;;`
+	}
+	return s.wrap("tamtam", `case $1 in
 up) shift; set -- up --data '`+data+`' --gnmi 127.0.0.1:0 "$@" ;;
-cli) shift; set -- cli --data '`+data+`' "$@" ;;
+cli | subscribe) word=$1; shift; set -- $word --data '`+data+`' "$@" ;;
+`+config+`
 esac
-exec '`+tool+`' "$@"`))
+exec '`+s.tool+`' "$@"`)
+}
+
+// point has the commands that go to Redis find the page's switch there.
+func (s *session) point(port string) error {
+	if port == "" {
+		return nil
+	}
+	if path, err := exec.LookPath("redis-cli"); err == nil { // a page that needs it is skipped without
+		if err := s.wrap("redis-cli", "exec '"+path+"' -p "+port+` "$@"`); err != nil {
+			return err
+		}
+	}
+	return s.wrapTool("127.0.0.1:" + port)
 }
 
 // wrap writes a script that the page's commands find first.
@@ -58,8 +81,17 @@ func (s *session) close() {
 	_ = os.RemoveAll(s.dir)
 }
 
-func (s *session) command(ctx context.Context, script string, tree bool) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "bash", "-c", script)
+// command runs a script as a reader types it, or strictly; beside a switch that is wired, where its interfaces are.
+func (s *session) command(ctx context.Context, script string, strict, tree bool) *exec.Cmd {
+	args := []string{"bash"}
+	if s.sw != nil && s.sw.wired {
+		args = []string{"nsenter", "--target", fmt.Sprint(s.sw.cmd.Process.Pid), "--user", "--net", "--preserve-credentials", "bash"}
+	}
+	if strict {
+		args = append(args, "-e", "-o", "pipefail")
+	}
+	args = append(args, "-c", script)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = filepath.Join(s.dir, "page")
 	if tree {
 		cmd.Dir = s.tree
@@ -90,10 +122,7 @@ func (s *session) run(ctx context.Context, st step, b *block) (lines []string, o
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit))
 	defer cancel()
-	cmd := s.command(ctx, st.command, b.tree)
-	if st.strict {
-		cmd.Args = slices.Insert(cmd.Args, 1, "-e", "-o", "pipefail")
-	}
+	cmd := s.command(ctx, st.command, st.strict, b.tree)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState != nil {
 		s.cpu += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
@@ -105,13 +134,15 @@ func (s *session) run(ctx context.Context, st step, b *block) (lines []string, o
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"), status == nil, err
+	lines = strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	return lines[min(st.skip, len(lines)):], status == nil, err
 }
 
 // reads are commands that may be given again and again.
 var reads = regexp.MustCompile(
 	`(?i)^redis-cli( -n \d+)? (hget|hmget|hgetall|hkeys|get|keys|exists|smembers|lrange|zrange|type) |` +
-		`^tamtam cli( -c '(do )?show [^']*')+( \||$)|^tamtam cli --echo <<'END'\n((do )?show .*\n)+END$`)
+		`^tamtam cli( -c '(do )?show [^']*')+( \||$)|^tamtam cli --echo <<'END'\n` +
+		`(configure terminal\ntam\n([a-z-]+\n)?)?((do )?show .*\n)+END$`)
 
 const (
 	// settle is how long a switch gets before it is asked what came of what it was told; what it
@@ -142,10 +173,11 @@ func (s *session) ask(
 
 // A liveSwitch is a `tamtam up` in the background.
 type liveSwitch struct {
-	cmd  *exec.Cmd
-	mu   sync.Mutex
-	out  bytes.Buffer // what it has printed so far
-	done chan struct{}
+	cmd   *exec.Cmd
+	wired bool // its ports have interfaces, in a network of its own
+	mu    sync.Mutex
+	out   bytes.Buffer // what it has printed so far
+	done  chan struct{}
 }
 
 var ready = regexp.MustCompile(`the switch is up: Redis at \S*?(?::(\d+))?,`)
@@ -153,7 +185,8 @@ var ready = regexp.MustCompile(`the switch is up: Redis at \S*?(?::(\d+))?,`)
 // startSwitch starts a switch, in the place of the one before, and waits until it is up.
 func (s *session) startSwitch(ctx context.Context, script string) ([]string, error) {
 	s.stopSwitch()
-	cmd := s.command(ctx, "exec "+script, false)
+	wired := wires.MatchString(script)
+	cmd := s.command(ctx, wire(script), false, false)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	r, w, err := os.Pipe()
@@ -164,7 +197,7 @@ func (s *session) startSwitch(ctx context.Context, script string) ([]string, err
 	if err := errors.Join(cmd.Start(), w.Close()); err != nil {
 		return nil, err
 	}
-	sw := &liveSwitch{cmd: cmd, done: make(chan struct{})}
+	sw := &liveSwitch{cmd: cmd, wired: wired, done: make(chan struct{})}
 	s.sw = sw
 	isUp := make(chan string, 1)
 	go func() {
@@ -185,10 +218,8 @@ func (s *session) startSwitch(ctx context.Context, script string) ([]string, err
 	}()
 	select {
 	case port := <-isUp:
-		if path, err := exec.LookPath("redis-cli"); err == nil && port != "" {
-			if err := s.wrap("redis-cli", "exec '"+path+"' -p "+port+` "$@"`); err != nil {
-				return nil, err
-			}
+		if err := s.point(port); err != nil {
+			return nil, err
 		}
 		s.told = true
 		return sw.lines(), nil

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/metadata"
+)
+
+// Subscription is what Subscribe asks a switch for.
+type Subscription struct {
+	Paths       []string // as /tam/collectors/collector[name=c1]/state
+	UpdatesOnly bool     // not what there is at the beginning
+	Count       int      // end after so many lines; 0: never
+}
+
+// Subscribe prints what there is at paths and what it becomes: a line for each update, the path and
+// the value as JSON, and one for each delete. It uses no session's settings of conf but the server's.
+func Subscribe(ctx context.Context, conf Config, sub Subscription) error {
+	list := &gpb.SubscriptionList{Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF, UpdatesOnly: sub.UpdatesOnly}
+	for _, text := range sub.Paths {
+		p, err := parsePath(text)
+		if err != nil {
+			return err
+		}
+		list.Subscription = append(list.Subscription, &gpb.Subscription{Path: p, Mode: gpb.SubscriptionMode_TARGET_DEFINED})
+	}
+	if err := conf.check(); err != nil {
+		return err
+	}
+	c, err := dial(conf)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	if conf.User != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "username", conf.User, "password", conf.Password)
+	}
+	ctx, cancel := context.WithCancel(ctx) // a stream ends with its context
+	defer cancel()
+	stream, err := c.gnmi.Subscribe(ctx)
+	if err != nil {
+		return c.explain(err)
+	}
+	if err := stream.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}); err != nil {
+		return c.explain(err)
+	}
+	for printed := 0; ; {
+		m, err := stream.Recv()
+		if err != nil {
+			return c.explain(err)
+		}
+		for _, line := range notificationLines(m.GetUpdate()) {
+			if _, err := fmt.Fprintln(conf.Out, line); err != nil {
+				return err
+			}
+			if printed++; printed == sub.Count {
+				return nil
+			}
+		}
+	}
+}
+
+// notificationLines has deletes first, as they take effect.
+func notificationLines(n *gpb.Notification) []string {
+	var lines []string
+	at := func(p *gpb.Path) string {
+		return printable(keyedText(slices.Concat(n.GetPrefix().GetElem(), p.GetElem())))
+	}
+	for _, p := range n.GetDelete() {
+		lines = append(lines, at(p)+" deleted")
+	}
+	for _, u := range n.GetUpdate() {
+		lines = append(lines, at(u.GetPath())+" "+printable(valueText(u.GetVal())))
+	}
+	return lines
+}
+
+func valueText(v *gpb.TypedValue) string {
+	raw := v.GetJsonIetfVal()
+	if raw == nil {
+		raw = v.GetJsonVal()
+	}
+	var line bytes.Buffer
+	if raw == nil || json.Compact(&line, raw) != nil {
+		return v.String()
+	}
+	return line.String()
+}
+
+// keyedText is a path as parsePath reads it.
+func keyedText(elems []*gpb.PathElem) string {
+	var b strings.Builder
+	escaped := strings.NewReplacer(`\`, `\\`, `]`, `\]`)
+	for _, e := range elems {
+		b.WriteString("/" + e.GetName())
+		for _, k := range slices.Sorted(maps.Keys(e.GetKey())) {
+			fmt.Fprintf(&b, "[%s=%s]", k, escaped.Replace(e.GetKey()[k]))
+		}
+	}
+	return b.String()
+}
+
+// parsePath reads a path as gNMI's conventions write it: /name[key=value]/name, with \ before a ] or \ of a value.
+func parsePath(text string) (*gpb.Path, error) {
+	bad := func(want string) (*gpb.Path, error) {
+		return nil, fmt.Errorf("path %q: want %s, as in /tam/collectors/collector[name=c1]/state", text, want)
+	}
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return bad("a / before each name")
+	}
+	p := &gpb.Path{}
+	for rest != "" {
+		end := strings.IndexAny(rest, "/[")
+		if end < 0 {
+			end = len(rest)
+		}
+		e := &gpb.PathElem{Name: rest[:end]}
+		if e.Name == "" {
+			return bad("a name behind each /")
+		}
+		for rest = rest[end:]; strings.HasPrefix(rest, "["); {
+			key, value, left, ok := parseKey(rest[1:])
+			if !ok {
+				return bad("[KEY=VALUE] behind " + e.Name)
+			}
+			if e.Key == nil {
+				e.Key = map[string]string{}
+			}
+			e.Key[key], rest = value, left
+		}
+		p.Elem = append(p.Elem, e)
+		if rest == "" {
+			break
+		}
+		if rest, ok = strings.CutPrefix(rest, "/"); !ok || rest == "" {
+			return bad("a / and a name behind " + e.Name)
+		}
+	}
+	return p, nil
+}
+
+// parseKey reads KEY=VALUE] and what is left.
+func parseKey(text string) (key, value, left string, ok bool) {
+	key, rest, ok := strings.Cut(text, "=")
+	if !ok || key == "" || strings.ContainsAny(key, "/[]") {
+		return "", "", "", false
+	}
+	var b strings.Builder
+	for i := 0; i < len(rest); i++ {
+		switch {
+		case rest[i] == ']':
+			return key, b.String(), rest[i+1:], true
+		case rest[i] == '\\' && i+1 < len(rest):
+			i++
+		}
+		b.WriteByte(rest[i])
+	}
+	return "", "", "", false
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+)
+
+// wires are the ports of a switch that the page wires to interfaces.
+var wires = regexp.MustCompile(` --port \w+=(\w+)`)
+
+// own is a network that nobody else sees, in which whoever runs it may make interfaces.
+const own = "unshare --user --map-root-user --net "
+
+// wire has a switch run in a network of its own if its ports are wired to interfaces. These are made
+// there: eth1's other end is host-eth1, from where commands beside the switch send.
+func wire(script string) string {
+	var lines []string
+	for _, m := range wires.FindAllStringSubmatch(script, -1) {
+		name, peer := m[1], "host-"+m[1]
+		lines = append(lines, fmt.Sprintf("ip link add %s type veth peer name %s", name, peer))
+		for _, end := range []string{name, peer} {
+			// No address of its own accord: nothing is sent but what a command sends.
+			lines = append(lines, fmt.Sprintf("ip link set %s addrgenmode none up", end))
+		}
+	}
+	if lines == nil {
+		return "exec " + script
+	}
+	lines = append(lines, "ip link set lo up", "exec "+script)
+	return "exec " + own + "sh -e <<'WIRES'\n" + strings.Join(lines, "\n") + "\nWIRES"
+}
+
+// mayWire says why wire does not work here.
+func mayWire(ctx context.Context) error {
+	for _, program := range []string{"unshare", "nsenter", "ip"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return err
+		}
+	}
+	out, err := exec.CommandContext(ctx, "sh", "-c", own+"ip link add eth1 type veth peer name eth2").CombinedOutput()
+	if err != nil {
+		return errors.New(strings.TrimSpace(string(out)))
+	}
+	return nil
+}
