@@ -190,6 +190,7 @@ func TestSwitchAltMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	flow := schema.AltMarkFlow{Name: "am1", Rule: schema.ACLRuleKey{Table: "TAM", Rule: "tcp_port_236"}, Session: cfg.Session}
+	ruleInForce(t, r, "tcp_port_236")
 	row(t, r, swss.ApplDB, schema.AppTAMAltMark, "am1", flow.Fields())
 	period := altmark.Period{Number: 1700000009, Colour: 1, Packets: 1000, Bytes: 64000, Captures: 1, Timestamp: altmark.Time{Seconds: 1700000009, Nanoseconds: 801},
 		ReadAt: altmark.Time{Seconds: 1700000010, Nanoseconds: 500_000_123}}

@@ -1,17 +1,23 @@
 package cli
 
 import (
+	"context"
 	"maps"
+	"slices"
 	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // notYet is said of what the switch has not said anything of.
 const notYet = "the switch has not said yet what became of it"
 
+// ofBefore are the leaves of a state that say what became of what was before.
+var ofBefore = []string{"status", "reason", "since"}
+
 // inForce is an entry with its state as it is right now: behind a change the
 // switch may not have said anything yet, or what it says is of what was before.
 func inForce(e tree) tree {
-	entry, _ := e.v.(map[string]any)
 	state := e.at("state")
 	reason := strings.Join(state.texts("not-in-force"), "; ")
 	switch {
@@ -22,10 +28,16 @@ func inForce(e tree) tree {
 	case reason == "":
 		return e
 	}
-	said, _ := state.v.(map[string]any)
+	return pending(e, reason)
+}
+
+// pending is an entry that is not in force, for a reason.
+func pending(e tree, reason string) tree {
+	entry, _ := e.v.(map[string]any)
+	said, _ := e.at("state").v.(map[string]any)
 	now := map[string]any{}
 	for k, v := range said {
-		if _, local, _ := strings.Cut(":"+k, ":"); !strings.HasSuffix(local, "status") && !strings.HasSuffix(local, "reason") {
+		if !slices.Contains(ofBefore, k[strings.LastIndex(k, ":")+1:]) {
 			now[k] = v
 		}
 	}
@@ -43,4 +55,38 @@ func allInForce(entries []tree) []tree {
 		out[i] = inForce(e)
 	}
 	return out
+}
+
+// withGroups is sessions with what of their flow groups is not in force: a session of
+// a match that is not in force is not either.
+func (s *Shell) withGroups(ctx context.Context, sessions []tree) ([]tree, error) {
+	groups := map[string]tree{}
+	for _, e := range sessions {
+		if g := e.text("config", "flowgroup"); g != "" && !inactive(e.at("state")) {
+			groups[g] = tree{}
+		}
+	}
+	if len(groups) == 0 {
+		return sessions, nil
+	}
+	name := "*"
+	if len(groups) == 1 {
+		name = slices.Collect(maps.Keys(groups))[0]
+	}
+	found, err := s.client.get(ctx, gpb.GetRequest_ALL, flowGroupPath(name, "state"))
+	if err != nil {
+		return nil, err
+	}
+	for _, state := range found[0].items() {
+		groups[state.name()] = state
+	}
+	out := slices.Clone(sessions)
+	for i, e := range sessions {
+		g := e.text("config", "flowgroup")
+		group := inForce(tree{map[string]any{"state": groups[g].v}}).at("state")
+		if !inactive(e.at("state")) && inactive(group) {
+			out[i] = pending(e, "flow group "+g+": "+group.text("reason"))
+		}
+	}
+	return out, nil
 }

@@ -109,7 +109,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		},
 		{"TAM_SAMPLINGRATE_TABLE", "s", "sampling-rate=100", "sampling-rate=100", "sampling-rate=7", "samplers", "sampling-rate 7 is not in force yet, 100 is", "TAM_STATE_SAMPLINGRATE_TABLE|s"},
 		{
-			"ACL_RULE", "TAM|f1", "PRIORITY=100 DSCP=8/0x38", "ACL_RULE_TABLE:TAM:f1 PRIORITY=100 SRC_IP=10.1.0.0/16 SRC_MAC=00:11:00:00:00:00/ff:ff:00:00:00:00 DSCP=8/0x38 IN_PORTS=Ethernet0,Ethernet4",
+			"ACL_RULE", "TAM|f1", "PRIORITY=100 SRC_IP=10.1.2.3/16 IN_PORTS=Eth2,Ethernet0 DSCP=8/0x38", "ACL_RULE_TABLE:TAM:f1 PRIORITY=100 SRC_IP=10.1.0.0/16 SRC_MAC=00:11:00:00:00:00/ff:ff:00:00:00:00 DSCP=8/0x38 IN_PORTS=Ethernet0,Ethernet4",
 			"SRC_IP=10.2.0.0/16 IN_PORTS=Ethernet0 DSCP=8/0x28", "flow-groups f1", "source-address 10.2.0.0/16 is not in force yet, 10.1.0.0/16 is; " +
 				"interfaces Ethernet0 is not in force yet, Ethernet0,Ethernet4 is; other-fields DSCP=8/0x28 is not in force yet, DSCP=8/0x38 is", "TAM_STATE_FLOWGROUP_TABLE|f1",
 		},
@@ -174,6 +174,79 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		shows("Failed")
 		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "active"})
 		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.config))
+	}
+}
+
+// A session is not in force where its flow group's match is not, be it that the managers
+// have not looked at it, or that orchagent has not put it into the switch.
+func TestSessionsOfAMatchThatIsNotInForce(t *testing.T) {
+	s, r := newSwitch(t)
+	row(t, r, swss.ConfigDB, "TAM_FLOWGROUP_TABLE", "f", swss.FieldValues{"table-name": "TAM"})
+	row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|f", swss.FieldValues{"PRIORITY": "100", "L4_DST_PORT": "80"})
+	row(t, r, swss.StateDB, "TAM_STATE_FLOWGROUP_TABLE", "f", swss.FieldValues{"status": "active"})
+	sessions := map[string][]string{
+		"TAM_TAILSTAMPING_TABLE": {"flowgroup=f", "acl-table-name=TAM acl-rule-name=f", "tail-stamping sessions"},
+		"TAM_ALTMARK_TABLE": {
+			"flowgroup=f role=transit method=step interval=0 mark=dscp0", "acl-table-name=TAM acl-rule-name=f role=transit method=step interval=0 mark=dscp0 clear=false slot-sync=true " +
+				"foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000", "alt-mark sessions",
+		},
+		"TAM_FLYMON_TASK_TABLE": {
+			"flowgroup=f key=src-ip attribute=frequency", "algorithm=auto allocation=accurate attribute=frequency epoch=1000 filter=dst-port=80 flowgroup=f key=src-ip memory=49152 plan=false " +
+				"readout=banked share=1 threshold=0 translation=tcam", "flymon task",
+		},
+		"TAM_TABLERECORD_TABLE": {
+			"flowgroup=f collector=c", "acl-table-name=TAM acl-rule-name=f collector=10.0.0.9:5 collector-name=c sampling-rate=1 phv=16+16 mode=exec algorithm=greedy probabilities=uniform " +
+				"encapsulation=udp truncate=128", "table-record",
+		},
+	}
+	for table, x := range sessions {
+		row(t, r, swss.ConfigDB, table, "s", fieldsOf(x[0]))
+		row(t, r, swss.ApplDB, table, "s", fieldsOf(x[1]))
+		row(t, r, swss.StateDB, strings.Replace(table, "TAM_", "TAM_STATE_", 1), "s", swss.FieldValues{"status": "active", "since": "2026-01-02T03:04:05Z"})
+	}
+	shows := func(want string) {
+		t.Helper()
+		for _, x := range sessions {
+			for _, command := range []string{"show tam " + x[2], "show tam " + x[2] + " s"} {
+				out := s.do(t, command)
+				if want == "" && (strings.Contains(out, "Pending") || strings.Contains(out, "flow group")) || !strings.Contains(out, want) {
+					t.Errorf("%s, want %q:\n%s", command, want, out)
+				}
+				if want != "" && strings.Contains(out, "2026-01-02") {
+					t.Errorf("%s: it is not Pending since then:\n%s", command, out)
+				}
+			}
+		}
+	}
+	shows("flow group f: nothing of it is in force yet")
+	ruleInForce(t, r, "f")
+	shows("")
+	row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|f", swss.FieldValues{"L4_DST_PORT": "81"})
+	shows("flow group f: destination-port 81 is not in force yet, 80 is")
+	ruleInForce(t, r, "f")
+	row(t, r, swss.StateDB, "ACL_RULE_TABLE", "TAM|f", swss.FieldValues{"status": "Pending creation", "reason": "the switch has no room for it"})
+	shows("flow group f: its ACL rule is pending creation: the switch has no room for it")
+	if out := s.do(t, "show tam flow-groups f"); !strings.Contains(out, "Pending") || !strings.Contains(out, "no room") {
+		t.Errorf("the flow group itself:\n%s", out)
+	}
+	row(t, r, swss.StateDB, "ACL_RULE_TABLE", "TAM|f", swss.FieldValues{"status": "Active", "reason": ""})
+	shows("")
+}
+
+// The answer of a query says of what it is, where that is not what the query asks for now.
+func TestAnswerOfAnotherFlow(t *testing.T) {
+	s, r := newSwitch(t)
+	row(t, r, swss.ConfigDB, "TAM_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"task": "t", "flow": "10.0.0.1"})
+	row(t, r, swss.ApplDB, "TAM_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"task": "t", "flow": "10.0.0.1"})
+	row(t, r, swss.StateDB, "TAM_STATE_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"status": "active"})
+	row(t, r, swss.CountersDB, "TAM_FLYMON_ANSWERS", "q", swss.FieldValues{"TASK": "t", "FLOW": "10.0.0.1", "EPOCH": "7", "ESTIMATE": `{"estimate":5}`})
+	if out := s.do(t, "show tam flymon query"); strings.Contains(out, "the answer is of") {
+		t.Errorf("its own:\n%s", out)
+	}
+	row(t, r, swss.ConfigDB, "TAM_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"flow": "10.0.0.2"})
+	row(t, r, swss.ApplDB, "TAM_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"flow": "10.0.0.2"})
+	if out := s.do(t, "show tam flymon query"); !strings.Contains(out, "q: the answer is of flow 10.0.0.1 of task t") {
+		t.Errorf("another flow's:\n%s", out)
 	}
 }
 

@@ -54,7 +54,10 @@ func readAltMark(ctx context.Context, c *call) ([]tree, map[string]any, error) {
 	if name != "*" && len(entries) == 0 {
 		return nil, nil, fmt.Errorf("%s %s does not exist", altMarkSessions.what, name)
 	}
-	return allInForce(entries), map[string]any{"tamtam-altmark:alt-mark-session": list}, nil
+	if entries, err = c.sh.withGroups(ctx, allInForce(entries)); err != nil {
+		return nil, nil, err
+	}
+	return entries, map[string]any{"tamtam-altmark:alt-mark-session": list}, nil
 }
 
 func showAltMarkSessions(ctx context.Context, c *call) (*view, error) {

@@ -72,6 +72,9 @@ func showSessions(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
+	if entries, err = c.sh.withGroups(ctx, entries); err != nil {
+		return nil, err
+	}
 	if c.has("name") {
 		return sessionView(ctx, c, entries[0], data)
 	}

@@ -55,7 +55,10 @@ func (l listEntry) readParts(ctx context.Context, c *call, module string, parts 
 		}
 		entries, list = append(entries, tree{m}), append(list, m)
 	}
-	return allInForce(entries), map[string]any{module + ":" + l.list: list}, nil
+	if entries, err = c.sh.withGroups(ctx, allInForce(entries)); err != nil {
+		return nil, nil, err
+	}
+	return entries, map[string]any{module + ":" + l.list: list}, nil
 }
 
 func showFlyMonTasks(ctx context.Context, c *call) (*view, error) {
@@ -235,8 +238,10 @@ func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
 	text := func(p *page) {
 		var rows [][]string
 		var bounds theories
+		var others []string
 		for _, e := range entries {
 			answer := e.at("state", "answer")
+			others = append(others, answerOfAnother(e, answer)...)
 			row := []string{e.name(), config(e, "task"), config(e, "flow"), orDash(answer.text("epoch"))}
 			cells := estimateCells(answer)
 			rows = append(rows, append(append(row, cells...), orDash(answer.text("flags"))))
@@ -247,10 +252,21 @@ func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
 		p.line("")
 		p.table(append(columns, column{"Flags", 5, 0}), rows)
 		p.after(bounds.lines())
+		p.after(others)
 		p.whyNots(entries)
 		p.line("")
 	}
 	return &view{data, text}, nil
+}
+
+// answerOfAnother is a line for a query whose last answer is not of the flow that it is
+// configured with, in those words: it was another when the epoch ended.
+func answerOfAnother(query, answer tree) []string {
+	task, flow := answer.text("task"), answer.text("flow")
+	if flow == "" || task == query.text("config", "task") && flow == query.text("config", "flow") {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: the answer is of flow %s of task %s", query.name(), flow, task)}
 }
 
 // showFlyMonGroups shows the CMU groups, a line for each CMU or hash unit.

@@ -63,6 +63,22 @@ func row(t *testing.T, r *swss.Redis, db swss.DBName, table, key string, fields 
 	}
 }
 
+// ruleInForce writes a flow group's rule into APPL_DB as its manager does, where it has the
+// names of ports.
+func ruleInForce(t *testing.T, r *swss.Redis, group string) {
+	t.Helper()
+	fields, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgACLRule).Get(t.Context(), "TAM|"+group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tam, _ := schema.BuiltinACLType(schema.ACLTypeTAM)
+	rule, err := schema.ParseACLRule(tam, "TAM|"+group, fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row(t, r, swss.ApplDB, schema.AppACLRule, "TAM:"+group, rule.Fields())
+}
+
 // configDB is all of CONFIG_DB that the shell writes, one line a row.
 func configDB(t *testing.T, r *swss.Redis) string {
 	t.Helper()
@@ -194,6 +210,7 @@ func TestSwitchShow(t *testing.T) {
 	row(t, r, swss.StateDB, schema.StateTAMSwitch, "global", swss.FieldValues{"status": "active"})
 	row(t, r, swss.StateDB, schema.StateTAMFeature, schema.FeatureTailStamping, swss.FieldValues{"op-status": "ACTIVE"})
 	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "http_236", swss.FieldValues{"status": "active"})
+	ruleInForce(t, r, "tcp_port_236")
 	row(t, r, swss.ApplDB, schema.AppTAMTailStamp, "http_236", swss.FieldValues{"acl-table-name": "TAM", "acl-rule-name": "tcp_port_236"})
 	row(t, r, swss.StateDB, schema.StateTAMTailStamp, "v6", swss.FieldValues{"status": "pending", "reason": "no free ACL entry"})
 	row(t, r, swss.CountersDB, schema.CountersTailStamp, "http_236", swss.FieldValues{

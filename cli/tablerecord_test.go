@@ -271,6 +271,7 @@ func TestSwitchTableRecord(t *testing.T) {
 	fields = flow.Fields()
 	fields["collector"] = "192.168.78.121:7071"
 	row(t, r, swss.ApplDB, schema.AppTAMTableRecord, "rec1", fields)
+	ruleInForce(t, r, "tcp_port_236")
 	golden(t, "switch_table_record", s.do(t, "show tam table-record", "show tam table-record rec1", "show tam table-record rec6", "show tam table-record plan rec1"))
 	s.mode = modeTableRecord
 	const before = "session rec6 flow-group six collector c7 must-record chip.acl,i"

@@ -53,7 +53,8 @@ func flyMonModule() Module {
 			},
 			{
 				DB: swss.CountersDB, Table: schema.CountersFlyMonAnswer, Key: "{name}", JSON: "ESTIMATE",
-				Leaves: append(epochLeaves("state/answer"), estimateLeaves("state/answer")...),
+				Leaves: append(append(epochLeaves("state/answer"), estimateLeaves("state/answer")...),
+					Leaf{"state/answer/task", text("TASK")}, Leaf{"state/answer/flow", text("FLOW")}),
 			},
 		}},
 		{Path: "/tam/flymon-groups/flymon-group", Rows: []Row{

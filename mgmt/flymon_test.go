@@ -90,7 +90,7 @@ func TestFlyMonGet(t *testing.T) {
 		{flyMonHH + "/flows/flow[flow=13.92.96.32,236]/state/estimate", `"9.5"`},
 		{flyMonHH + "/distribution", `{"bin":[{"size":"1","state":{"size":"1","estimate":"60.0","saturated":false}},{"size":"2","state":{"size":"2","estimate":"0.4","saturated":false}}]}`},
 		{flyMonQ1 + "/state", `{"name":"q1","task":"hh","flow":"13.92.96.32,236","status":"active","since":"2026-01-02T03:04:05Z",
-			"answer":{"epoch":"9","start":"9000000000","end":"10000000000",` + flow + `}}`},
+			"answer":{"task":"hh","flow":"13.92.96.32,236","epoch":"9","start":"9000000000","end":"10000000000",` + flow + `}}`},
 		{"/tam/flymon-groups", `{"flymon-group":[{"number":4,"state":{"number":4,"tasks":1,"hash-units":["0=free","1=free","2=src-ip,dst-port"],
 			"free-buckets":["0=32768","1=65536","2=65536"],"largest-free":["0=32768","1=65536","2=65536"]}}]}`},
 	} {

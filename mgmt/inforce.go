@@ -87,7 +87,7 @@ func (e *entry) behind(n *node) []string {
 	case is == nil:
 		return one("nothing of it is in force yet")
 	}
-	var out []string
+	out := e.notActive(n.binds[1:])
 	for _, leaf := range e.group.leaves {
 		i := slices.IndexFunc(leaf.binds, func(b bind) bool { return b.row == at })
 		if !leaf.mirrored || i < 0 {
@@ -102,6 +102,22 @@ func (e *entry) behind(n *node) []string {
 		}
 		if w, has := text(want), text(is); w != has {
 			out = append(out, notInForce(leaf.name, w, has))
+		}
+	}
+	return out
+}
+
+// notActive says which of the rows that carry out what is configured are not in effect.
+func (e *entry) notActive(rows []bind) []string {
+	var out []string
+	for _, b := range rows {
+		row := Record{Fields: e.recs[b.row]}
+		if status := row.Field(schema.FieldStatus); e.group.rows[b.row].DB == swss.StateDB && status != "" && !strings.EqualFold(status, schema.StatusActive) {
+			text := "its ACL rule is " + strings.ToLower(status)
+			if reason := row.Field(schema.FieldReason); reason != "" {
+				text += ": " + reason
+			}
+			out = append(out, text)
 		}
 	}
 	return out

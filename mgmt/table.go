@@ -71,7 +71,8 @@ type Row struct {
 	// Wanted, of a row of APPL_DB, is what the row is once all that is configured is in
 	// force; nil: there is none. An error says that what is configured is not valid.
 	Wanted func(Configured) (map[string]string, error)
-	// Behind is the leaf that tells where the row is not as Wanted says.
+	// Behind is the leaf that tells where the row is not as Wanted says. Of a status row in
+	// STATE_DB, which comes after that row, it tells also that the row is not active.
 	Behind string
 	Leaves []Leaf
 }

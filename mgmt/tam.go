@@ -128,6 +128,7 @@ func flowGroups() Group {
 				New: map[string]string{"PRIORITY": "100"}, Leaves: ruleLeaves("config"),
 			},
 			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: rule + ":{name}", Behind: "state/not-in-force", Wanted: wantedRule, Leaves: ruleLeaves("state")},
+			{DB: swss.StateDB, Table: schema.StateACLRule, Key: rule + "|{name}", Behind: "state/not-in-force"},
 			{
 				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: rule + ":{name}", Counter: true,
 				Leaves: []Leaf{{"state/packets", text(aclPackets)}, {"state/octets", text(aclOctets)}},
