@@ -23,6 +23,7 @@ type doubts struct {
 // lists there, too.
 func (d *doubts) doubt(n *node, keys []string, deep bool) {
 	g := n.group
+	keys = keys[:len(g.keys)]
 	if i := slices.Index(keys, wildcard); i >= 0 { // all of a list
 		for g.parent != nil && len(g.parent.keys) > i {
 			g = g.parent

@@ -151,10 +151,10 @@ func (f *flattener) tell(n *node, keys []string, format string, args ...any) {
 	f.faults.add(f.step, fmt.Errorf("%s: %w", pathText(toPath(n, keys)), fmt.Errorf(format, args...)))
 }
 
-// readOnly refuses a node. Another of the same entry may have been meant.
+// readOnly refuses a node.
 func (f *flattener) readOnly(n *node, keys []string) {
 	f.tell(n, keys, "%w", errReadOnly)
-	f.faults.made.doubt(n.group.node, keys, false)
+	f.faults.made.doubt(n.meant(), keys, true)
 }
 
 // value takes the value of an update apart; false: nothing of it can be read.

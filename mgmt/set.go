@@ -32,6 +32,9 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 		return nil, status.Error(codes.Unimplemented, "union_replace is not served; use replace")
 	}
 	steps, faults := s.model.parseSet(ctx, req)
+	if err := ctx.Err(); err != nil { // then it is not parsed whole
+		return nil, status.FromContextError(err).Err()
+	}
 	s.setting.Lock()
 	defer s.setting.Unlock()
 	err := s.trySet(ctx, steps, faults)
@@ -59,12 +62,15 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 func (m *model) parseSet(ctx context.Context, req *gpb.SetRequest) ([]step, *faults) {
 	p := &setParser{model: m, prefix: req.GetPrefix(), faults: &faults{}, wildcards: maxSetSteps}
 	for _, d := range req.GetDelete() {
+		if ctx.Err() != nil {
+			return nil, p.faults
+		}
 		p.steps = append(p.steps, step{op: gpb.UpdateResult_DELETE, path: d, target: p.deletion(d)})
 	}
 	for op, updates := range [][]*gpb.Update{req.GetReplace(), req.GetUpdate()} {
 		for _, u := range updates {
 			if ctx.Err() != nil {
-				return nil, p.faults // trySet will say so
+				return nil, p.faults
 			}
 			st := step{op: gpb.UpdateResult_UPDATE, path: u.GetPath()}
 			if op == 0 {
@@ -97,9 +103,14 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 		return ts
 	}
 	p.fail(err)
+	at, from := w.lost, w.lostAt
+	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
+	if at.node == nil || slices.ContainsFunc(w.elems, wild) {
+		at, from = target{node: p.model.root}, 0
+	}
 	readable := true
 	if op != gpb.UpdateResult_DELETE {
-		for _, el := range w.elems[w.lostAt:] {
+		for _, el := range w.elems[from:] {
 			for _, k := range el.GetKey() {
 				p.faults.made.doubtName(k)
 			}
@@ -108,13 +119,6 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 			p.fail(fmt.Errorf("%s: %w", pathText(&gpb.Path{Elem: w.elems}), err))
 			readable = false
 		}
-	}
-	at := w.lost
-	wild := func(el *gpb.PathElem) bool { return el.GetName() == "*" || el.GetName() == "..." }
-	if at.node == nil || slices.ContainsFunc(w.elems, wild) {
-		at = target{node: p.model.root}
-	}
-	if op != gpb.UpdateResult_DELETE {
 		p.faults.made.doubt(at.node, at.keys, !readable)
 	}
 	if op != gpb.UpdateResult_UPDATE {
@@ -146,11 +150,29 @@ func (p *setParser) deletion(path *gpb.Path) []target {
 	if err := deletable(ts); err != nil {
 		p.fail(err)
 		for _, t := range ts {
-			p.faults.gone.doubt(t.node.group.node, t.keys, true) // the entry may have been meant
+			p.faults.gone.doubt(t.node.meant(), t.keys, true)
 		}
 		return nil
 	}
 	return ts
+}
+
+// meant is what may have been meant by a node that a Set must not name: of what
+// is read-only what it is the state of, of a key the entry.
+func (n *node) meant() *node {
+	if n.keyIndex >= 0 {
+		return n.group.node
+	}
+	if n.config {
+		return n
+	}
+	for !n.parent.config {
+		n = n.parent
+	}
+	if n.name == "state" {
+		return n.parent
+	}
+	return n
 }
 
 func deletable(ts []target) error {
@@ -175,11 +197,7 @@ func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]targ
 	if err := settable(ts, u); err != nil {
 		p.fail(err)
 		for _, t := range ts {
-			n := t.node
-			if !n.config { // what is configured may have been meant
-				n = n.group.node
-			}
-			p.faults.made.doubt(n, t.keys, true)
+			p.faults.made.doubt(t.node.meant(), t.keys, true)
 		}
 		return nil, nil
 	}

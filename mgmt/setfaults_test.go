@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -150,6 +151,19 @@ func TestNoFalseFaults(t *testing.T) {
 		{"state where config was meant", &gpb.SetRequest{Update: []*gpb.Update{
 			update(collector("c1")+"/state/ip", `"10.0.0.1"`), update(collector("c1")+"/config/port", `1`),
 		}}, "InvalidArgument", []string{collector("c1") + "/state/ip: is read-only"}},
+		{"state outside of lists", &gpb.SetRequest{Delete: deletes("/tam/switch/state"), Update: []*gpb.Update{
+			update("/tam/switch/state/switch-id", `7`), update("/tam/switch", `{"state":{"switch-id":7}}`), uses("s3", "f9"),
+		}}, "InvalidArgument", []string{
+			"/tam/switch/state: is read-only", "/tam/switch/state/switch-id: is read-only", "/tam/switch/state: is read-only",
+			tailstamp("s3") + "/config/flowgroup: there is no flowgroup f9",
+		}},
+		{"state of lists that have no other", &gpb.SetRequest{Update: []*gpb.Update{
+			update("/tam/flymon-groups", `{}`),
+			update(altMarkM1+"/periods/period[number=1]/state/packets", `"1"`), uses("s3", "f9"),
+		}}, "InvalidArgument", []string{
+			"/tam/flymon-groups: is read-only", altMarkM1 + "/periods/period[number=1]/state/packets: is read-only",
+			tailstamp("s3") + "/config/flowgroup: there is no flowgroup f9",
+		}},
 		{"the user's own change failed", &gpb.SetRequest{Delete: deletes(flowgroup("f1")), Update: []*gpb.Update{
 			update(tailstamp("s1")+"/config/flowgroup", `5`),
 		}}, "InvalidArgument", []string{tailstamp("s1") + "/config/flowgroup: 5 is no JSON value of type string"}},
@@ -251,6 +265,25 @@ func TestFaultCode(t *testing.T) {
 				t.Errorf("%d errors, want 2: %v", n+1, err)
 			}
 		})
+	}
+}
+
+// TestSetCancelled: of a request that nobody waits for any more nothing is done.
+func TestSetCancelled(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(someSwitch())
+	before := b.config()
+	ctx, cancel := context.WithCancel(b.ctx)
+	cancel()
+	for _, req := range []*gpb.SetRequest{
+		{Delete: deletes(tailstamp("s1"))}, {},
+		{Update: []*gpb.Update{update(sampler("x"), `{"config":{"sampling-rate":1}}`)}},
+	} {
+		_, err := b.server.Set(ctx, req)
+		wantErr(t, err, "Canceled")
+	}
+	if b.config() != before {
+		t.Error("CONFIG_DB changed")
 	}
 }
 
