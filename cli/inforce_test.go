@@ -61,6 +61,11 @@ func TestShowRightAfterAChange(t *testing.T) {
 
 	row(t, r, swss.ConfigDB, "TAM_FEATURES_TABLE", "TAILSTAMPING", swss.FieldValues{"status": "ACTIVE"})
 	shows("show tam features", "tail-stamping  Pending", "the switch has not said yet")
+	for _, before := range []string{"INACTIVE", "", "so so"} { // of a feature that was not wanted, or of nothing
+		row(t, r, swss.StateDB, "TAM_STATE_FEATURES_TABLE", "TAILSTAMPING", swss.FieldValues{"op-status": before, "reason": ""})
+		shows("show tam features", "tail-stamping  Pending", "the switch has not said yet")
+		shows("show tam tail-stamping", "Status             : Pending", "the switch has not said yet")
+	}
 	row(t, r, swss.StateDB, "TAM_STATE_FEATURES_TABLE", "TAILSTAMPING", swss.FieldValues{"op-status": "ACTIVE", "reason": ""})
 	shows("show tam features", "tail-stamping  Active")
 	row(t, r, swss.ConfigDB, "TAM_FEATURES_TABLE", "TAILSTAMPING", swss.FieldValues{"status": "INACTIVE"})
@@ -247,6 +252,31 @@ func TestAnswerOfAnotherFlow(t *testing.T) {
 	row(t, r, swss.ApplDB, "TAM_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"flow": "10.0.0.2"})
 	if out := s.do(t, "show tam flymon query"); !strings.Contains(out, "q: the answer is of flow 10.0.0.1 of task t") {
 		t.Errorf("another flow's:\n%s", out)
+	}
+}
+
+// A session whose row lacks its flow group is shown with what is wrong with it.
+func TestSessionWithoutAFlowGroup(t *testing.T) {
+	s, r := newSwitch(t)
+	row(t, r, swss.ConfigDB, "TAM_TAILSTAMPING_TABLE", "y", swss.FieldValues{"nothing": "1"})
+	row(t, r, swss.StateDB, "TAM_STATE_TAILSTAMPING_TABLE", "y", swss.FieldValues{"status": "failed", "reason": "flowgroup is missing"})
+	if out := s.do(t, "show tam tail-stamping sessions y"); !strings.Contains(out, "flowgroup is missing") {
+		t.Errorf("got\n%s", out)
+	}
+}
+
+// What another hand wrote in the place of a plan is not shown as one.
+func TestPlanThatIsNone(t *testing.T) {
+	s, r := newSwitch(t)
+	row(t, r, swss.ConfigDB, "TAM_TABLERECORD_TABLE", "r", swss.FieldValues{"flowgroup": "f", "collector": "c"})
+	for _, plan := range []string{`{"id":"x","recorded":[{"table":7}]}`, `{"id":1}`, `{}`} {
+		row(t, r, swss.CountersDB, "TAM_TABLERECORD_PLANS", "r", swss.FieldValues{"PLAN": plan})
+		if got := s.fails(t, "show tam table-record plan r"); !strings.Contains(got, "plan is none") {
+			t.Errorf("%s: %s", plan, got)
+		}
+		if out := s.do(t, "show tam table-record r"); !strings.Contains(out, "Plan               : the plan is none") {
+			t.Errorf("%s:\n%s", plan, out)
+		}
 	}
 }
 

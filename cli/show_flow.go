@@ -94,19 +94,23 @@ func showSessions(ctx context.Context, c *call) (*view, error) {
 // sessionView shows one session with its flow group's fields and its counts.
 func sessionView(ctx context.Context, c *call, session tree, data map[string]any) (*view, error) {
 	name := config(session, "flowgroup")
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, flowGroupPath(name))
-	if err != nil {
-		return nil, err
+	var group tree
+	if name != "" { // a row that another hand wrote may have none
+		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, flowGroupPath(name))
+		if err != nil {
+			return nil, err
+		}
+		group = found[0]
 	}
-	if found[0].exists() {
-		data["openconfig-tam:flowgroup"] = []any{found[0].v}
+	if group.exists() {
+		data["openconfig-tam:flowgroup"] = []any{group.v}
 	}
 	counters := session.at("state", "counters")
 	text := func(p *page) {
 		p.line("")
 		p.field(flowWidth, "Session", session.name())
 		p.field(flowWidth, "Flow Group Name", name)
-		p.fieldsOf(found[0])
+		p.fieldsOf(group)
 		p.field(flowWidth, "Packet Count", orZero(counters.text("matched-packets")))
 		p.field(flowWidth, "Stamped Count", orZero(counters.text("stamped-packets")))
 		p.notStamped(counters.at("not-stamped"))
@@ -226,7 +230,7 @@ func allFeatures(configured, states tree) []tree {
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
 		f, ok := said[ref]
 		switch {
-		case ok && wanted[ref] == "ACTIVE" && f.word("state", "op-status") == "INACTIVE" && f.text("state", "reason") == "":
+		case ok && wanted[ref] == "ACTIVE" && !saysWhat(f.at("state")):
 			f = featureOf(ref, "PENDING", notYet) // what it says is of before
 		case ok:
 		case wanted[ref] == "ACTIVE":
@@ -240,6 +244,13 @@ func allFeatures(configured, states tree) []tree {
 		out = append(out, f)
 	}
 	return out
+}
+
+// saysWhat says whether the state of a feature that is wanted is more than that of one
+// that is not.
+func saysWhat(state tree) bool {
+	status := state.word("op-status")
+	return status != "" && (status != "INACTIVE" || state.text("reason") != "")
 }
 
 // featureOf is a feature as the tree has it.

@@ -181,7 +181,11 @@ func readPlan(text string) (tree, error) {
 	if _, ok := v.(map[string]any); !ok {
 		return tree{}, fmt.Errorf("the plan is no JSON object")
 	}
-	return tree{v}, nil
+	plan := tree{v}
+	if _, ok := plan.count("id"); !ok || plan.text("phv") == "" {
+		return tree{}, fmt.Errorf("the plan is none: want a number as id, and the containers as phv")
+	}
+	return plan, nil
 }
 
 // recordPlan writes how much a plan tells, and which tables write which bits; with

@@ -83,7 +83,7 @@ func (e *entry) behind(n *node) []string {
 	case len(want) == 0 && len(is) == 0:
 		return nil
 	case want == nil:
-		return one("all of it is in force still")
+		return one("it is not configured any more, all of it is in force still")
 	case is == nil:
 		return one("nothing of it is in force yet")
 	}
