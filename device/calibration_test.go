@@ -313,7 +313,7 @@ func (c *calibration) run(tallies []*tally) {
 	t := c.t
 	profile := saisim.SmallProfile()
 	profile.EgressStages = max(profile.EgressStages, 20)
-	profile.FlyMon.Groups, profile.FlyMon.Spliced, profile.FlyMon.Width = 14, 0, 32
+	profile.FlyMon.Groups, profile.FlyMon.Spliced, profile.FlyMon.Width = 14, 0, c.width()
 	profile.FlyMon.Depth, profile.FlyMon.Partitions, profile.FlyMon.MapEntries, profile.FlyMon.Digests = 8192, 128, 256, 8<<(len(c.traffic.packets)%4)
 	start := time.Unix(100, 0).Truncate(c.epoch).Add(c.epoch / 4)
 	c.sim = testSim(t, SimConfig{Config: c.config(), Start: start, Oracle: 1 << 16, Profile: profile})
@@ -356,6 +356,14 @@ func (c *calibration) read() state {
 	}
 	defer server.Close()
 	return state{list(c.t, server, "flymon-task", "flymon-tasks"), list(c.t, server, "flymon-query", "flymon-queries")}
+}
+
+// width is how many bits a bucket of the chip has: half as many in one case of five.
+func (c *calibration) width() uint32 {
+	if len(c.traffic.packets)%5 == 0 {
+		return 16
+	}
+	return 32
 }
 
 // at is the cycle of a time since 1970.

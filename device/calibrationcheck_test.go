@@ -75,7 +75,7 @@ func (c *calibration) check(in *instance, tally *tally, task, query map[string]a
 	c.checkEpoch(in, within(task, "state", "last-epoch"), epoch)
 	in.buckets, _ = number(within(place, "buckets"))
 	in.rows, _ = number(within(place, "rows"))
-	in.bits = 32
+	in.bits = float64(c.width())
 	if units, _ := within(place, "units").([]any); len(units) > 1 {
 		_, size, _ := strings.Cut(fmt.Sprint(units[1]), "+")
 		in.second, _ = number(size)
