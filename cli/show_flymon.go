@@ -138,7 +138,7 @@ func (p *page) flyMonTask(e tree) {
 	p.field(flowWidth, "Key", config(e, "key"))
 	p.field(flowWidth, "Attribute", config(e, "attribute"))
 	p.field(flowWidth, "Algorithm", config(e, "algorithm"))
-	p.field(flowWidth, "Memory", config(e, "memory")+" buckets, "+config(e, "allocation"))
+	p.field(flowWidth, "Memory", orDash(config(e, "memory"))+" buckets, "+orDash(config(e, "allocation")))
 	optional("Rows", config(e, "rows"))
 	p.field(flowWidth, "Epoch", flyMonEpoch(config(e, "epoch")))
 	if v := config(e, "threshold"); v != "0" {

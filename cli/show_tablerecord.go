@@ -109,9 +109,9 @@ func (p *page) recordSession(e tree) {
 
 // sent says what of a packet a session sends, and in what.
 func sent(e tree) string {
-	text := config(e, "truncate") + " bytes of a packet, " + config(e, "encapsulation")
+	text := orDash(config(e, "truncate")) + " bytes of a packet, " + orDash(config(e, "encapsulation"))
 	if config(e, "truncate") == "0" {
-		text = "whole packets, " + config(e, "encapsulation")
+		text = "whole packets, " + orDash(config(e, "encapsulation"))
 	}
 	if from := config(e, "source-ip"); from != "" {
 		text += ", from " + from

@@ -22,12 +22,13 @@
 //
 // A request reads the rows that its paths need and no others: one entry with
 // all keys given is a few HGETALLs, whatever else there is. config is CONFIG_DB,
-// with YANG's defaults where a row lacks a field; state that repeats config is
-// APPL_DB, what was validated and is applied; status, reason and since are
-// STATE_DB. Where APPL_DB is not yet what the managers will make of CONFIG_DB, the
-// leaf not-in-force says so: the table has the function that makes the row
-// (Row.Wanted), and all leaves of state that repeat config are compared. What a row says but YANG does not allow is left out. One Get sees
-// all or nothing of any Set, whatever paths it has.
+// with YANG's defaults where a row lacks a field (not where it has one that YANG
+// does not allow); state that repeats config is APPL_DB, what was validated and is
+// applied; status, reason and since are STATE_DB. Where APPL_DB is not yet what
+// the managers will make of CONFIG_DB, the leaf not-in-force says so: the table
+// has the function that makes the row (Row.Wanted), and all leaves of state that
+// repeat config are compared. What a row says but YANG does not allow is left out.
+// One Get sees all or nothing of any Set, whatever paths it has.
 //
 // # Writing
 //

@@ -64,9 +64,11 @@ func (e *entry) value(n *node) []string {
 			continue
 		}
 		there = true
-		if v := n.allowed(b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row]})); len(v) > 0 {
+		said := b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row]})
+		if v := n.allowed(said); len(v) > 0 {
 			return v
 		}
+		there = there && len(said) == 0 // what the row says is not the default, whatever it is
 	}
 	if there && n.config && len(n.def) > 0 {
 		return n.def

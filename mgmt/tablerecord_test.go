@@ -142,7 +142,8 @@ func TestTableRecordPlanIsWhole(t *testing.T) {
 	}
 }
 
-// What a database holds that is no session, no number, no plan is left out.
+// What a database holds that is no session, no number, no plan is left out, and no default
+// stands in its place.
 func TestTableRecordBadRows(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{
@@ -161,7 +162,7 @@ func TestTableRecordBadRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameJSON(t, strings.NewReplacer("tamtam-tablerecord:", "", `,"tamtam-status:not-in-force":`+behind, "").Replace(got), `{"tablerecord-session":[{"name":"r1",
-		"config":{"name":"r1","phv":"16+16","mode":"exec","algorithm":"greedy","must-record":["x","y","z"],"probabilities":"uniform","encapsulation":"udp","truncate":128},
+		"config":{"name":"r1","must-record":["x","y","z"],"probabilities":"uniform","encapsulation":"udp"},
 		"state":{"name":"r1","collector-address":"nowhere","counters":{"lost":"1"},"plan":{"tables":["a","b c"],"json":"{"}}}]}`)
 }
 
