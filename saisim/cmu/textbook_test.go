@@ -41,18 +41,11 @@ func (h *hashed) at(row int, p *cmu.Packet) *uint32 {
 }
 
 // Count-min: each row's counter of the flow grows by the packet. MRAC is one row of it.
-type countMinSketch struct {
-	hashed
-	bytes bool
-}
+type countMinSketch struct{ hashed }
 
 func (s *countMinSketch) insert(p *cmu.Packet) {
 	for row := range s.rows {
-		if s.bytes {
-			*s.at(row, p) += p.Size
-		} else {
-			*s.at(row, p)++
-		}
+		*s.at(row, p)++
 	}
 }
 
@@ -227,7 +220,7 @@ func TestTextbook(t *testing.T) {
 		}{
 			{"count-min", rows(t, 3, 1, u), func(h hashed) textbook { return &countMinSketch{hashed: h} }},
 			{"count-min of bytes", with(rows(t, 3, 1, u), func(_ int, u *flymon.Unit) { u.P1 = flymon.Param{From: flymon.Size} }),
-				func(h hashed) textbook { return &bytes16{countMinSketch{h, true}} }},
+				func(h hashed) textbook { return &bytes16{countMinSketch{hashed: h}} }},
 			{"MRAC", rows(t, 1, 1, u), func(h hashed) textbook { return &countMinSketch{hashed: h} }},
 			{"SuMax(Sum)", with(rows(t, 3, 3, u), func(i int, u *flymon.Unit) {
 				if i > 0 {
@@ -300,16 +293,16 @@ func TestTextbook(t *testing.T) {
 	})
 }
 
-// bytes16 are counters of 16 bits.
+// bytes16 are counters of bytes in 16 bits, which begin anew, but for one that is full to the byte: the
+// CMU adds to what is below its second parameter.
 type bytes16 struct{ countMinSketch }
 
-func (s *bytes16) registers() [][]uint32 {
-	for _, row := range s.rows {
-		for i := range row {
-			row[i] &= 0xffff
+func (s *bytes16) insert(p *cmu.Packet) {
+	for row := range s.rows {
+		if n := s.at(row, p); *n < 0xffff {
+			*n = (*n + p.Size) & 0xffff
 		}
 	}
-	return s.rows
 }
 
 // ranksOf makes ranks of the strings that a chip has; an empty register has none.
