@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz soak calibrate differential mutants figures bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build test test-long race fuzz soak calibrate differential mutants figures metrics bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -63,6 +63,10 @@ mutants:
 ### figures         what the pages quote, made anew and compared: make figures [ONLY=PAGE[:LINE]] [UPDATE=1|all]
 figures:
 	$(GO) run ./internal/figures -only '$(ONLY)' -update '$(UPDATE)'
+
+### metrics         the source tree in figures, with their limits: make metrics [LIST=1], with what is behind each
+metrics:
+	@$(GO) run ./internal/metrics $(if $(LIST),-list)
 
 ### bench           Go benchmarks with allocations, then tamtam's own
 bench:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks everything: format, vet, import rules, all tests (stored fuzz inputs among them), the
-# tests again under the race detector, and what the pages quote of commands that end in seconds.
-# Exits 0 only when all that could run passed.
+# Checks everything: format, vet, import rules, limits of the source tree, all tests (stored fuzz
+# inputs among them), the tests again under the race detector, and what the pages quote of commands
+# that end in seconds. Exits 0 only when all that could run passed.
 #
 # Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
 # with, iproute2 for live interfaces) it installs with apt-get where it is root or may use sudo
@@ -145,6 +145,7 @@ race_tests() {
 
 check "gofmt" gofmt_clean
 check "import rules" go test -count=1 ./internal/archtest
+check "limits of the source tree (make metrics has the figures)" go run ./internal/metrics -limits
 check "go vet, tests" tests
 if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing of new inputs: make soak and make fuzz have it"; fi
 if [ $race = yes ]; then

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+)
+
+// A limit says how far a figure may go. It is what the tree had when the limit was set, or what is
+// wanted where that is reached: it may only be tightened.
+type limit struct {
+	figure string
+	least  bool    // the figure may not be below; else not above
+	value  float64 // today
+	wanted float64 // in the end
+	reason string
+}
+
+// limits are those of the gate.
+var limits = []limit{
+	{figure: "file, most lines", value: 800, wanted: 800,
+		reason: "beyond that nobody reads a file as one"},
+	{figure: "function, p99 lines", value: 70, wanted: 70,
+		reason: "a function fits a screen"},
+	{figure: "functions of complexity > 15, percent", value: 1.71, wanted: 0.5,
+		reason: "who changes it must keep all ways through it in mind"},
+	{figure: "methods of a type, most", value: 315, wanted: 50,
+		reason: "a type that does so much is several"},
+	{figure: "structs of > 20 fields", value: 22, wanted: 8,
+		reason: "any method may change any field: nobody sees which belong together"},
+	{figure: "lines over 120 columns, code", value: 835, wanted: 0,
+		reason: "what is out of sight is not reviewed"},
+	{figure: "tests : code", least: true, value: 0.55, wanted: 0.55,
+		reason: "code that moves must take its tests along"},
+	{figure: "rooms at the top", value: 36, wanted: 28,
+		reason: "a newcomer guesses the folder from its name, among few"},
+	{figure: "exported names without comment", value: 34, wanted: 0,
+		reason: "what others may use says what it does"},
+}
+
+// breaks says whether a figure is beyond the limit, as it is printed: 0.504 is 0.50.
+func (l limit) breaks(f figure) bool {
+	scale := math.Pow10(f.digits)
+	v := math.Round(f.value * scale)
+	if l.least {
+		return v < math.Round(l.value*scale)
+	}
+	return v > math.Round(l.value*scale)
+}
+
+// loose says whether a figure is better than a limit that is not the wanted one yet.
+func (l limit) loose(f figure) bool {
+	here := limit{least: l.least, value: f.value}
+	return l.value != l.wanted && here.breaks(figure{value: l.value, digits: f.digits})
+}
+
+// sign is in front of the limit.
+func (l limit) sign() string {
+	if l.least {
+		return ">="
+	}
+	return "<="
+}
+
+// shown is how many findings stand below a broken limit.
+const shown = 10
+
+// check holds figures to limits, and says what is broken, by what. A limit of a figure that is not
+// there is an error: it would never be broken.
+func check(out io.Writer, figures []figure, limits []limit) (good bool, err error) {
+	by := map[string]figure{}
+	for _, f := range figures {
+		by[f.name] = f
+	}
+	good = true
+	for _, l := range limits {
+		f, ok := by[l.figure]
+		if !ok {
+			return false, fmt.Errorf("limit of %q: there is no such figure", l.figure)
+		}
+		if !l.breaks(f) {
+			if l.loose(f) {
+				fmt.Fprintf(out, "%s: %s; the limit, %s %.*f, can be tightened\n", f.name, f.text(), l.sign(), f.digits, l.value)
+			}
+			continue
+		}
+		good = false
+		fmt.Fprintf(out, "%s: %s, want %s %.*f: %s\n", f.name, f.text(), l.sign(), f.digits, l.value, l.reason)
+		show(out, f.worst, shown)
+	}
+	return good, nil
+}
+
+// show prints the first few findings.
+func show(out io.Writer, list []finding, most int) {
+	for i, w := range list {
+		if i == most {
+			fmt.Fprintf(out, "    and %d more\n", len(list)-i)
+			return
+		}
+		fmt.Fprintf(out, "    %6d  %s  %s\n", w.size, w.where, w.what)
+	}
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A kind says what a file is.
+type kind int
+
+const (
+	code kind = iota
+	test
+	generated
+)
+
+// A file is one Go file of the tree.
+type file struct {
+	name, dir string // from the root; dir is "." there
+	kind      kind
+	text      []byte
+	syntax    *ast.File
+}
+
+// A tree is the source of a module.
+type tree struct {
+	module string
+	files  []*file // by name
+	set    *token.FileSet
+}
+
+// room is the folder in the root that the file is in, or "." for a file of the root.
+func (f *file) room() string {
+	room, _, _ := strings.Cut(f.dir, "/")
+	return room
+}
+
+// read reads all Go files of the module in the root of a file system.
+func read(root fs.FS) (*tree, error) {
+	mod, err := fs.ReadFile(root, "go.mod")
+	if err != nil {
+		return nil, fmt.Errorf("the root of a module is wanted: %w", err)
+	}
+	t := &tree{set: token.NewFileSet()}
+	for line := range strings.Lines(string(mod)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "module" {
+			t.module = fields[1]
+		}
+	}
+	if t.module == "" {
+		return nil, fmt.Errorf("go.mod has no line \"module NAME\"")
+	}
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && passedOver(root, name):
+			return fs.SkipDir
+		case !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.ContainsAny(d.Name()[:1], "._"):
+			t.files = append(t.files, &file{name: name, dir: path.Dir(name)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, t.parse(root)
+}
+
+// passedOver says whether Go has no packages of the module in a folder.
+func passedOver(root fs.FS, dir string) bool {
+	base := path.Base(dir)
+	if base == "testdata" || strings.ContainsAny(base[:1], "._") {
+		return true
+	}
+	_, err := fs.Stat(root, dir+"/go.mod")
+	return err == nil
+}
+
+// parse reads and parses the files, on all cores.
+func (t *tree) parse(root fs.FS) error {
+	errs := make([]error, len(t.files))
+	var workers sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				errs[i] = t.files[i].parse(root, t.set)
+			}
+		})
+	}
+	for i := range t.files {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return errs[i]
+	}
+	return nil
+}
+
+func (f *file) parse(root fs.FS, set *token.FileSet) (err error) {
+	if f.text, err = fs.ReadFile(root, f.name); err != nil {
+		return err
+	}
+	f.syntax, err = parser.ParseFile(set, f.name, f.text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	switch {
+	case ast.IsGenerated(f.syntax):
+		f.kind = generated
+	case strings.HasSuffix(f.name, "_test.go"):
+		f.kind = test
+	}
+	return nil
+}
+
+// lines is how many lines the file has; a last one may lack its end.
+func (f *file) lines() int {
+	n := bytes.Count(f.text, []byte("\n"))
+	if len(f.text) > 0 && f.text[len(f.text)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// of returns the files of a kind.
+func (t *tree) of(k kind) (list []*file) {
+	for _, f := range t.files {
+		if f.kind == k {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// at says where something is, as FILE:LINE.
+func (t *tree) at(p token.Pos) string {
+	where := t.set.PositionFor(p, false)
+	return fmt.Sprintf("%s:%d", where.Filename, where.Line)
+}
