@@ -268,12 +268,14 @@ func (p *page) leftOut(tables, tam tree) {
 	}
 	var lines page
 	for _, t := range tables.sorted("table") {
-		rows, _ := t.count("state", "rows")
-		if slices.Contains(shownTables(), t.name()) || rows <= above[t.name()] {
+		rows, known := t.count("state", "rows")
+		if slices.Contains(shownTables(), t.name()) || known && rows <= above[t.name()] {
 			continue
 		}
-		switch n := rows - above[t.name()]; n {
-		case 1:
+		switch n := rows - above[t.name()]; {
+		case !known:
+			lines.line("! %s: rows, it is not known how many", t.name())
+		case n == 1:
 			lines.line("! %s: 1 row", t.name())
 		default:
 			lines.line("! %s: %d rows", t.name(), n)

@@ -125,16 +125,14 @@ func (p *page) altMarkSession(e tree) {
 	optional("Engine", state.text("engine"))
 	optional("Timing", state.text("timing"))
 	if last := state.at("last-period"); last.exists() {
-		p.field(flowWidth, "Last Period", last.text("number"))
-		p.field(flowWidth, "   Colour", last.text("colour"))
-		p.field(flowWidth, "   Packet Count", last.text("packets"))
-		p.field(flowWidth, "   Byte Count", last.text("octets"))
-		p.field(flowWidth, "   Captures", last.text("captures"))
+		p.field(flowWidth, "Last Period", orDash(last.text("number")))
+		p.field(flowWidth, "   Colour", orDash(last.text("colour")))
+		p.field(flowWidth, "   Packet Count", counted(last, "packets"))
+		p.field(flowWidth, "   Byte Count", counted(last, "octets"))
+		p.field(flowWidth, "   Captures", counted(last, "captures"))
 		optional("   Timestamp", clockTime(last.text("timestamp")))
-		p.field(flowWidth, "   Out of Window", last.text("out-of-window"))
-		if last.text("foreign-marks") != "0" {
-			optional("   Foreign Marks", last.text("foreign-marks"))
-		}
+		p.field(flowWidth, "   Out of Window", counted(last, "out-of-window"))
+		optional("   Foreign Marks", unless(counted(last, "foreign-marks"), "0"))
 		optional("   Read at", clockTime(last.text("read-at")))
 		optional("   Flags", last.text("flags"))
 		optional("   Clock", last.text("clock"))
@@ -150,10 +148,11 @@ var periodColumns = []column{
 
 func periodCells(number string, period tree) []string {
 	cells := []string{orDash(number)}
-	for _, leaf := range []string{"colour", "packets", "octets", "captures"} {
-		cells = append(cells, orDash(period.text(leaf)))
+	cells = append(cells, orDash(period.text("colour")))
+	for _, leaf := range []string{"packets", "octets", "captures"} {
+		cells = append(cells, counted(period, leaf))
 	}
-	return append(cells, orDash(clockTime(period.text("timestamp"))), orDash(period.text("out-of-window")), orDash(period.text("flags")))
+	return append(cells, orDash(clockTime(period.text("timestamp"))), counted(period, "out-of-window"), orDash(period.text("flags")))
 }
 
 // showAltMarkCounters shows the last period of each session.
@@ -219,7 +218,7 @@ func showAltMarkResults(ctx context.Context, c *call) (*view, error) {
 		for _, e := range entries {
 			s := e.at("state")
 			rows = append(rows, []string{e.text("path"), e.text("from"), e.text("to"), orDash(s.text("period")), title(s.word("status")),
-				orDash(s.text("sent-packets")), orDash(s.text("received-packets")), orDash(s.text("lost-packets")),
+				counted(s, "sent-packets"), counted(s, "received-packets"), orDash(s.text("lost-packets")),
 				orDash(duration(s.text("delay"))), orDash(duration(s.text("jitter")))})
 			if reasons := s.texts("reasons"); len(reasons) > 0 {
 				why = append(why, fmt.Sprintf("%s %s-%s: %s: %s", e.text("path"), e.text("from"), e.text("to"), title(s.word("status")), strings.Join(reasons, "; ")))

@@ -35,12 +35,13 @@ func (p *page) fieldsOf(group tree) {
 	}
 }
 
-// orZero is a counter's text; one that nobody has counted yet is 0.
-func orZero(text string) string {
-	if text == "" {
-		return "0"
+// counted is a counter as it is shown. One that nobody has written yet is not 0, nor is
+// what is no number.
+func counted(t tree, leaf ...string) string {
+	if _, ok := t.count(leaf...); !ok {
+		return orDash("")
 	}
-	return text
+	return t.text(leaf...)
 }
 
 func showFlowGroups(ctx context.Context, c *call) (*view, error) {
@@ -59,7 +60,7 @@ func showFlowGroups(ctx context.Context, c *call) (*view, error) {
 				p.field(flowWidth, "   Priority", priority)
 			}
 			p.fieldsOf(e)
-			p.field(flowWidth, "Packet Count", orZero(e.text("state", "packets")))
+			p.field(flowWidth, "Packet Count", counted(e, "state", "packets"))
 			p.whyNot(flowWidth, e.at("state"))
 			p.line("")
 		}
@@ -111,8 +112,8 @@ func sessionView(ctx context.Context, c *call, session tree, data map[string]any
 		p.field(flowWidth, "Session", session.name())
 		p.field(flowWidth, "Flow Group Name", name)
 		p.fieldsOf(group)
-		p.field(flowWidth, "Packet Count", orZero(counters.text("matched-packets")))
-		p.field(flowWidth, "Stamped Count", orZero(counters.text("stamped-packets")))
+		p.field(flowWidth, "Packet Count", counted(counters, "matched-packets"))
+		p.field(flowWidth, "Stamped Count", counted(counters, "stamped-packets"))
 		p.notStamped(counters.at("not-stamped"))
 		p.whyNot(flowWidth, session.at("state"))
 		p.line("")
@@ -121,7 +122,7 @@ func sessionView(ctx context.Context, c *call, session tree, data map[string]any
 }
 
 // notStamped writes how many packets left without a record, and those reasons
-// that occurred.
+// that occurred. Where one is not known the sum is not, and that reason may have occurred.
 func (p *page) notStamped(reasons tree) {
 	labels := []struct{ leaf, label string }{
 		{"not-tcp-udp", "Not TCP/UDP"},
@@ -130,14 +131,21 @@ func (p *page) notStamped(reasons tree) {
 		{"mtu", "MTU"},
 	}
 	var sum uint64
+	known := 0
 	for _, l := range labels {
-		n, _ := reasons.count(l.leaf)
-		sum += n
+		if n, ok := reasons.count(l.leaf); ok {
+			sum += n
+			known++
+		}
 	}
-	p.field(flowWidth, "Not Stamped", strconv.FormatUint(sum, 10))
+	text := orDash("")
+	if known == len(labels) {
+		text = strconv.FormatUint(sum, 10)
+	}
+	p.field(flowWidth, "Not Stamped", text)
 	for _, l := range labels {
-		if n, _ := reasons.count(l.leaf); n > 0 {
-			p.field(flowWidth, "   "+l.label, strconv.FormatUint(n, 10))
+		if n, ok := reasons.count(l.leaf); known > 0 && (n > 0 || !ok) {
+			p.field(flowWidth, "   "+l.label, counted(reasons, l.leaf))
 		}
 	}
 }

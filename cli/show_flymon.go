@@ -214,7 +214,7 @@ func (p *page) flyMonLastEpoch(last tree) {
 	for _, l := range []struct{ label, text string }{
 		{"Start", clockTime(last.text("start"))}, {"End", clockTime(last.text("end"))}, {"Flags", last.text("flags")},
 		{"Load", percent(last, "load")}, {"Full", percent(last, "full")}, {"Flows From", last.text("flows-from")},
-		{"Digests Lost", unless(last.text("digests-lost"), "0")}, {"Flows Cut", unless(last.text("flows-cut"), "0")},
+		{"Digests Lost", unless(counted(last, "digests-lost"), "0")}, {"Flows Cut", unless(counted(last, "flows-cut"), "0")},
 	} {
 		if l.text != "" {
 			p.field(flowWidth, "   "+l.label, l.text)

@@ -99,7 +99,7 @@ func showInterfaceCounters(ctx context.Context, c *call) (*view, error) {
 		for _, e := range entries {
 			row := []string{e.name(), stateLetter(e)}
 			for _, leaf := range leaves {
-				row = append(row, orDash(e.text("state", "counters", leaf)))
+				row = append(row, counted(e, "state", "counters", leaf))
 			}
 			rows = append(rows, row)
 		}
@@ -208,8 +208,8 @@ func showACL(ctx context.Context, c *call) (*view, error) {
 			rows = append(rows, []string{s.name(), "", s.text("type"), "", "", orDash(s.text("state", "status")), s.text("state", "reason")})
 			for _, e := range entries {
 				rows = append(rows, []string{
-					"", e.text("sequence-id"), orDash(e.text("state", "priority")), orZero(e.text("state", "matched-packets")),
-					orZero(e.text("state", "matched-octets")), orDash(e.text("state", "status")), e.text("state", "reason"),
+					"", e.text("sequence-id"), orDash(e.text("state", "priority")), counted(e, "state", "matched-packets"),
+					counted(e, "state", "matched-octets"), orDash(e.text("state", "status")), e.text("state", "reason"),
 				})
 			}
 		}

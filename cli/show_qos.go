@@ -39,7 +39,7 @@ func showQueues(ctx context.Context, c *call) (*view, error) {
 			for _, leaf := range []string{
 				"transmitted-packets", "transmitted-octets", "dropped-packets", "wred-dropped-packets", "ecn-marked-packets", "occupancy", "watermark",
 			} {
-				r = append(r, orDash(state.text(leaf)))
+				r = append(r, counted(state, leaf))
 			}
 			rows = append(rows, r)
 		}

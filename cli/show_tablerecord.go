@@ -49,7 +49,7 @@ func (p *page) recordSessions(entries []tree) {
 			tables = strconv.Itoa(len(plan.texts("tables")))
 		}
 		rows = append(rows, []string{e.name(), config(e, "flowgroup"), e.text("config", "collector"), orDash(title(e.text("state", "status"))), config(e, "phv"), tables,
-			orDash(ofPossible(plan)), orDash(percent(plan, "recovery")), orZero(counters.text("matched")), orZero(counters.text("recorded")), orZero(counters.text("lost"))})
+			orDash(ofPossible(plan)), orDash(percent(plan, "recovery")), counted(counters, "matched"), counted(counters, "recorded"), counted(counters, "lost")})
 	}
 	p.table([]column{
 		{"Name", 11, 2}, {"Flow Group", 11, 2}, {"Collector", 9, 2}, {"Status", 7, 2}, {"PHV", 5, 2}, {"Tables", 6, 2}, {"Entropy", 12, 2},
@@ -92,12 +92,12 @@ func (p *page) recordSession(e tree) {
 			p.field(flowWidth, l.label, l.text)
 		}
 	}
-	p.field(flowWidth, "Matched", orZero(counters.text("matched")))
-	if v := counters.text("not-sampled"); v != "" && v != "0" {
+	p.field(flowWidth, "Matched", counted(counters, "matched"))
+	if v := counted(counters, "not-sampled"); v != "0" && counters.exists() {
 		p.field(flowWidth, "   Not Sampled", v)
 	}
-	p.field(flowWidth, "Recorded", orZero(counters.text("recorded")))
-	p.field(flowWidth, "   Lost", orZero(counters.text("lost")))
+	p.field(flowWidth, "Recorded", counted(counters, "recorded"))
+	p.field(flowWidth, "   Lost", counted(counters, "lost"))
 	if text, _ := state.at("plan", "json").v.(string); text != "" {
 		if plan, err := readPlan(text); err != nil {
 			p.field(flowWidth, "Plan", err.Error())

@@ -104,19 +104,17 @@ func constant(v string) Codec {
 	return Codec{Get: func(Record) []string { return one(v) }}
 }
 
-// sum is a counter that is kept in parts.
+// sum is a counter that is kept in parts. Where one is not known the sum is not either: it
+// would be that of another quantity.
 func sum(fields ...string) Codec {
 	return Codec{Get: func(r Record) []string {
 		var total uint64
-		there := false
 		for _, f := range fields {
-			if n, err := strconv.ParseUint(r.Field(f), 10, 64); err == nil {
-				total += n
-				there = true
+			n, err := strconv.ParseUint(r.Field(f), 10, 64)
+			if err != nil {
+				return nil
 			}
-		}
-		if !there {
-			return nil
+			total += n
 		}
 		return one(strconv.FormatUint(total, 10))
 	}}

@@ -27,7 +27,7 @@ func TestGetJSON(t *testing.T) {
 		{"/tam/features-state/feature[feature-ref=TAILSTAMPING]/state/op-status", `"ACTIVE"`},
 		{"/interfaces/interface[name=Ethernet0]/config", `{"openconfig-interfaces:name":"Ethernet0","openconfig-interfaces:type":"iana-if-type:ethernetCsmacd","openconfig-interfaces:mtu":9100,"openconfig-interfaces:enabled":true}`},
 		{"/interfaces/interface[name=Ethernet4]/config/mtu", `9100`}, // the default
-		{"/interfaces/interface[name=Ethernet0]/state/counters", `{"openconfig-interfaces:in-octets":"10","openconfig-interfaces:in-pkts":"3","openconfig-interfaces:in-unicast-pkts":"1","openconfig-interfaces:in-multicast-pkts":"2"}`},
+		{"/interfaces/interface[name=Ethernet0]/state/counters", `{"openconfig-interfaces:in-octets":"10","openconfig-interfaces:in-pkts":"3","openconfig-interfaces:in-unicast-pkts":"1","openconfig-interfaces:in-multicast-pkts":"2","openconfig-interfaces:in-broadcast-pkts":"0"}`},
 		{"/interfaces/interface[name=Ethernet0]/state/tamtam-interfaces:alias", `"Eth1"`},
 		{"/acl/acl-sets/acl-set[name=TAM]/acl-entries/acl-entry[sequence-id=f1]/state/matched-packets", ""},
 	} {
