@@ -71,6 +71,25 @@ func (s *session) point(port string) error {
 	return s.wrapTool("127.0.0.1:" + port)
 }
 
+// works waits until orchagent has started: before, what the switch can do is not known, and a feature is refused.
+func (s *session) works(ctx context.Context, port string) error {
+	if port == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		out, err := s.command(ctx, "tamtam health orchagent --redis 127.0.0.1:"+port, true, false).CombinedOutput()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("its orchagent does not start: %s", out)
+		}
+		time.Sleep(settle / 4)
+	}
+}
+
 // wrap writes a script that the page's commands find first.
 func (s *session) wrap(name, script string) error {
 	return os.WriteFile(filepath.Join(s.dir, "bin", name), []byte("#!/bin/sh\n"+script+"\n"), 0o755)
@@ -218,8 +237,8 @@ func (s *session) startSwitch(ctx context.Context, script string) ([]string, err
 	}()
 	select {
 	case port := <-isUp:
-		if err := s.point(port); err != nil {
-			return nil, err
+		if err := errors.Join(s.point(port), s.works(ctx, port)); err != nil {
+			return sw.lines(), err
 		}
 		s.told = true
 		return sw.lines(), nil
