@@ -172,20 +172,22 @@ func (b *bench) pass(d time.Duration) {
 	}
 }
 
-// planAll is a planner that records all tables, hits too where they are asked for. Its
-// entropy is how many paths it was given.
+// planAll is a planner that records all tables that there are bits for, hits too where they are
+// asked for. Its entropy is how many paths it was given.
 func planAll(_ context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings) (*record.Plan, error) {
 	plan := &record.Plan{Pipeline: g.Pipeline, PHV: s.PHV.String(), Mode: s.Mode, Graph: g, Entropy: float64(len(paths))}
 	bit := 0
 	for _, n := range g.Nodes {
 		r := record.Recorded{Table: n.ID, Stage: n.Stage, Bits: 1, Ran: new(int)}
-		*r.Ran = bit
-		bit++
 		if s.Mode == record.ModeHit {
 			r.Hit, r.Bits = new(int), 2
-			*r.Hit = bit
-			bit++
+			*r.Hit = bit + 1
 		}
+		if bit+r.Bits > int(s.PHV[0]) {
+			break
+		}
+		*r.Ran = bit
+		bit += r.Bits
 		plan.Recorded = append(plan.Recorded, r)
 	}
 	for _, id := range s.MustRecord {
