@@ -10,7 +10,7 @@ import (
 // ClockTrust is what a session takes as vouching for its switch's clock.
 type ClockTrust uint8
 
-// What can vouch for it.
+// What can vouch for a switch's clock.
 const (
 	CheckedClock  ClockTrust = iota // what the chip and the kernel that its clock follows say
 	DeclaredClock                   // the operator: it is within A of those of the other points
@@ -21,7 +21,7 @@ var trustWords = []string{"checked", "declared"}
 // TrustWords lists the words of what vouches for a clock, the default first.
 func TrustWords() []string { return slices.Clone(trustWords) }
 
-// ParseTrust reads the word of what vouches for a clock.
+// ParseTrust reads the word of what vouches for a clock; an error lists the words.
 func ParseTrust(s string) (ClockTrust, error) {
 	if i := slices.Index(trustWords, s); i >= 0 {
 		return ClockTrust(i), nil
@@ -29,6 +29,7 @@ func ParseTrust(s string) (ClockTrust, error) {
 	return 0, fmt.Errorf("clock-trust %q, want %s", s, strings.Join(trustWords, ", "))
 }
 
+// String is the word that configuration has.
 func (t ClockTrust) String() string { return wordAt(trustWords, int(t)) }
 
 // A KernelClock is what a kernel says of its time of day, which a chip's clock follows. The zero
@@ -86,7 +87,8 @@ func (s Session) Vouch(k KernelClock) (c Clock, trusted bool) {
 		c.Says = fmt.Sprintf("the kernel's clock was set: the chip's is %v off, with a maximum error of %v"+clockErrorWant,
 			off, k.MaxError, s.ClockError)
 	default:
-		c.Says, c.Error, trusted = fmt.Sprintf("the kernel's clock says a maximum error of %v", k.MaxError), k.MaxError+off, true
+		c.Says = fmt.Sprintf("the kernel's clock says a maximum error of %v", k.MaxError)
+		c.Error, trusted = k.MaxError+off, true
 	}
 	return c, trusted
 }

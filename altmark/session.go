@@ -42,39 +42,53 @@ func (s Session) Early() time.Duration { return s.ClockError }
 // Check says whether the session can be, with the numbers where its interval
 // cannot hold the guard.
 func (s Session) Check() error {
+	if !s.Interval.Valid() {
+		return errors.Join(fmt.Errorf("interval is %d, want %d to %d: 2^n seconds", s.Interval, MinInterval, MaxInterval))
+	}
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !s.Interval.Valid() {
-		bad("interval is %d, want %d to %d: 2^n seconds", s.Interval, MinInterval, MaxInterval)
-		return errors.Join(errs...)
-	}
 	if s.Clear && s.Role != Terminator {
 		bad("clear is true, but the role is %s: only a terminator clears the mark", s.Role)
 	}
 	if s.Foreign != CountForeign && s.Role != Initiator {
 		bad("foreign-marks is %s, but the role is %s: only an initiator keeps other marks out", s.Foreign, s.Role)
 	}
-	switch {
-	case s.Method == Double && s.Mark2 == NoMark:
-		bad("mark2 is not given: double marking needs a second bit, for the pulse")
-	case s.Method != Double && s.Mark2 != NoMark:
-		bad("mark2 is %s, but only double marking has two bits", s.Mark2)
-	case s.Mark2 != NoMark && s.Mark2 == s.Mark:
-		bad("mark2 is %s, as mark is: double marking needs two bits", s.Mark2)
-	case s.Mark2 != NoMark && s.Mark.family() != s.Mark2.family():
-		bad("mark is %s and mark2 is %s: no packet has both", s.Mark, s.Mark2)
+	if err := s.checkMarks(); err != nil {
+		errs = append(errs, err)
 	}
 	if !s.SlotSync && s.Method != Muxed {
 		bad("slot-sync is false, but only muxed marking has slots")
 	}
-	if s.ClockError < 0 || s.MinDelay < 0 || s.MaxDelay < s.MinDelay {
-		bad("clock-error %v, delay-min %v, delay-max %v: want 0 or more, and delay-max not below delay-min", s.ClockError, s.MinDelay, s.MaxDelay)
-		return errors.Join(errs...)
-	}
-	if err := s.checkGuard(); err != nil {
+	if err := s.checkTimes(); err != nil {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkMarks wants two bits of one kind of packet for double marking, and one for other methods.
+func (s Session) checkMarks() error {
+	switch {
+	case s.Method != Double && s.Mark2 == NoMark:
+		return nil
+	case s.Method != Double:
+		return fmt.Errorf("mark2 is %s, but only double marking has two bits", s.Mark2)
+	case s.Mark2 == NoMark:
+		return errors.New("mark2 is not given: double marking needs a second bit, for the pulse")
+	case s.Mark2 == s.Mark:
+		return fmt.Errorf("mark2 is %s, as mark is: double marking needs two bits", s.Mark2)
+	case s.Mark.family() != s.Mark2.family():
+		return fmt.Errorf("mark is %s and mark2 is %s: no packet has both", s.Mark, s.Mark2)
+	}
+	return nil
+}
+
+// checkTimes wants bounds of clocks and delays that can be, and then an interval that holds the guard.
+func (s Session) checkTimes() error {
+	if s.ClockError < 0 || s.MinDelay < 0 || s.MaxDelay < s.MinDelay {
+		return fmt.Errorf("clock-error %v, delay-min %v, delay-max %v: want 0 or more, and delay-max not below delay-min",
+			s.ClockError, s.MinDelay, s.MaxDelay)
+	}
+	return s.checkGuard()
 }
 
 // checkGuard has a period's packets come before the reading in the middle of the next:
@@ -93,7 +107,8 @@ func (s Session) checkGuard() error {
 		return fmt.Errorf("interval of %s is too short for pulses: A + Dmax = %v + %v = %v, want less than L",
 			s.Interval, s.ClockError, s.MaxDelay, s.ClockError+s.MaxDelay)
 	case s.Method == Muxed && !s.SlotSync && 8*(s.MaxDelay-s.MinDelay) >= l:
-		return fmt.Errorf("interval of %s is too short for muxed marking without slots: Dmax - Dmin = %v - %v = %v, want less than L/8 = %v",
+		return fmt.Errorf("interval of %s is too short for muxed marking without slots: "+
+			"Dmax - Dmin = %v - %v = %v, want less than L/8 = %v",
 			s.Interval, s.MaxDelay, s.MinDelay, s.MaxDelay-s.MinDelay, l/8)
 	}
 	return nil

@@ -37,7 +37,7 @@ func (t Time) Std() time.Time { return time.Unix(int64(t.Seconds), int64(t.Nanos
 // String gives seconds, a point and nine digits.
 func (t Time) String() string { return fmt.Sprintf("%d.%09d", t.Seconds, t.Nanoseconds) }
 
-// ParseTime reads what [Time.String] writes.
+// ParseTime reads what [Time.String] writes; seconds have at most 48 bits.
 func ParseTime(s string) (Time, error) {
 	sec, frac, ok := strings.Cut(s, ".")
 	a, err := strconv.ParseUint(sec, 10, 48)

@@ -30,7 +30,7 @@ const (
 // A Mark is a bit of the packet.
 type Mark uint8
 
-// The marks. ECN is none: RFC 3168 has it.
+// The marks. A bit of ECN cannot be one: RFC 3168 uses both.
 const (
 	NoMark       Mark = iota
 	DSCP0             // the lowest bit of the DSCP
@@ -47,31 +47,33 @@ const (
 var (
 	roleWords   = []string{"", "initiator", "transit", "terminator"}
 	methodWords = []string{"", "step", "pulse", "double", "muxed"}
-	markWords   = []string{"", "dscp0", "dscp1", "dscp2", "dscp3", "dscp4", "dscp5", "ipv4-reserved", "ipv6-altmark-l", "ipv6-altmark-d"}
+	markWords   = []string{
+		"", "dscp0", "dscp1", "dscp2", "dscp3", "dscp4", "dscp5", "ipv4-reserved", "ipv6-altmark-l", "ipv6-altmark-d",
+	}
 )
 
-// RoleWords, MethodWords and MarkWords list the words that configuration has.
+// RoleWords lists the words that configuration has for roles.
 func RoleWords() []string { return slices.Clone(roleWords[1:]) }
 
-// MethodWords lists the words of methods.
+// MethodWords lists the words that configuration has for methods.
 func MethodWords() []string { return slices.Clone(methodWords[1:]) }
 
-// MarkWords lists the words of marks.
+// MarkWords lists the words that configuration has for marks; NoMark has none.
 func MarkWords() []string { return slices.Clone(markWords[1:]) }
 
-// ParseRole reads the word of a role.
+// ParseRole reads the word of a role; an error lists the words.
 func ParseRole(s string) (Role, error) {
 	w, err := parseWord("role", s, roleWords)
 	return Role(w), err
 }
 
-// ParseMethod reads the word of a method.
+// ParseMethod reads the word of a method; an error lists the words.
 func ParseMethod(s string) (Method, error) {
 	w, err := parseWord("method", s, methodWords)
 	return Method(w), err
 }
 
-// ParseMark reads the word of a mark.
+// ParseMark reads the word of a mark; an error lists the words.
 func ParseMark(s string) (Mark, error) {
 	w, err := parseWord("mark", s, markWords)
 	return Mark(w), err
@@ -84,9 +86,14 @@ func parseWord(what, s string, words []string) (int, error) {
 	return 0, fmt.Errorf("%s %q, want %s", what, s, strings.Join(words[1:], ", "))
 }
 
-func (r Role) String() string   { return wordAt(roleWords, int(r)) }
+// String is the word that configuration has; of no role it is empty.
+func (r Role) String() string { return wordAt(roleWords, int(r)) }
+
+// String is the word that configuration has; of no method it is empty.
 func (m Method) String() string { return wordAt(methodWords, int(m)) }
-func (m Mark) String() string   { return wordAt(markWords, int(m)) }
+
+// String is the word that configuration has; of NoMark it is empty.
+func (m Mark) String() string { return wordAt(markWords, int(m)) }
 
 func wordAt(words []string, i int) string {
 	if i < len(words) {
@@ -103,7 +110,7 @@ func (m Mark) DSCPBit() uint8 {
 	return 0
 }
 
-// Loss says whether the method measures loss, Delay whether it measures delay.
+// Loss says whether the method measures loss.
 func (m Method) Loss() bool { return m != Pulse }
 
 // Delay says whether the method measures delay.
@@ -125,7 +132,7 @@ var foreignWords = []string{"count", "clean", "drop"}
 // ForeignWords lists the words of what is done with foreign marks, the default first.
 func ForeignWords() []string { return slices.Clone(foreignWords) }
 
-// ParseForeign reads the word of what is done with foreign marks.
+// ParseForeign reads the word of what is done with foreign marks; an error lists the words.
 func ParseForeign(s string) (ForeignMarks, error) {
 	if i := slices.Index(foreignWords, s); i >= 0 {
 		return ForeignMarks(i), nil
@@ -133,6 +140,7 @@ func ParseForeign(s string) (ForeignMarks, error) {
 	return 0, fmt.Errorf("foreign-marks %q, want %s", s, strings.Join(foreignWords, ", "))
 }
 
+// String is the word that configuration has.
 func (f ForeignMarks) String() string { return wordAt(foreignWords, int(f)) }
 
 // Flags say what is wrong with a period's report. One without flags is complete.
@@ -140,7 +148,7 @@ type Flags uint16
 
 // The flags.
 const (
-	First          Flags = 1 << iota // the measurement began, or began anew, in this period or the one of its colour before
+	First          Flags = 1 << iota // the measurement began (anew) in this period or the last of its colour
 	LateRead                         // the counters were not read while they stood still
 	ClockStep                        // the clock was set in this period
 	Unsynchronised                   // the clock was not synchronised
@@ -152,7 +160,10 @@ const (
 	Foreign                          // packets came to the initiator with a mark
 )
 
-var flagWords = []string{"first", "late-read", "clock-step", "unsynchronised", "out-of-window", "many-pulses", "late-pulse", "counter-reset", "shadowed", "foreign-marks"}
+var flagWords = []string{
+	"first", "late-read", "clock-step", "unsynchronised", "out-of-window", "many-pulses", "late-pulse", "counter-reset",
+	"shadowed", "foreign-marks",
+}
 
 // VoidsLoss says whether counts of such a period must not be compared.
 func (f Flags) VoidsLoss() bool {
@@ -179,7 +190,7 @@ func (f Flags) Words() []string {
 // String joins the words with commas.
 func (f Flags) String() string { return strings.Join(f.Words(), ",") }
 
-// ParseFlags reads what [Flags.String] writes.
+// ParseFlags reads what [Flags.String] writes; an error names the word that is no flag.
 func ParseFlags(s string) (f Flags, err error) {
 	if s == "" {
 		return 0, nil

@@ -58,7 +58,8 @@ func (e Estimate) MarshalJSON() ([]byte, error) {
 	return json.Marshal(j)
 }
 
-// UnmarshalJSON is the counterpart of MarshalJSON.
+// UnmarshalJSON is the counterpart of MarshalJSON: a value that is left out is infinite, and so is an
+// upper bound if there is a confidence; a lower bound is 0.
 func (e *Estimate) UnmarshalJSON(text []byte) error {
 	var j jsonEstimate
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -105,7 +106,7 @@ const (
 // Flags say what is wrong with an epoch's answers.
 type Flags uint16
 
-// Flags.
+// Flags; their words are those of String.
 const (
 	FlagFirst     Flags = 1 << iota // the task began in the midst of it
 	FlagPartial                     // the task was changed in the midst of it
@@ -132,7 +133,7 @@ func (f Flags) String() string {
 	return strings.Join(words, ",")
 }
 
-// ParseFlags is the counterpart of String.
+// ParseFlags is the counterpart of String; an error names the word that is no flag.
 func ParseFlags(s string) (f Flags, err error) {
 next:
 	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' }) {

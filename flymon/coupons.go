@@ -14,7 +14,8 @@ const MaxCouponShift = 24
 // a number of distinct elements that is a coupon collector's. Of the configurations whose
 // mean is within 16 % of the threshold that with the most coupons is taken, because its
 // deviation is the smallest; of such the one with the nearest mean. If there is none it is
-// the nearest.
+// the nearest. An error says that threshold or most is 0, or the threshold beyond what most
+// coupons can count.
 func Coupons(threshold uint64, most uint8) (coupons, shift uint8, err error) {
 	if threshold == 0 || most == 0 {
 		return 0, 0, fmt.Errorf("threshold is %d with at most %d coupons, want at least 1 of each", threshold, most)
@@ -35,13 +36,15 @@ func Coupons(threshold uint64, most uint8) (coupons, shift uint8, err error) {
 		}
 	}
 	if top, _ := Collector(most, MaxCouponShift); float64(threshold) > top {
-		return 0, 0, fmt.Errorf("threshold is %d, want at most %.0f: %d coupons of a chance of 2^-%d each", threshold, top, most, MaxCouponShift)
+		return 0, 0, fmt.Errorf("threshold is %d, want at most %.0f: %d coupons of a chance of 2^-%d each",
+			threshold, top, most, MaxCouponShift)
 	}
 	return coupons, shift, nil
 }
 
 // Collector returns mean and variance of the number of distinct elements at which
-// all coupons are collected: the i-th last comes with probability i 2^-shift.
+// all coupons are collected: the i-th last comes with probability i 2^-shift. So coupons
+// may be at most 2^shift, and shift at most 63.
 func Collector(coupons, shift uint8) (mean, variance float64) {
 	for i := uint8(1); i <= coupons; i++ {
 		p := float64(i) / float64(uint64(1)<<shift)

@@ -25,9 +25,11 @@ type Ports struct {
 }
 
 // FilterWords says how a filter is written.
-const FilterWords = `"any", or with commas between: src-ip=PREFIX, dst-ip=PREFIX, src-port=N or N-M, dst-port=N or N-M, protocol=N, ip=4 or 6`
+const FilterWords = `"any", or with commas between: src-ip=PREFIX, dst-ip=PREFIX, ` +
+	`src-port=N or N-M, dst-port=N or N-M, protocol=N, ip=4 or 6`
 
-// ParseFilter reads a filter; [FilterWords] says how it is written.
+// ParseFilter reads a filter; [FilterWords] says how it is written. An address is the prefix that holds
+// it alone. An error names the field and what would be right; a filter of both IP versions is one.
 func ParseFilter(s string) (Filter, error) {
 	var f Filter
 	if s == "any" || s == "" {
@@ -148,6 +150,7 @@ func (f Filter) String() string {
 	return strings.Join(items, ",")
 }
 
+// String writes the range as a filter has it: N, or N-M.
 func (p Ports) String() string {
 	if p.Lo == p.Hi {
 		return strconv.Itoa(int(p.Lo))
@@ -155,10 +158,10 @@ func (p Ports) String() string {
 	return fmt.Sprintf("%d-%d", p.Lo, p.Hi)
 }
 
-// MarshalText and UnmarshalText are String and ParseFilter.
+// MarshalText writes the filter as String does.
 func (f Filter) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// UnmarshalText reads a filter.
+// UnmarshalText reads a filter as ParseFilter does.
 func (f *Filter) UnmarshalText(b []byte) (err error) {
 	*f, err = ParseFilter(string(b))
 	return err

@@ -4,8 +4,8 @@ package flymon
 // AUTOSAR, D.
 var polynomials = [...]uint32{0x04c11db7, 0x1edc6f41, 0x741b8cd7, 0x814141ab, 0xf4acfb13, 0xa833982b}
 
-// Poly is the polynomial of a hash unit: units of a group, and the same unit of
-// groups next to each other and of groups four apart, have different ones.
+// Poly is the polynomial of a hash unit, of 32 bits without the highest term: units of a group,
+// and the same unit of groups next to each other and of groups four apart, have different ones.
 func Poly(group, unit int) uint32 {
 	return polynomials[(3*(group&1)+unit+group>>2)%len(polynomials)]
 }

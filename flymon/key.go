@@ -42,9 +42,13 @@ func shorthands() map[string]string {
 }
 
 // KeyWords says how a key is written.
-const KeyWords = `"none", "5-tuple", "ip-pair", or fields with commas between: src-ip, dst-ip, src-port, dst-port, protocol, timestamp, each whole, with a prefix (src-ip/24) or with a mask (src-port&0xff00)`
+const KeyWords = `"none", "5-tuple", "ip-pair", or fields with commas between: ` +
+	`src-ip, dst-ip, src-port, dst-port, protocol, timestamp, ` +
+	`each whole, with a prefix (src-ip/24) or with a mask (src-port&0xff00)`
 
-// Make returns the vector of a packet.
+// Make returns the vector of a packet; ns is the time of day in nanoseconds since 1970. An address
+// that is not valid is one that the packet does not have; the IP version is that of src. An IPv4
+// address must be in its own form (not ::ffff:a.b.c.d).
 func Make(src, dst netip.Addr, sport, dport uint16, protocol uint8, ns uint64) Vector {
 	v := Vector{4: uint64(sport)<<48 | uint64(dport)<<32 | uint64(protocol)<<24, 5: ns}
 	v[0], v[1] = address(src)
@@ -70,7 +74,7 @@ func address(a netip.Addr) (hi, lo uint64) {
 	return 0, 0
 }
 
-// Version is 4, 6 or 0.
+// Version is that of IP: 4, 6, or 0 for a packet without IP.
 func (v *Vector) Version() uint8 { return uint8(v[4] >> 16) }
 
 // And returns the bits of the vector that are in the key.
@@ -97,10 +101,11 @@ func (k Key) Xor(o Key) Key {
 	return k
 }
 
-// IsZero says that there is nothing in the key.
+// IsZero says that there is nothing in the key: all packets are one flow.
 func (k Key) IsZero() bool { return k == Key{} }
 
-// ParseKey reads a key; [KeyWords] says how it is written. The key "none" is zero.
+// ParseKey reads a key; [KeyWords] says how it is written. The key "none" is zero. An error names the
+// field and what would be right; a field may be there once.
 func ParseKey(s string) (Key, error) {
 	if long, ok := shorthands()[s]; ok {
 		s = long
@@ -241,10 +246,10 @@ func (k Key) String() string {
 	return s
 }
 
-// MarshalText and UnmarshalText are String and ParseKey.
+// MarshalText writes the key as String does.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads a key.
+// UnmarshalText reads a key as ParseKey does.
 func (k *Key) UnmarshalText(b []byte) (err error) {
 	*k, err = ParseKey(string(b))
 	return err
@@ -252,7 +257,8 @@ func (k *Key) UnmarshalText(b []byte) (err error) {
 
 // Flow reads the values of a key, one for each of its fields in the order of
 // String, with commas between: 10.0.0.1,443 for the key src-ip,dst-port. A key of no
-// address may have the IP version as it is in a packet: it does not count.
+// address may have the IP version as it is in a packet: it does not count. An error names the field
+// whose value is missing or wrong.
 func (k Key) Flow(s string) (Vector, error) {
 	values := strings.Split(s, ",")
 	var v Vector

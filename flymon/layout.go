@@ -33,7 +33,7 @@ const (
 	Apart = 4
 )
 
-// Validate says what of a geometry is out of range.
+// Validate says what of a geometry is out of range: all of it in one error, each with its JSON name.
 func (g *Geometry) Validate() error {
 	var errs []error
 	in := func(name string, v, lo, hi int) {
@@ -148,7 +148,7 @@ type MapRule struct {
 // Op is an operation; the package comment says what each does.
 type Op string
 
-// Operations.
+// Operations, by their names in Appendix A; XorSwap is the slot that the paper leaves free.
 const (
 	CondAdd Op = "cond-add"
 	Max     Op = "max"
@@ -175,14 +175,21 @@ type Source string
 
 // Sources of parameters.
 const (
-	Const       Source = "const"
-	Size        Source = "size"         // bytes of the frame as it leaves, with FCS, without what is stamped on it; more than a bucket holds counts as that
-	Timestamp   Source = "timestamp"    // ns of the time of day as the copy enters the egress pipe, >> Scale, mod 2^Width; 1 instead of 0, which is no time
-	QueueLength Source = "queue-length" // bytes in the queue as the copy came to it, without it and without FCS, >> Scale; likewise at most what a bucket holds
-	QueueDelay  Source = "queue-delay"  // ns in the queue, >> Scale; likewise
-	Compressed  Source = "key"
-	Result      Source = "result" // of unit Of[0]
-	Least       Source = "least"  // the smallest of the results of Of that are not 0, and of Value; of none of them: all ones
+	Const Source = "const"
+	// Size is the bytes of the frame as it leaves, with FCS, without what is stamped on it; more than
+	// a bucket holds counts as that.
+	Size Source = "size"
+	// Timestamp is the time of day in ns as the copy enters the egress pipe, >> Scale, mod 2^Width;
+	// 1 instead of 0, which is no time.
+	Timestamp Source = "timestamp"
+	// QueueLength is the bytes in the queue as the copy came to it, without it and without FCS,
+	// >> Scale; likewise at most what a bucket holds.
+	QueueLength Source = "queue-length"
+	QueueDelay  Source = "queue-delay" // ns in the queue, >> Scale; likewise
+	Compressed  Source = "key"         // the compressed key Key, its low Bits bits
+	Result      Source = "result"      // of unit Of[0]
+	// Least is the smallest of the results of Of that are not 0, and of Value; of none of them: all ones.
+	Least Source = "least"
 	// Since is the timestamp less the result of Of[0], mod 2^Width; 0 if that result is 0, or that of
 	// Of[1] is not: there was nothing before.
 	Since Source = "since"
@@ -195,7 +202,8 @@ func (g *Geometry) bounds(u *Unit, banks uint32) error {
 		return fmt.Errorf("group is %d, want 0 to %d", u.Group, g.All()-1)
 	case u.CMU < 0 || u.CMU >= g.CMUs:
 		return fmt.Errorf("cmu is %d, want 0 to %d", u.CMU, g.CMUs-1)
-	case bits.OnesCount32(u.Size) != 1 || int(u.Size) < g.MinSize() || int64(u.Size)*int64(banks) > int64(g.Depth):
+	case bits.OnesCount32(u.Size) != 1 || int(u.Size) < g.MinSize() ||
+		int64(u.Size)*int64(banks) > int64(g.Depth):
 		return fmt.Errorf("size is %d, want a power of two from %d to %d", u.Size, g.MinSize(), g.Depth/int(banks))
 	case u.Base%(u.Size*banks) != 0 || int64(u.Base)+int64(u.Size)*int64(banks) > int64(g.Depth):
 		return fmt.Errorf("base is %d, want a multiple of %d below %d", u.Base, u.Size*banks, g.Depth)
@@ -221,108 +229,152 @@ const (
 	MaxEpoch = 3_600_000_000_000
 )
 
+// faults are what is wrong with something, for one error that says all of it.
+type faults []error
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
+
+// A place is a hash unit or a CMU: the group, and the number in it.
+type place [2]int
+
 // Check says all that is wrong with a layout on a chip, by itself; that it does
 // not fit beside others is for the chip.
 func (l *Layout) Check(g *Geometry) error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var bad faults
 	if l.Task == "" || len(l.Task) > 64 {
-		bad("task %q, want a name of 1 to 64 bytes", l.Task)
+		bad.add("task %q, want a name of 1 to 64 bytes", l.Task)
 	}
 	if l.Epoch != 0 && (l.Epoch < MinEpoch || l.Epoch > MaxEpoch) {
-		bad("epoch is %d ns, want 0 or %d to %d", l.Epoch, MinEpoch, uint64(MaxEpoch))
+		bad.add("epoch is %d ns, want 0 or %d to %d", l.Epoch, MinEpoch, uint64(MaxEpoch))
 	}
 	for _, p := range []Ports{l.Filter.SrcPort, l.Filter.DstPort} {
 		if p.Has && p.Lo > p.Hi {
-			bad("filter: ports %d to %d, want the lower one first", p.Lo, p.Hi)
+			bad.add("filter: ports %d to %d, want the lower one first", p.Lo, p.Hi)
 		}
 	}
-	masks := map[[2]int]bool{}
+	l.checkUnits(g, l.checkMasks(g, &bad), &bad)
+	l.checkFrozen(g, &bad)
+	if _, err := ParseAttribute(l.Measures); err != nil {
+		bad.add("measures: %w", err)
+	}
+	if d := l.Digest; d != nil && (d.Unit < 0 || d.Unit >= len(l.Units) || d.Threshold == 0) {
+		bad.add("digest: unit %d, threshold %d, want a unit of the task and a threshold of at least 1", d.Unit, d.Threshold)
+	}
+	return errors.Join(bad...)
+}
+
+// checkMasks checks the masks, and returns the hash units that have one.
+func (l *Layout) checkMasks(g *Geometry, bad *faults) map[place]bool {
+	masked := map[place]bool{}
 	for i, m := range l.Masks {
-		if m.Group < 0 || m.Group >= g.All() || m.Unit < 0 || m.Unit >= g.Units || masks[[2]int{m.Group, m.Unit}] {
-			bad("masks[%d]: group %d, unit %d, want each unit of the %d groups of %d at most once", i, m.Group, m.Unit, g.All(), g.Units)
+		at := place{m.Group, m.Unit}
+		if m.Group < 0 || m.Group >= g.All() || m.Unit < 0 || m.Unit >= g.Units || masked[at] {
+			bad.add("masks[%d]: group %d, unit %d, want each unit of the %d groups of %d at most once",
+				i, m.Group, m.Unit, g.All(), g.Units)
 		}
-		masks[[2]int{m.Group, m.Unit}] = true
+		masked[at] = true
 	}
+	return masked
+}
+
+// checkUnits checks the units: their partitions, that no two have one CMU, and what they do.
+func (l *Layout) checkUnits(g *Geometry, masked map[place]bool, bad *faults) {
 	if len(l.Units) == 0 || len(l.Units) > g.All()*g.CMUs {
-		bad("units: %d, want 1 to %d", len(l.Units), g.All()*g.CMUs)
+		bad.add("units: %d, want 1 to %d", len(l.Units), g.All()*g.CMUs)
 	}
-	at := map[[2]int]bool{}
+	taken := map[place]bool{}
 	for i := range l.Units {
 		u := &l.Units[i]
 		if err := g.bounds(u, l.Banks()); err != nil {
-			bad("units[%d]: %w", i, err)
+			bad.add("units[%d]: %w", i, err)
 			continue
 		}
-		if at[[2]int{u.Group, u.CMU}] {
-			bad("units[%d]: group %d, cmu %d is taken by another unit of the task", i, u.Group, u.CMU)
+		at := place{u.Group, u.CMU}
+		if taken[at] {
+			bad.add("units[%d]: group %d, cmu %d is taken by another unit of the task", i, u.Group, u.CMU)
 		}
-		at[[2]int{u.Group, u.CMU}] = true
-		if err := l.checkUnit(i, masks); err != nil {
-			bad("units[%d]: %w", i, err)
+		taken[at] = true
+		if err := l.checkUnit(i, masked); err != nil {
+			bad.add("units[%d]: %w", i, err)
 		}
 	}
+}
+
+func (l *Layout) checkFrozen(g *Geometry, bad *faults) {
 	if len(l.Frozen) > g.All()*g.CMUs {
-		bad("frozen: %d, want at most %d", len(l.Frozen), g.All()*g.CMUs)
+		bad.add("frozen: %d, want at most %d", len(l.Frozen), g.All()*g.CMUs)
 	}
 	for i := range l.Frozen {
 		if err := g.bounds(&l.Frozen[i], l.Banks()); err != nil {
-			bad("frozen[%d]: %w", i, err)
+			bad.add("frozen[%d]: %w", i, err)
 		}
 	}
-	if _, err := ParseAttribute(l.Measures); err != nil {
-		bad("measures: %w", err)
-	}
-	if d := l.Digest; d != nil && (d.Unit < 0 || d.Unit >= len(l.Units) || d.Threshold == 0) {
-		bad("digest: unit %d, threshold %d, want a unit of the task and a threshold of at least 1", d.Unit, d.Threshold)
-	}
-	return errors.Join(errs...)
 }
 
 // checkUnit checks operation, keys and parameters.
-func (l *Layout) checkUnit(i int, masks map[[2]int]bool) error {
+func (l *Layout) checkUnit(i int, masked map[place]bool) error {
 	u := &l.Units[i]
 	switch u.Op {
 	case CondAdd, Max, AndOr, XorSwap:
 	default:
 		return fmt.Errorf("op %q, want %q, %q, %q or %q", u.Op, CondAdd, Max, AndOr, XorSwap)
 	}
-	ref := func(r Ref) error {
-		if !masks[[2]int{u.Group, r.A}] || r.B != 0 && (!masks[[2]int{u.Group, r.B - 1}] || r.B-1 == r.A) || r.Shift > 31 {
-			return fmt.Errorf("key %+v, want hash units of group %d that masks names, and a shift of 0 to 31", r, u.Group)
-		}
-		return nil
-	}
-	if err := ref(u.Key); err != nil {
+	if err := u.Key.check(u.Group, masked); err != nil {
 		return err
 	}
 	for n, p := range []*Param{&u.P1, &u.P2} {
-		want := 0
-		switch p.From {
-		case Const, Size, Timestamp, QueueLength, QueueDelay:
-		case Compressed:
-			if err := ref(p.Key); err != nil {
-				return fmt.Errorf("p%d: %w", n+1, err)
-			}
-		case Result:
-			want = 1
-		case Least:
-			want = max(1, len(p.Of))
-		case Since:
-			want = 2
-		default:
-			return fmt.Errorf("p%d: from %q, want a source of parameters", n+1, p.From)
-		}
-		if p.Bits > 32 || p.Scale > 63 || len(p.Of) != want {
-			return fmt.Errorf("p%d: bits %d, scale %d, of %v, want at most 32, at most 63 and %d units", n+1, p.Bits, p.Scale, p.Of, want)
-		}
-		for _, k := range p.Of {
-			if k < 0 || k >= i || l.Units[k].Group > u.Group-Apart {
-				return fmt.Errorf("p%d: of unit %d, want one before it, in a group at least %d before group %d", n+1, k, Apart, u.Group)
-			}
+		if err := l.checkParam(i, p, masked); err != nil {
+			return fmt.Errorf("p%d: %w", n+1, err)
 		}
 	}
 	return nil
+}
+
+// check says whether a compressed key is of hash units of its group that have a mask.
+func (r Ref) check(group int, masked map[place]bool) error {
+	second := r.B - 1
+	if !masked[place{group, r.A}] || r.B != 0 && (!masked[place{group, second}] || second == r.A) || r.Shift > 31 {
+		return fmt.Errorf("key %+v, want hash units of group %d that masks names, and a shift of 0 to 31", r, group)
+	}
+	return nil
+}
+
+// checkParam checks a parameter of unit i.
+func (l *Layout) checkParam(i int, p *Param, masked map[place]bool) error {
+	want, ok := p.operands()
+	if !ok {
+		return fmt.Errorf("from %q, want a source of parameters", p.From)
+	}
+	group := l.Units[i].Group
+	if p.From == Compressed {
+		if err := p.Key.check(group, masked); err != nil {
+			return err
+		}
+	}
+	if p.Bits > 32 || p.Scale > 63 || len(p.Of) != want {
+		return fmt.Errorf("bits %d, scale %d, of %v, want at most 32, at most 63 and %d units", p.Bits, p.Scale, p.Of, want)
+	}
+	for _, k := range p.Of {
+		if k < 0 || k >= i || l.Units[k].Group > group-Apart {
+			return fmt.Errorf("of unit %d, want one before it, in a group at least %d before group %d", k, Apart, group)
+		}
+	}
+	return nil
+}
+
+// operands is how many units' results a parameter takes; false: it has no source that there is.
+func (p *Param) operands() (n int, ok bool) {
+	switch p.From {
+	case Const, Size, Timestamp, QueueLength, QueueDelay, Compressed:
+		return 0, true
+	case Result:
+		return 1, true
+	case Least:
+		return max(1, len(p.Of)), true
+	case Since:
+		return 2, true
+	}
+	return 0, false
 }
 
 // A Sketch says how a layout is read: what its units are to its algorithm.

@@ -45,19 +45,20 @@ type Kind string
 
 // Kinds of attributes.
 const (
-	Packets     Kind = "frequency"
-	Bytes       Kind = "frequency(bytes)"
-	Distinct    Kind = "distinct"   // of a key
-	Existence   Kind = "existence"  // of a key; the task's key is none
-	Similarity  Kind = "similarity" // of a key, between two epochs or switches; the task's key is none
-	MaxQueue    Kind = "max(queue-length)"
-	MaxDelay    Kind = "max(queue-delay)"
-	MaxSize     Kind = "max(size)"
-	MaxInterval Kind = "max(interval)"
+	Packets     Kind = "frequency"         // of each flow
+	Bytes       Kind = "frequency(bytes)"  // with FCS
+	Distinct    Kind = "distinct"          // of a key
+	Existence   Kind = "existence"         // of a key; the task's key is none
+	Similarity  Kind = "similarity"        // of a key, between two epochs or switches; the task's key is none
+	MaxQueue    Kind = "max(queue-length)" // bytes
+	MaxDelay    Kind = "max(queue-delay)"  // ns
+	MaxSize     Kind = "max(size)"         // bytes of a frame, with FCS
+	MaxInterval Kind = "max(interval)"     // ns between two packets of a flow
 )
 
 // AttributeWords says how attributes are written.
-const AttributeWords = "frequency, frequency(bytes), distinct(KEY), existence(KEY), similarity(KEY), max(queue-length), max(queue-delay), max(size) or max(interval), where KEY is a key such as src-ip"
+const AttributeWords = "frequency, frequency(bytes), distinct(KEY), existence(KEY), similarity(KEY), " +
+	"max(queue-length), max(queue-delay), max(size) or max(interval), where KEY is a key such as src-ip"
 
 // ParseAttribute reads an attribute; [AttributeWords] says how it is written.
 func ParseAttribute(s string) (Attribute, error) {
@@ -94,9 +95,9 @@ func (a Attribute) String() string {
 // Algorithm is a built-in algorithm.
 type Algorithm string
 
-// Algorithms; the numbers of rows are those they have by themselves.
+// Algorithms, with the number of rows that each has if a task names none.
 const (
-	Auto           Algorithm = "auto"
+	Auto           Algorithm = "auto"            // the planner chooses: the first of AlgorithmsOf
 	CMS            Algorithm = "cms"             // Count-Min Sketch, 3 rows
 	SuMaxSum       Algorithm = "sumax-sum"       // SuMax(Sum), 3 rows in 3 groups
 	SuMaxMax       Algorithm = "sumax-max"       // SuMax(Max), 3 rows
@@ -139,51 +140,67 @@ func AlgorithmsOf(a Attribute, single bool) []Algorithm {
 
 // Algorithms returns all algorithms.
 func Algorithms() []Algorithm {
-	return []Algorithm{Auto, CMS, SuMaxSum, SuMaxMax, MRAC, Tower, CounterBraids, HyperLogLog, LinearCounting, BeauCoup, Bloom, MaxInterArr, OddSketch}
+	return []Algorithm{
+		Auto, CMS, SuMaxSum, SuMaxMax, MRAC, Tower, CounterBraids, HyperLogLog, LinearCounting, BeauCoup, Bloom,
+		MaxInterArr, OddSketch,
+	}
 }
 
-// Bounds of a task, and what is so by itself.
+// Bounds of a task, and the values that a task has that names none.
 const (
-	DefaultMemory = 3 * 16384
-	MaxMemory     = 1 << 26
-	DefaultEpoch  = time.Second
+	DefaultMemory = 3 * 16384   // buckets
+	MaxMemory     = 1 << 26     // buckets
+	DefaultEpoch  = time.Second // MinEpoch to MaxEpoch are allowed
 	MaxRows       = 3
-	MaxShare      = 7
+	MaxShare      = 7 // 1/128 of the packets
 )
 
 // Check says all that is wrong with a task on any chip.
 func (t *Task) Check() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	k := t.Attribute.Kind
-	alone := k == Existence || k == Similarity
-	all := k == Distinct || k == MaxQueue || k == MaxDelay || k == MaxSize // of all packets too
-	switch {
-	case alone && !t.Key.IsZero():
-		bad("key is %s, want none: %s is asked of its own key", t.Key, t.Attribute)
-	case !alone && !all && t.Key.IsZero():
-		bad("key is none, want the fields that tell flows apart: %s is measured for each flow", t.Attribute)
-	}
+	var bad faults
+	t.checkKey(&bad)
 	if of := AlgorithmsOf(t.Attribute, t.Key.IsZero()); t.Algorithm != Auto && !slices.Contains(of, t.Algorithm) {
-		bad("algorithm %s does not measure %s with the key %s, want auto or one of %v", t.Algorithm, t.Attribute, t.Key, of)
+		bad.add("algorithm %s does not measure %s with the key %s, want auto or one of %v",
+			t.Algorithm, t.Attribute, t.Key, of)
 	}
+	t.checkNumbers(&bad)
+	if t.Attribute.Kind == Distinct && !t.Key.IsZero() && t.Threshold == 0 {
+		bad.add("threshold is 0, want the number of distinct values that is too many: the coupons of BeauCoup depend on it")
+	}
+	return errors.Join(bad...)
+}
+
+// checkKey holds the key to the attribute: some are measured for each flow, some of all packets,
+// some of either.
+func (t *Task) checkKey(bad *faults) {
+	switch t.Attribute.Kind {
+	case Existence, Similarity:
+		if !t.Key.IsZero() {
+			bad.add("key is %s, want none: %s is asked of its own key", t.Key, t.Attribute)
+		}
+	case Distinct, MaxQueue, MaxDelay, MaxSize: // of all packets too
+	default:
+		if t.Key.IsZero() {
+			bad.add("key is none, want the fields that tell flows apart: %s is measured for each flow", t.Attribute)
+		}
+	}
+}
+
+// checkNumbers holds rows, memory, epoch and share to their bounds.
+func (t *Task) checkNumbers(bad *faults) {
 	if t.Rows > MaxRows {
-		bad("rows is %d, want 1 to %d", t.Rows, MaxRows)
+		bad.add("rows is %d, want 1 to %d", t.Rows, MaxRows)
 	}
 	if t.Memory == 0 || t.Memory > MaxMemory {
-		bad("memory is %d, want 1 to %d buckets", t.Memory, MaxMemory)
+		bad.add("memory is %d, want 1 to %d buckets", t.Memory, MaxMemory)
 	}
 	if t.Epoch != 0 && (t.Epoch < MinEpoch || t.Epoch > MaxEpoch) {
-		bad("epoch is %v, want 0 or %v to %v", t.Epoch, time.Duration(MinEpoch), time.Duration(MaxEpoch))
+		bad.add("epoch is %v, want 0 or %v to %v", t.Epoch, time.Duration(MinEpoch), time.Duration(MaxEpoch))
 	}
 	if t.Live && t.Epoch == 0 {
-		bad("readout is live without an epoch, want an epoch to read at")
+		bad.add("readout is live without an epoch, want an epoch to read at")
 	}
 	if t.Share > MaxShare {
-		bad("share is 1/%d, want at least 1/%d", uint64(1)<<min(t.Share, 63), 1<<MaxShare)
+		bad.add("share is 1/%d, want at least 1/%d", uint64(1)<<min(t.Share, 63), 1<<MaxShare)
 	}
-	if k == Distinct && !t.Key.IsZero() && t.Threshold == 0 {
-		bad("threshold is 0, want the number of distinct values that is too many: the coupons of BeauCoup depend on it")
-	}
-	return errors.Join(errs...)
 }
