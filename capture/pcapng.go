@@ -123,7 +123,8 @@ func (g *pcapng) end(s *source, b block) error {
 		return err
 	}
 	if again := g.order.Uint32(g.buf[:]); again != b.length {
-		return s.fail(s.offset-4, "block length %d at the block's end, want %d as at its start (byte %d)", again, b.length, b.at+4)
+		return s.fail(s.offset-4, "block length %d at the block's end, want %d as at its start (byte %d)",
+			again, b.length, b.at+4)
 	}
 	return nil
 }
@@ -277,7 +278,8 @@ func (g *pcapng) packet(r *Reader, b block) (Packet, error) {
 	}
 	captured, length := g.order.Uint32(head[12:]), g.order.Uint32(head[16:])
 	if padded := (int64(captured) + 3) &^ 3; padded > b.rest(s) && captured <= MaxCaptured {
-		return Packet{}, s.fail(b.at+20, "captured length %d, want at most the %d bytes that are left of the block", captured, b.rest(s))
+		return Packet{}, s.fail(b.at+20, "captured length %d, want at most the %d bytes that are left of the block",
+			captured, b.rest(s))
 	}
 	data, wire, err := r.data(b.at+20, captured, length, 0)
 	if err != nil {

@@ -39,7 +39,8 @@ type format interface {
 	next(r *Reader) (Packet, error)
 }
 
-// Open opens the capture file at path.
+// Open opens the capture file at path. An error is that of the file system, or an [*Error] where the
+// file is not a capture that can be read.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,8 +55,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads a capture from in; name stands for it in errors. Closing in stays
-// the caller's task.
+// NewReader reads a capture from in, and its file header at once; name stands for it in errors. It
+// is an [*Error] if that is not one of pcap or pcapng. Closing in stays the caller's task.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	r := &Reader{src: source{br: bufio.NewReaderSize(in, 64<<10), name: name}}
 	var magic [4]byte
@@ -99,8 +100,8 @@ func otherFormat(magic [4]byte) string {
 	return "no known capture format"
 }
 
-// Next returns the next packet, io.EOF after the last one, or an *Error. After either,
-// it goes on returning the same.
+// Next returns the next packet, io.EOF after the last one, or an [*Error]. After an error it
+// goes on returning the same.
 func (r *Reader) Next() (Packet, error) {
 	if r.err != nil {
 		return Packet{}, r.err
@@ -118,7 +119,7 @@ func (r *Reader) Next() (Packet, error) {
 // Name is the name given to Open or NewReader.
 func (r *Reader) Name() string { return r.src.name }
 
-// Close closes the file that Open opened.
+// Close closes the file that Open opened; after NewReader it does nothing.
 func (r *Reader) Close() error {
 	if r.closer == nil {
 		return nil
@@ -164,6 +165,6 @@ func checkLinkType(s *source, at int64, linkType uint32) error {
 	if !ok {
 		name = "unknown"
 	}
-	return s.fail(at, "link type %d (%s); supported is 1 (ETHERNET) only: capture on an Ethernet interface, not on \"any\"",
-		linkType, name)
+	return s.fail(at, "link type %d (%s); supported is 1 (ETHERNET) only: "+
+		"capture on an Ethernet interface, not on \"any\"", linkType, name)
 }

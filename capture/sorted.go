@@ -27,7 +27,8 @@ func NewSorted(r *Reader) *Sorted { return &Sorted{reader: r} }
 
 // Next returns the next packet, or io.EOF after the last one. A damaged capture gives its
 // packets before the damage first, then its error. A packet that comes more than 256 packets
-// after its place is an error too.
+// after its place is an error too. After an error it goes on returning the same. The data of a packet
+// are valid until the next call.
 func (s *Sorted) Next() (Packet, error) {
 	if s.err != nil {
 		return Packet{}, s.err
@@ -44,8 +45,8 @@ func (s *Sorted) Next() (Packet, error) {
 	p := s.ahead[s.head]
 	s.head++
 	if p.Time.Before(s.last) {
-		s.err = fmt.Errorf("%s: packet %d of %v comes more than %d packets too late: sort the file by time first (reordercap does)",
-			s.reader.Name(), p.Number, p.Time, lookAhead)
+		s.err = fmt.Errorf("%s: packet %d of %v comes more than %d packets too late: "+
+			"sort the file by time first (reordercap does)", s.reader.Name(), p.Number, p.Time, lookAhead)
 		return Packet{}, s.err
 	}
 	s.last, s.given = p.Time, p

@@ -16,6 +16,7 @@ type Error struct {
 	Err    error  // the cause, for a read that failed
 }
 
+// Error is file, packet, offset and reason in one line.
 func (e *Error) Error() string {
 	where := "file header"
 	if e.Packet > 0 {
@@ -28,6 +29,7 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Unwrap returns the cause; io.ErrUnexpectedEOF is that of a file which ends too early.
 func (e *Error) Unwrap() error { return e.Err }
 
 // source reads a file in order and knows where it is. Nothing it does allocates

@@ -12,7 +12,8 @@ import (
 
 // Writer writes one nanosecond pcap file, little-endian, Ethernet. It is our own since
 // pcapgo's writer puts the wall clock where a time is zero and wraps times that do
-// not fit, either of which would spoil a simulation in silence.
+// not fit, either of which would spoil a simulation without a word. Nothing reaches the file for
+// certain before Flush or Close.
 type Writer struct {
 	bw     *bufio.Writer
 	name   string
@@ -49,7 +50,8 @@ func NewWriter(out io.Writer, name string) *Writer {
 
 // Write appends a frame without its frame check sequence. length is its length on the wire:
 // len(data), or more when data is only its beginning. The time must lie in the years 1970
-// to 2106, which is all that the format can say.
+// to 2106, which is all that the format can say. An error says what of the packet cannot be written, or
+// is that of the file.
 func (w *Writer) Write(at time.Time, data []byte, length int) error {
 	seconds := at.Unix()
 	if seconds < 0 || seconds > math.MaxUint32 {

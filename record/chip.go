@@ -62,7 +62,7 @@ type ChipTunnel struct {
 // that matched; of those not recorded; record copies made; of those dropped.
 const CounterWords = 4
 
-// ChipMarks are the plan's marks as a chip takes them.
+// ChipMarks are the plan's marks as a chip takes them; an error is that of [Plan.Marks].
 func (p *Plan) ChipMarks() ([]ChipMark, error) {
 	marks, err := p.Marks()
 	if err != nil {

@@ -17,11 +17,12 @@ type Index struct {
 	Order []int
 }
 
-// NewIndex numbers a graph, and refuses what is none: ids twice, edges from or to
-// nowhere, nodes without a way on, cycles.
+// NewIndex numbers a graph. It refuses one that has an id twice, edges from or to nowhere, nodes without
+// a way on, cycles, or more than [MaxNodes] and [MaxEdges]; the error names the first of what is wrong.
 func NewIndex(g *Graph) (*Index, error) {
 	if len(g.Nodes) > MaxNodes || len(g.Edges) > MaxEdges {
-		return nil, fmt.Errorf("a graph of %d nodes and %d edges, want at most %d and %d", len(g.Nodes), len(g.Edges), MaxNodes, MaxEdges)
+		return nil, fmt.Errorf("a graph of %d nodes and %d edges, want at most %d and %d",
+			len(g.Nodes), len(g.Edges), MaxNodes, MaxEdges)
 	}
 	x := &Index{Of: make(map[string]int, len(g.Nodes)+1), Next: make([][]int, len(g.Nodes))}
 	for i, n := range g.Nodes {

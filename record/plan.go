@@ -15,10 +15,10 @@ type Containers []uint8
 // ContainerWords says what ParseContainers takes.
 const ContainerWords = "widths of 8, 16 or 32 joined by +, as in 16+16, 1024 bits at most"
 
-// MaxBits bounds the containers of one plan. A chip has fewer.
+// MaxBits bounds the containers of one plan, in bits. A chip has fewer.
 const MaxBits = 1024
 
-// ParseContainers reads the form "16+16".
+// ParseContainers reads the form "16+16"; [ContainerWords] says which widths may be, and so does an error.
 func ParseContainers(s string) (Containers, error) {
 	var c Containers
 	for _, w := range strings.Split(s, "+") {
@@ -133,7 +133,7 @@ type Recorded struct {
 	Hit *int `json:"hit,omitempty"`
 }
 
-// Containers are those of PHV.
+// Containers are those of PHV; an error says what ParseContainers does not take.
 func (p *Plan) Containers() (Containers, error) { return ParseContainers(p.PHV) }
 
 // Seal gives the plan its ID: a checksum of what a reader of records must know,
@@ -159,7 +159,8 @@ type Mark struct {
 	Bit   int  // of the whole record: container 0 begins at 0
 }
 
-// Marks are the bits of the plan in the order of the record.
+// Marks are the bits of the plan in the order of Recorded, of a table the one that says that it ran
+// first. An error names a table whose bit is outside of its container, or another's.
 func (p *Plan) Marks() ([]Mark, error) {
 	c, err := p.Containers()
 	if err != nil {
@@ -179,7 +180,8 @@ func (p *Plan) Marks() ([]Mark, error) {
 				continue
 			}
 			if *b.at < 0 || *b.at >= int(c[r.Container]) {
-				return nil, fmt.Errorf("table %q writes bit %d of container %d, which has %d", r.Table, *b.at, r.Container, c[r.Container])
+				return nil, fmt.Errorf("table %q writes bit %d of container %d, which has %d",
+					r.Table, *b.at, r.Container, c[r.Container])
 			}
 			bit := c.Offset(r.Container) + *b.at
 			if other, ok := used[bit]; ok {

@@ -13,10 +13,12 @@ type Reach struct {
 	after [][]uint64 // of each reached node, the set of those that come after it
 }
 
-// NewReach indexes g and looks all its ways through once.
+// NewReach indexes g and looks all its ways through once. It refuses a graph of more than [MaxReach]
+// nodes, and what [NewIndex] refuses.
 func NewReach(g *Graph) (*Reach, error) {
 	if len(g.Nodes) > MaxReach {
-		return nil, fmt.Errorf("a graph of %d nodes, want at most %d to tell which exclude each other", len(g.Nodes), MaxReach)
+		return nil, fmt.Errorf("a graph of %d nodes, want at most %d to tell which exclude each other",
+			len(g.Nodes), MaxReach)
 	}
 	x, err := NewIndex(g)
 	if err != nil {
@@ -40,13 +42,13 @@ func NewReach(g *Graph) (*Reach, error) {
 	return r, nil
 }
 
-// Index returns the number of a node.
+// Index returns the number of a node; false: the graph has none of this id.
 func (r *Reach) Index(id string) (int, bool) {
 	i, ok := r.x.Of[id]
 	return i, ok && i < len(r.x.Next)
 }
 
-// Before reports whether a packet can run a and later b.
+// Before reports whether a packet can run a and later b, which are two nodes.
 func (r *Reach) Before(a, b int) bool {
 	return r.after[a] != nil && r.after[a][b/64]>>(b%64)&1 != 0
 }

@@ -38,13 +38,14 @@ type Record struct {
 	Unsynchronised bool
 }
 
-// A Time is a time of day as IEEE 1588 writes it.
+// A Time is a time of day as IEEE 1588 writes it: seconds since 1970, of which 48 bits are on the wire,
+// and nanoseconds below 10^9.
 type Time struct {
 	Seconds     uint64
 	Nanoseconds uint32
 }
 
-// NoPort is no front-panel port.
+// NoPort is the number of a port that is not one of the front panel.
 const NoPort = 65535
 
 const (
@@ -53,7 +54,7 @@ const (
 	version = 1
 )
 
-// Len is the length of a record with n bytes of containers.
+// Len is the length in bytes of a record with n bytes of containers.
 func Len(n int) int { return n + tailLen }
 
 // Append puts the record behind b.
@@ -81,8 +82,8 @@ func (t Time) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, t.Nanoseconds)
 }
 
-// Decode takes the record off the end of a mirrored frame. Bits and frame share
-// memory with b.
+// Decode takes the record off the end of a mirrored frame, which is without FCS. Bits and frame share
+// memory with b. An error says what shows that b does not end with a record; frame is then all of b.
 func Decode(b []byte) (r Record, frame []byte, err error) {
 	if len(b) < tailLen {
 		return r, b, fmt.Errorf("%d bytes, want at least the %d of a record", len(b), tailLen)
@@ -91,7 +92,8 @@ func Decode(b []byte) (r Record, frame []byte, err error) {
 	n := int(t[37])
 	switch {
 	case t[38] != mark || t[39]>>4 != version:
-		return r, b, fmt.Errorf("ends with %02x%02x, want %02x%x. as a record of version %d does", t[38], t[39], mark, version, version)
+		return r, b, fmt.Errorf("ends with %02x%02x, want %02x%x. as a record of version %d does",
+			t[38], t[39], mark, version, version)
 	case n == 0 || n > MaxBits/8 || n+tailLen > len(b):
 		return r, b, fmt.Errorf("a record of %d bytes in a frame of %d", n, len(b))
 	}
@@ -103,13 +105,17 @@ func Decode(b []byte) (r Record, frame []byte, err error) {
 		Length: binary.BigEndian.Uint32(t[32:]), Why: t[36], Unsynchronised: t[39]&1 != 0,
 	}
 	if r.In.Nanoseconds >= 1e9 || r.At.Nanoseconds >= 1e9 {
-		return Record{}, b, fmt.Errorf("a time of %d and %d nanoseconds, want less than 10^9", r.In.Nanoseconds, r.At.Nanoseconds)
+		return Record{}, b, fmt.Errorf("a time of %d and %d nanoseconds, want less than 10^9",
+			r.In.Nanoseconds, r.At.Nanoseconds)
 	}
 	return r, b[:len(b)-tailLen-n], nil
 }
 
 func readTime(b []byte) Time {
-	return Time{uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:])), binary.BigEndian.Uint32(b[6:])}
+	return Time{
+		Seconds:     uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:])),
+		Nanoseconds: binary.BigEndian.Uint32(b[6:]),
+	}
 }
 
 // Put writes record word w, whose bit 0 is bit 0 of container 0, as bytes: each
@@ -126,7 +132,8 @@ func (c Containers) Put(dst []byte, w uint64) {
 	}
 }
 
-// Bit returns bit i of a record, counted as [Mark] does.
+// Bit returns bit i of a record, counted as [Mark] does. A bit beyond the containers, or beyond what
+// bits has, is not set.
 func (c Containers) Bit(bits []byte, i int) bool {
 	at := 0
 	for _, width := range c {

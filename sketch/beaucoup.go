@@ -8,8 +8,8 @@ import (
 	"tamtam/flymon"
 )
 
-// Bounds of BeauCoup's coupons: a word has at most so many, and each is drawn once in at
-// most 2^24 elements.
+// Bounds of BeauCoup's coupons: a word has at most MaxCoupons, and the chance of each is
+// 2^-MaxCouponShift or more.
 const (
 	MaxCoupons     = 32
 	MaxCouponShift = 24
@@ -27,7 +27,8 @@ type Collection struct {
 // ones are those that take longest).
 func Collect(threshold uint64) (Collection, error) {
 	if threshold == 0 || threshold > 1<<(MaxCouponShift+2) {
-		return Collection{}, fmt.Errorf("threshold is %d, want 1 to %d distinct elements", threshold, 1<<(MaxCouponShift+2))
+		return Collection{}, fmt.Errorf("threshold is %d, want 1 to %d distinct elements",
+			threshold, 1<<(MaxCouponShift+2))
 	}
 	const near = 0.02
 	best, least, nearest := Collection{}, math.Inf(1), math.Inf(1)
@@ -95,8 +96,9 @@ type couponEntry struct {
 // 32 bits each.
 const BeauCoupEntry = 12
 
-// NewBeauCoup makes a table. Entries that got no coupon for longer than window are free
-// again, in whatever unit Add has times; 0: never.
+// NewBeauCoup makes a table of 1 to 2^30 entries for a threshold that [Collect] takes. Entries that
+// got no coupon for longer than window are free again, in whatever unit Add has times; 0: never.
+// Tables of different seeds make different mistakes.
 func NewBeauCoup(entries int, threshold, window, seed uint64) (*BeauCoup, error) {
 	if entries < 1 || entries > 1<<30 {
 		return nil, fmt.Errorf("entries is %d, want 1 to %d", entries, 1<<30)
@@ -105,7 +107,7 @@ func NewBeauCoup(entries int, threshold, window, seed uint64) (*BeauCoup, error)
 	return &BeauCoup{Collection: c, window: window, seed: seed, entries: make([]couponEntry, entries)}, err
 }
 
-// Bytes is the memory that the table takes.
+// Bytes is the memory that the table takes on a switch.
 func (b *BeauCoup) Bytes() int { return len(b.entries) * BeauCoupEntry }
 
 // Add has a flow draw a coupon for an element at a time. It says whether that was the last

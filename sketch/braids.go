@@ -1,11 +1,12 @@
 package sketch
 
 // A Braid is a row of Counter Braids (Lu et al., 2008; FlyMon, Appendix D): what the
-// flows of each counter of its first layer have counted together is from Low to High;
-// Endless or more: nobody knows.
+// flows of each counter of its first layer have counted together is from Low to High. A High
+// of Endless or more says that there is no upper bound.
 type Braid struct{ Low, High []uint64 }
 
-// Endless stands for a number without an upper bound, so that as many as there may be flows can be added.
+// Endless stands for a number without an upper bound. It is so small that those of
+// nearly 2^24 flows can be added in 64 bits.
 const Endless = 1 << 40
 
 // NewBraid reads two layers. A counter of the first layer counts to full; the packets
@@ -37,7 +38,7 @@ func NewBraid(first, second []uint32, full, most uint32) Braid {
 // Decode bounds the sizes of flows from rows, given the counter that each flow has in
 // each row: counters[flow][row]. A flow is at most what its counters are, less what the
 // other flows in them are at least; and at least what they are, less what the others are at
-// most. That is passed to and fro until nothing changes, at most limit times. All flows that
+// most. That is passed back and forth until nothing changes, at most limit times. All flows that
 // were counted must be among them: then where both bounds meet the size is exact.
 func Decode(rows []Braid, counters [][]uint32, limit int) (low, high []uint64) {
 	low, high = make([]uint64, len(counters)), make([]uint64, len(counters))

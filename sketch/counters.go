@@ -57,7 +57,7 @@ func LinearCountingError(count, n float64) float64 {
 }
 
 // BloomFalsePositive is the probability that an element that is not in the set has all
-// its bits set, when load is the part of the bits that are set in each row.
+// its bits set, when loads has the part of the bits that are set in each row, 0 to 1.
 func BloomFalsePositive(loads []float64) float64 {
 	p := 1.0
 	for _, l := range loads {

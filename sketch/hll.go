@@ -7,7 +7,7 @@ import (
 
 // Ranks returns the rank of each bucket of a HyperLogLog whose buckets have the greatest
 // of their elements' strings of width bits: one more than the ones that it begins with; 0
-// for a bucket without elements (FlyMon, section 4). A string of zeros only leaves its
+// for a bucket without elements (FlyMon, section 4). width is 1 to 32. A string of zeros only leaves its
 // bucket 0 as well, which one in 2^width does.
 func Ranks(strings []uint32, width int) []uint8 {
 	ranks := make([]uint8, len(strings))
@@ -20,7 +20,7 @@ func Ranks(strings []uint32, width int) []uint8 {
 	return ranks
 }
 
-// HyperLogLog estimates the number of distinct elements from ranks of at most most,
+// HyperLogLog estimates the number of distinct elements from the ranks of all buckets, of at most most,
 // by Ertl's estimator (2017, algorithm 6), which needs no correction for few or many
 // elements. It is infinite if all ranks are most.
 func HyperLogLog(ranks []uint8, most int) float64 {

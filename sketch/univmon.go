@@ -37,8 +37,8 @@ type sized struct {
 // a 5-tuple and a counter.
 const UnivMonEntry = 17
 
-// NewUnivMon makes a sketch of levels with so many rows (odd) of width counters each, of
-// which each keeps most flows.
+// NewUnivMon makes a sketch of 1 to 32 levels. Each has rows (odd, 1 to 15) of width counters (1 to 2^26),
+// and keeps most flows (1 to 2^20). An error names the number that is out of range.
 func NewUnivMon(levels, rows, width, most int, seed uint64) (*UnivMon, error) {
 	switch {
 	case levels < 1 || levels > 32:
