@@ -21,6 +21,8 @@ func inForce(e tree) tree {
 	state := e.at("state")
 	reason := strings.Join(state.texts("not-in-force"), "; ")
 	switch {
+	case isLeft(e): // whatever it says of itself is of before
+		return pending(ofState(e), reason)
 	case inactive(state): // it says itself what is the matter
 		return e
 	case state.word("status") == "" && e.at("config").exists():
@@ -29,6 +31,48 @@ func inForce(e tree) tree {
 		return e
 	}
 	return pending(e, reason)
+}
+
+// isLeft tells whether an entry is deleted, but not yet out of the switch.
+func isLeft(e tree) bool {
+	return e.name() != "" && !e.at("config").exists() && e.at("state", "not-in-force").exists()
+}
+
+// ofState is an entry that has no config with its state in the place of it, to be shown.
+func ofState(e tree) tree {
+	m, ok := e.v.(map[string]any)
+	if !ok {
+		return e
+	}
+	out := map[string]any{}
+	for k, v := range m {
+		if name := k[strings.LastIndex(k, ":")+1:]; name == "state" {
+			out["config"] = v
+		} else {
+			v = ofState(tree{v}).v
+		}
+		out[k] = v
+	}
+	return tree{out}
+}
+
+// withLeft are the entries that are configured, by what a server says of config, and those
+// that are not but are not out of the switch either; of each its name, and its parts so far.
+func withLeft(configs, states []tree) []map[string]any {
+	var out []map[string]any
+	seen := map[string]bool{}
+	for _, c := range configs {
+		seen[c.name()] = true
+		out = append(out, map[string]any{"name": c.name(), "config": c.v})
+	}
+	for _, s := range states {
+		m := map[string]any{"name": s.name(), "state": s.v}
+		if !seen[s.name()] && isLeft(tree{m}) {
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b map[string]any) int { return natural(tree{a}.name(), tree{b}.name()) })
+	return out
 }
 
 // pending is an entry that is not in force, for a reason.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,7 +179,42 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "failed", "reason": "no"})
 		shows("Failed")
 		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "active"})
+		restore := deleteRows(t, r, c.table+"|"+c.key, strings.Replace(c.state, "STATE_", "", 1))
+		shows("it is deleted, and in force still")
+		shows("Pending")
+		r.DB(swss.StateDB).Client().Del(t.Context(), c.state)
+		shows("it is deleted, and may be in force still")
+		r.DB(swss.ApplDB).Client().Del(t.Context(), appl+":"+key)
+		s.out.Reset()
+		if err := s.Exec(t.Context(), command); err == nil && strings.Contains(s.out.String(), "it is deleted") {
+			t.Errorf("%s of what is gone:\n%s", command, s.out)
+		}
+		restore()
+		row(t, r, swss.StateDB, stateTable, stateKey, swss.FieldValues{"status": "active"})
+		row(t, r, swss.ApplDB, appl, key, fieldsOf(fields))
 		row(t, r, swss.ConfigDB, c.table, c.key, fieldsOf(c.config))
+	}
+}
+
+// deleteRows deletes rows of CONFIG_DB; restore writes them again.
+func deleteRows(t *testing.T, r *swss.Redis, keys ...string) (restore func()) {
+	t.Helper()
+	client := r.DB(swss.ConfigDB).Client()
+	rows := map[string]map[string]string{}
+	for _, key := range slices.Compact(keys) {
+		fields, err := client.HGetAll(t.Context(), key).Result()
+		if err != nil || len(fields) == 0 {
+			t.Fatalf("%s: %v %v", key, fields, err)
+		}
+		rows[key] = fields
+		client.Del(t.Context(), key)
+	}
+	return func() {
+		for key, fields := range rows {
+			if err := client.HSet(t.Context(), key, fields).Err(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

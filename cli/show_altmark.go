@@ -43,9 +43,8 @@ func readAltMark(ctx context.Context, c *call) ([]tree, map[string]any, error) {
 	}
 	var entries []tree
 	list := []any{}
-	for _, e := range found[0].sorted() {
-		m := map[string]any{"name": e.name(), "config": e.v}
-		if s := state[e.name()]; s != nil {
+	for _, m := range withLeft(found[0].items(), found[1].items()) {
+		if s := state[tree{m}.name()]; s != nil {
 			m["state"] = s
 		}
 		entries = append(entries, tree{m})
@@ -177,11 +176,11 @@ func showAltMarkCounters(ctx context.Context, c *call) (*view, error) {
 
 func showAltMarkPeriods(ctx context.Context, c *call) (*view, error) {
 	name := c.args["name"]
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, altMarkSessions.path(name, "config"), altMarkSessions.path(name, "periods"))
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, altMarkSessions.path(name, "config"), altMarkSessions.path(name, "periods"), altMarkSessions.path(name, "state"))
 	if err != nil {
 		return nil, err
 	}
-	if !found[0].exists() {
+	if len(withLeft(found[0].items(), found[2].items())) == 0 {
 		return nil, fmt.Errorf("%s %s does not exist", altMarkSessions.what, name)
 	}
 	text := func(p *page) {

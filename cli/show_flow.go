@@ -106,6 +106,9 @@ func sessionView(ctx context.Context, c *call, session tree, data map[string]any
 	if group.exists() {
 		data["openconfig-tam:flowgroup"] = []any{group.v}
 	}
+	if isLeft(group) {
+		group = ofState(group)
+	}
 	counters := session.at("state", "counters")
 	text := func(p *page) {
 		p.line("")

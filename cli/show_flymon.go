@@ -25,7 +25,8 @@ func showFlyMon(ctx context.Context, c *call) (*view, error) {
 }
 
 // readParts gets containers of the list's entries, or of the one that the call
-// names. Entries are those that are configured.
+// names: config and state first. Entries are those that are configured, or deleted and
+// not yet out of the switch.
 func (l listEntry) readParts(ctx context.Context, c *call, module string, parts ...string) ([]tree, map[string]any, error) {
 	name := c.args["name"]
 	if name == "" {
@@ -39,16 +40,16 @@ func (l listEntry) readParts(ctx context.Context, c *call, module string, parts 
 	if err != nil {
 		return nil, nil, err
 	}
-	if name != "*" && !found[0].exists() {
+	all := withLeft(found[0].items(), found[1].items())
+	if name != "*" && len(all) == 0 {
 		return nil, nil, fmt.Errorf("%s %s does not exist", l.what, name)
 	}
 	var entries []tree
 	list := []any{}
-	for _, e := range found[0].sorted() {
-		m := map[string]any{"name": e.name(), parts[0]: e.v}
+	for _, m := range all {
 		for i, part := range parts[1:] {
 			for _, other := range found[i+1].items() {
-				if name != "*" || other.name() == e.name() {
+				if name != "*" || other.name() == m["name"] {
 					m[part] = other.v
 				}
 			}

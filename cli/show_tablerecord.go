@@ -139,7 +139,7 @@ func showTableRecordPlan(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !found[0].exists() {
+	if len(withLeft(found[0].items(), found[1].items())) == 0 {
 		return nil, fmt.Errorf("%s %s does not exist", recordSessions.what, name)
 	}
 	state := found[1]

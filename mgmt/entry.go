@@ -20,6 +20,7 @@ type entry struct {
 	recs  []map[string]string // by row; nil: absent, or not asked for
 	elems []*gpb.PathElem     // of its path, once asked for
 	ports map[string]string   // by alias, where a rule names ports by it
+	left  bool                // it is deleted, and may be in force still
 }
 
 func newEntry(g *group, keys []string) *entry {
@@ -28,15 +29,7 @@ func newEntry(g *group, keys []string) *entry {
 
 // exists says whether one of the rows that are the entry is there.
 func (e *entry) exists() bool {
-	if e.group.parent == nil {
-		return true
-	}
-	for i, r := range e.group.rows {
-		if r.Entry && e.recs[i] != nil {
-			return true
-		}
-	}
-	return false
+	return e.group.parent == nil || e.left || e.own() != nil
 }
 
 // own is the entry's own row.
@@ -53,6 +46,9 @@ func (e *entry) own() map[string]string {
 // the leaf's type does not allow is left out.
 func (e *entry) value(n *node) []string {
 	if n.keyIndex >= 0 {
+		if n.config && !n.isListKey() && len(e.group.traces) > 0 && e.own() == nil {
+			return nil // there is nothing but state
+		}
 		return e.keys[n.keyIndex : n.keyIndex+1]
 	}
 	if n.behind {
@@ -103,7 +99,16 @@ func matches(keys, pattern []string) bool {
 func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 
 // A reader reads entries from the databases.
-type reader struct{ redis *swss.Redis }
+type reader struct {
+	redis *swss.Redis
+	left  bool // also those that are deleted, and may be in force still
+}
+
+// with is the reader of what is selected: who asks for config alone gets what is configured.
+func (r reader) with(s *selected) reader {
+	r.left = s.state
+	return r
+}
 
 // chunk bounds the entries that are read at once: each of many subscribers may
 // hold so many.
@@ -164,6 +169,11 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 		}
 		found = append(found, keys...)
 	}
+	left, err := r.tracedKeys(ctx, g, pattern)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, left...)
 	slices.SortFunc(found, compareKeys)
 	return slices.CompactFunc(found, slices.Equal), nil
 }
@@ -279,6 +289,7 @@ type selection map[*group]*selected
 type selected struct {
 	leaves []*node
 	rows   []bool
+	state  bool // some of the leaves are of state
 }
 
 // selectLeaves returns the leaves at and below n that pass the filter.
@@ -298,6 +309,7 @@ func (m *model) selectLeaves(n *node, filter func(*node) bool) selection {
 			sel[n.group] = s
 		}
 		s.leaves = append(s.leaves, n)
+		s.state = s.state || !n.config
 		for _, b := range n.binds {
 			s.rows[b.row] = true
 		}
@@ -336,7 +348,7 @@ func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []
 		if s == nil {
 			continue
 		}
-		err := r.read(ctx, g, extend(pattern, g), s.rows, func(es []*entry) error {
+		err := r.with(s).read(ctx, g, extend(pattern, g), s.rows, func(es []*entry) error {
 			t[g] = append(t[g], es...)
 			return nil
 		})

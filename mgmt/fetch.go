@@ -29,6 +29,12 @@ func (r reader) fetch(ctx context.Context, g *group, entries []*entry, need []bo
 	if err := r.fetchRows(ctx, g, there, rest); err != nil {
 		return err
 	}
+	if len(there) < len(entries) {
+		gone := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.exists() })
+		if err := r.fetchLeft(ctx, g, gone, rest); err != nil {
+			return err
+		}
+	}
 	return r.resolvePorts(ctx, g, there)
 }
 

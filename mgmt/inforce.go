@@ -74,6 +74,12 @@ func wantedRule(c Configured) (map[string]string, error) {
 // behind says what of an entry's configuration is not in force, by the row of APPL_DB
 // that the leaf's first place is.
 func (e *entry) behind(n *node) []string {
+	switch {
+	case e.left:
+		return one(e.leftBehind())
+	case !e.exists():
+		return nil // it is there for what is below it
+	}
 	at := n.binds[0].row
 	is := e.recs[at]
 	want, err := e.group.rows[at].Wanted(Configured{e, is})

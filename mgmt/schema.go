@@ -55,6 +55,7 @@ type group struct {
 	parent *group
 	keys   []string // of the enclosing lists too, outermost first
 	rows   []*row
+	traces []bool // by row: what an entry that is deleted leaves as long as it is in force; nil: nothing tells
 	leaves []*node
 	kids   []*group
 	derive map[int]Codec // key index -> field it follows from
@@ -356,6 +357,7 @@ func (b *builder) complete() {
 					n.binds = append(n.binds, bind{row: i})
 				}
 			}
+			g.traces = g.tracesOfDeleted()
 		}
 	}
 }

@@ -70,7 +70,7 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
-		reader:      reader{cfg.Redis},
+		reader:      reader{redis: cfg.Redis},
 		reading:     make(chan struct{}, maxReading),
 		subscribers: make(chan struct{}, maxSubscribers),
 	}

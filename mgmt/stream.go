@@ -265,7 +265,7 @@ func (st *stream) changed(ctx context.Context) error {
 // concerns says which entries of the watch a changed row may change.
 func (w *watch) concerns(c change) ([]string, bool) {
 	for i, r := range w.group.rows {
-		if r.DB != c.id.db || r.Table != c.id.table || !w.rows[i] && !r.Entry {
+		if r.DB != c.id.db || r.Table != c.id.table || !w.reads(i) {
 			continue
 		}
 		keys, ok := r.key.match(c.key, len(w.group.keys))

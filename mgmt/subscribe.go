@@ -6,6 +6,8 @@ import (
 	"io"
 	"time"
 
+	"tamtam/swss"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -187,7 +189,7 @@ func tables(feeds []*feed) []tableID {
 		for _, w := range f.watches {
 			for i, r := range w.group.rows {
 				id := tableID{r.DB, r.Table}
-				if (w.rows[i] || r.Entry) && !seen[id] {
+				if w.reads(i) && !seen[id] {
 					seen[id] = true
 					out = append(out, id)
 				}
@@ -195,6 +197,12 @@ func tables(feeds []*feed) []tableID {
 		}
 	}
 	return out
+}
+
+// reads says whether what is sent follows from a row, or whether the entry is there.
+func (w *watch) reads(row int) bool {
+	g := w.group
+	return w.rows[row] || g.rows[row].Entry || w.state && len(g.traces) > 0 && (g.traces[row] || g.rows[row].DB == swss.ConfigDB)
 }
 
 // due is the next moment at which a feed has something to do by itself.

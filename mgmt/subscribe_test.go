@@ -270,6 +270,8 @@ func TestOnChangeOfEntries(t *testing.T) {
 	b.rows(map[string]string{"STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|a": "status=active reason="})
 	s.want("D "+at+"/state/reason", "U "+at+"/state/status \"active\"")
 	b.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/samplers")}})
+	s.want("D "+at+"/config/name", "D "+at+"/config/sampling-rate", "U "+at+`/state/not-in-force ["it is deleted, and in force still"]`)
+	b.rows(map[string]string{"STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|a": ""}) // the manager has heard of it
 	s.want("D " + at)
 }
 

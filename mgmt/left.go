@@ -1,0 +1,136 @@
+package mgmt
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// An entry whose rows of CONFIG_DB were deleted may be in force still: the managers have
+// not heard of it, or orchagent has not taken it out of the switch. Until they have, the row of
+// APPL_DB is there, or orchagent's word in STATE_DB. By these traces such an entry stays in its
+// list, without config. Those who change the configuration do not see it: to them it is gone.
+
+// tracesOfDeleted are the rows by which a group's deleted entries are found; nil: it is no list.
+func (g *group) tracesOfDeleted() []bool {
+	if g.parent == nil {
+		return nil
+	}
+	traces := make([]bool, len(g.rows))
+	for i, r := range g.rows {
+		traces[i] = r.Wanted != nil || r.DB == swss.StateDB
+	}
+	return traces
+}
+
+// tracedKeys finds the keys of entries that may be deleted and in force.
+func (r reader) tracedKeys(ctx context.Context, g *group, pattern []string) ([][]string, error) {
+	if !r.left || len(g.traces) == 0 {
+		return nil, nil
+	}
+	if !slices.Contains(pattern, wildcard) {
+		return [][]string{slices.Clone(pattern)}, nil
+	}
+	var found [][]string
+	for i, row := range g.rows {
+		if !g.traces[i] {
+			continue
+		}
+		db := r.redis.DB(row.DB)
+		prefix := row.Table + db.Separator()
+		keys, err := db.Client().Keys(ctx, globEscape(prefix)+row.key.withDefaults().glob(pattern)).Result()
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		for _, k := range keys {
+			k = strings.TrimPrefix(k, prefix)
+			m, ok := row.key.match(k, len(g.keys))
+			if ok && matches(m, pattern) && row.key.expand(m, nil) == k {
+				found = append(found, m)
+			}
+		}
+	}
+	return found, nil
+}
+
+// withDefaults is the template for entries that have no row of their own any more.
+func (t template) withDefaults() template {
+	t.parts = slices.Clone(t.parts)
+	for i, p := range t.parts {
+		if p.key == partField {
+			t.parts[i] = part{text: p.value, key: partText}
+		}
+	}
+	return t
+}
+
+// fetchLeft reads the traces of entries that are not configured, and of those that may be in
+// force the other rows that are needed.
+func (r reader) fetchLeft(ctx context.Context, g *group, gone []*entry, rest []bool) error {
+	if !r.left || len(g.traces) == 0 {
+		return nil
+	}
+	traces, rest := slices.Clone(g.traces), slices.Clone(rest)
+	for i, row := range g.rows {
+		config := row.DB == swss.ConfigDB
+		traces[i] = traces[i] || config && !row.Entry
+		rest[i] = rest[i] && !traces[i] && !config
+	}
+	if err := r.fetchRows(ctx, g, gone, traces); err != nil {
+		return err
+	}
+	var left []*entry
+	for _, e := range gone {
+		if e.left = e.leaves(); e.left {
+			left = append(left, e)
+		}
+	}
+	return r.fetchRows(ctx, g, left, rest)
+}
+
+// leaves says whether the traces of an entry that is not configured say that it may be in
+// force. Of a flow group whose ACL rule is configured the rule is none: it is in force by itself.
+func (e *entry) leaves() bool {
+	ruled, traced := false, false
+	for i, r := range e.group.rows {
+		if r.DB == swss.ConfigDB && e.recs[i] != nil {
+			ruled, e.recs[i] = true, nil
+		}
+	}
+	for i, r := range e.group.rows {
+		if !e.group.traces[i] || e.recs[i] == nil {
+			continue
+		}
+		row := Record{Fields: e.recs[i]}
+		switch {
+		case r.Behind != "":
+			traced = traced || !ruled
+		case row.Field(schema.FieldBy) == schema.ByOrchAgent || strings.EqualFold(row.Field(schema.FieldStatus), schema.StatusActive):
+			traced = true
+		}
+	}
+	return traced
+}
+
+// leftBehind says of a deleted entry what is known of its being in force.
+func (e *entry) leftBehind() string {
+	status, reason := "", ""
+	for i, r := range e.group.rows {
+		if r.DB == swss.StateDB && e.recs[i] != nil && status == "" {
+			row := Record{Fields: e.recs[i]}
+			status, reason = strings.ToLower(row.Field(schema.FieldStatus)), row.Field(schema.FieldReason)
+		}
+	}
+	switch {
+	case status == schema.StatusActive:
+		return "it is deleted, and in force still"
+	case status == "":
+		return "it is deleted, and may be in force still"
+	case reason == "":
+		return "it is deleted, and may be in force still: it is " + status
+	}
+	return "it is deleted, and may be in force still: it is " + status + ": " + reason
+}
