@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz soak calibrate differential mutants figures metrics bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build test test-long race fuzz soak calibrate differential mutants figures metrics outputs bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -67,6 +67,10 @@ figures:
 ### metrics         the source tree in figures, with their limits: make metrics [LIST=1], with what is behind each
 metrics:
 	@$(GO) run ./internal/metrics $(if $(LIST),-list)
+
+### outputs         hashes of what tamtam puts out, to compare before and after a change: make outputs [LONG=1] [ONLY=PATTERN]
+outputs:
+	@$(GO) run ./internal/outputs $(if $(LONG),-long) -only '$(ONLY)'
 
 ### bench           Go benchmarks with allocations, then tamtam's own
 bench:

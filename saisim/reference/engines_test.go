@@ -115,6 +115,7 @@ func TestEnginesAgree(t *testing.T) {
 		}
 		y.add(p)
 		packets += p.packets
+		logOutputs(t, seed, p)
 	})
 	if t.Failed() {
 		return // what was counted is of the other cases

@@ -1,0 +1,35 @@
+package reference_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"testing"
+
+	"tamtam/saisim"
+)
+
+// logOutputs prints hashes of what the engines put out in a case: all frames that left, and the books
+// at every instant that they were compared. "make outputs" asks for it and reads it.
+func logOutputs(t *testing.T, seed uint64, p *pair) {
+	if os.Getenv("TAMTAM_OUTPUTS") == "" {
+		return // it takes longer than the case
+	}
+	books := make([]saisim.Books, len(p.refBook))
+	for i, b := range p.refBook {
+		books[i] = *b
+	}
+	fast, ref := outputHash(p.fastOut, p.fastBook), outputHash(p.refOut, books)
+	t.Logf("outputs of seed %d: fast %s, reference %s", seed, fast, ref)
+}
+
+func outputHash(frames []sent, books []saisim.Books) string {
+	h := sha256.New()
+	for _, f := range frames {
+		fmt.Fprintln(h, f)
+	}
+	for _, b := range books {
+		fmt.Fprintf(h, "%v\n", b)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
