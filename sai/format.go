@@ -95,13 +95,6 @@ func appendItems(b []byte, n int, item func(b []byte, i int) []byte) []byte {
 	return b
 }
 
-func (m *AttrMeta) appendEnum(b []byte, v Enum) []byte {
-	if m.Enum == nil {
-		return strconv.AppendInt(b, int64(v), 10)
-	}
-	return appendEnum(b, m.Enum, v)
-}
-
 func appendEnum(b []byte, e *EnumMeta, v Enum) []byte {
 	if n, ok := e.ValueName(v); ok {
 		return append(b, n...)
@@ -135,55 +128,79 @@ func appendFlags(b []byte, e *EnumMeta, v Enum) []byte {
 
 // appendPlain adds the text of a value that is neither a Field nor an Action.
 func (m *AttrMeta) appendPlain(b []byte, v Value) ([]byte, error) {
-	switch v := v.(type) {
-	case Bool:
-		if m.Kind == KindBool {
-			return strconv.AppendBool(b, bool(v)), nil
-		}
-	case Uint:
-		if m.fits(v) {
-			return strconv.AppendUint(b, uint64(v), 10), nil
-		}
-	case Int:
-		if m.Kind == KindS32 && int64(v) == int64(int32(v)) || m.Kind == KindS8 && int64(v) == int64(int8(v)) {
-			return strconv.AppendInt(b, int64(v), 10), nil
-		}
-	case Enum:
-		if m.Kind == KindEnum {
-			return m.appendEnum(b, v), nil
-		}
-	case OID:
-		if m.Kind == KindOID {
-			return append(b, v.String()...), nil
-		}
-	case MAC:
-		if m.Kind == KindMAC {
-			return append(b, v.String()...), nil
-		}
-	case IP:
-		if m.addressFits(v) {
-			return append(b, formatAddr(v.Addr)...), nil
-		}
-	case Pointer:
-		if m.Kind == KindPointer {
-			return strconv.AppendUint(append(b, "0x"...), uint64(v), 16), nil
-		}
-	case Text:
-		if m.Kind == KindChardata {
-			s := FormatText(v)
-			if _, err := ParseText(s); err != nil {
-				return nil, m.textError(string(v), "at most 32 bytes, none zero")
-			}
-			return append(b, s...), nil
-		}
-	case Range:
-		if m.rangeFits(v) {
-			return appendRange(b, v), nil
-		}
-	default:
-		return m.appendList(b, v)
+	if m.codec == nil {
+		return nil, m.wrongValue(v)
 	}
-	return nil, m.textError(fmt.Sprintf("%T %v", v, v), "a value of type "+m.Kind.String())
+	return m.codec.append(m, b, v)
+}
+
+// wrongValue says that v is no value of the attribute's kind.
+func (m *AttrMeta) wrongValue(v Value) error {
+	text := fmt.Sprintf("%T", v)
+	switch v.(type) {
+	case Bool, Uint, Int, Enum, OID, MAC, IP, Pointer, Text, Range:
+		text = fmt.Sprintf("%T %v", v, v)
+	}
+	return m.textError(text, "a value of type "+m.Kind.String())
+}
+
+func appendBool(_ *AttrMeta, b []byte, v Bool) ([]byte, error) {
+	return strconv.AppendBool(b, bool(v)), nil
+}
+
+func appendUnsigned(m *AttrMeta, b []byte, v Uint) ([]byte, error) {
+	if !m.fits(v) {
+		return nil, m.wrongValue(v)
+	}
+	return strconv.AppendUint(b, uint64(v), 10), nil
+}
+
+func appendSigned(m *AttrMeta, b []byte, v Int) ([]byte, error) {
+	if int64(v) != int64(int32(v)) || m.Kind == KindS8 && int64(v) != int64(int8(v)) {
+		return nil, m.wrongValue(v)
+	}
+	return strconv.AppendInt(b, int64(v), 10), nil
+}
+
+func appendEnumOf(m *AttrMeta, b []byte, v Enum) ([]byte, error) {
+	return m.appendEnum(b, v), nil
+}
+
+func (m *AttrMeta) appendEnum(b []byte, v Enum) []byte {
+	if m.Enum == nil {
+		return strconv.AppendInt(b, int64(v), 10)
+	}
+	return appendEnum(b, m.Enum, v)
+}
+
+func appendOID(_ *AttrMeta, b []byte, v OID) ([]byte, error) { return append(b, v.String()...), nil }
+
+func appendMAC(_ *AttrMeta, b []byte, v MAC) ([]byte, error) { return append(b, v.String()...), nil }
+
+func appendIP(m *AttrMeta, b []byte, v IP) ([]byte, error) {
+	if !m.addressFits(v) {
+		return nil, m.wrongValue(v)
+	}
+	return append(b, formatAddr(v.Addr)...), nil
+}
+
+func appendPointer(_ *AttrMeta, b []byte, v Pointer) ([]byte, error) {
+	return strconv.AppendUint(append(b, "0x"...), uint64(v), 16), nil
+}
+
+func appendChardata(m *AttrMeta, b []byte, v Text) ([]byte, error) {
+	s := FormatText(v)
+	if _, err := ParseText(s); err != nil {
+		return nil, m.textError(string(v), "at most 32 bytes, none zero")
+	}
+	return append(b, s...), nil
+}
+
+func appendRangeOf(m *AttrMeta, b []byte, v Range) ([]byte, error) {
+	if !m.rangeFits(v) {
+		return nil, m.wrongValue(v)
+	}
+	return appendRange(b, v), nil
 }
 
 func (m *AttrMeta) addressFits(v IP) bool {
@@ -213,53 +230,42 @@ func appendRange(b []byte, v Range) []byte {
 	return strconv.AppendUint(append(b, ','), v.Max, 10)
 }
 
-func (m *AttrMeta) appendList(b []byte, v Value) ([]byte, error) {
-	switch v := v.(type) {
-	case Bytes:
-		switch m.Kind {
-		case KindU8List:
-			return appendItems(b, len(v), func(b []byte, i int) []byte { return strconv.AppendUint(b, uint64(v[i]), 10) }), nil
-		case KindS8List:
-			return appendSigned(b, v), nil
-		case KindJSON:
-			return append(appendSigned(append(b, `{"json":"`...), v), `"}`...), nil
-		}
-	case OIDs:
-		if m.Kind == KindOIDList {
-			return appendItems(b, len(v), func(b []byte, i int) []byte { return append(b, v[i].String()...) }), nil
-		}
-	case Enums:
-		if m.Kind == KindEnumList || m.Kind == KindS32List {
-			return appendItems(b, len(v), func(b []byte, i int) []byte { return m.appendEnum(b, v[i]) }), nil
-		}
-	case Uints:
-		if (m.Kind == KindU16List && all(v, 1<<16-1)) || (m.Kind == KindU32List && all(v, 1<<32-1)) {
-			return appendItems(b, len(v), func(b []byte, i int) []byte { return strconv.AppendUint(b, v[i], 10) }), nil
-		}
-	case Ranges:
-		if m.Kind == KindU64RangeList {
-			return appendItems(b, len(v), func(b []byte, i int) []byte { return appendRange(b, v[i]) }), nil
-		}
-	case ACLCapability:
-		if m.Kind == KindACLCapability {
-			b = append(strconv.AppendBool(b, v.ActionListMandatory), ':')
-			e := metadata().enums["sai_acl_action_type_t"]
-			return appendItems(b, len(v.Actions), func(b []byte, i int) []byte { return appendEnum(b, e, v.Actions[i]) }), nil
-		}
-	case ACLResources:
-		if m.Kind == KindACLResources {
-			return appendResources(b, v), nil
-		}
-	case QoSMap:
-		if m.Kind == KindQoSMapList {
-			return appendQoSMap(b, v), nil
-		}
-	}
-	return nil, m.textError(fmt.Sprintf("%T", v), "a value of type "+m.Kind.String())
+func appendU8List(_ *AttrMeta, b []byte, v Bytes) ([]byte, error) {
+	return appendItems(b, len(v), func(b []byte, i int) []byte { return strconv.AppendUint(b, uint64(v[i]), 10) }), nil
 }
 
-func appendSigned(b []byte, v Bytes) []byte {
-	return appendItems(b, len(v), func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(int8(v[i])), 10) })
+func appendS8List(_ *AttrMeta, b []byte, v Bytes) ([]byte, error) {
+	return appendItems(b, len(v), func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(int8(v[i])), 10) }), nil
+}
+
+func appendJSON(m *AttrMeta, b []byte, v Bytes) ([]byte, error) {
+	b, err := appendS8List(m, append(b, `{"json":"`...), v)
+	return append(b, `"}`...), err
+}
+
+func appendUints(m *AttrMeta, b []byte, v Uints) ([]byte, error) {
+	if m.Kind == KindU16List && !all(v, 1<<16-1) || !all(v, 1<<32-1) {
+		return nil, m.wrongValue(v)
+	}
+	return appendItems(b, len(v), func(b []byte, i int) []byte { return strconv.AppendUint(b, v[i], 10) }), nil
+}
+
+func appendEnums(m *AttrMeta, b []byte, v Enums) ([]byte, error) {
+	return appendItems(b, len(v), func(b []byte, i int) []byte { return m.appendEnum(b, v[i]) }), nil
+}
+
+func appendOIDs(_ *AttrMeta, b []byte, v OIDs) ([]byte, error) {
+	return appendItems(b, len(v), func(b []byte, i int) []byte { return append(b, v[i].String()...) }), nil
+}
+
+func appendRanges(_ *AttrMeta, b []byte, v Ranges) ([]byte, error) {
+	return appendItems(b, len(v), func(b []byte, i int) []byte { return appendRange(b, v[i]) }), nil
+}
+
+func appendCapability(_ *AttrMeta, b []byte, v ACLCapability) ([]byte, error) {
+	b = append(strconv.AppendBool(b, v.ActionListMandatory), ':')
+	e := metadata().enums["sai_acl_action_type_t"]
+	return appendItems(b, len(v.Actions), func(b []byte, i int) []byte { return appendEnum(b, e, v.Actions[i]) }), nil
 }
 
 func all(v Uints, most uint64) bool {
@@ -271,12 +277,12 @@ func all(v Uints, most uint64) bool {
 	return true
 }
 
-func appendResources(b []byte, v ACLResources) []byte {
+func appendResources(_ *AttrMeta, b []byte, v ACLResources) ([]byte, error) {
 	b = strconv.AppendInt(append(b, `{"count":`...), int64(len(v)), 10)
 	if len(v) == 0 {
-		return append(b, `,"list":null}`...)
+		return append(b, `,"list":null}`...), nil
 	}
-	t := metadata()
+	points, stages := metadata().enums["sai_acl_bind_point_type_t"], metadata().enums["sai_acl_stage_t"]
 	for i, r := range v {
 		if i == 0 {
 			b = append(b, `,"list":[`...)
@@ -284,7 +290,7 @@ func appendResources(b []byte, v ACLResources) []byte {
 			b = append(b, ',')
 		}
 		b = fmt.Appendf(b, `{"avail_num":"%d","bind_point":"%s","stage":"%s"}`, r.Available,
-			appendEnum(nil, t.enums["sai_acl_bind_point_type_t"], r.BindPoint), appendEnum(nil, t.enums["sai_acl_stage_t"], r.Stage))
+			appendEnum(nil, points, r.BindPoint), appendEnum(nil, stages, r.Stage))
 	}
-	return append(b, "]}"...)
+	return append(b, "]}"...), nil
 }

@@ -139,6 +139,7 @@ type AttrMeta struct {
 	Condition *Condition
 	ValidOnly *Condition // has effect only when it holds; not enforced on create
 	Resource  bool       // selects resources in an availability query
+	codec     *codec     // of the Kind; nil if that is unknown
 }
 
 // Has reports whether all given flags are set.
@@ -187,6 +188,7 @@ type tables struct {
 	statNames   map[StatID]string
 	statByName  map[string]StatID
 	statusNames map[string]Status
+	codecs      *[kinds]codec
 }
 
 // built holds the tables, made at the first use.
@@ -205,7 +207,7 @@ func buildTables() *tables {
 		attrs: map[AttrID]*AttrMeta{}, attrNames: map[string]*AttrMeta{},
 		types: map[ObjectType]*TypeMeta{}, typeNames: map[ObjectType]string{}, typeByName: map[string]ObjectType{},
 		enums: map[string]*EnumMeta{}, statNames: map[StatID]string{}, statByName: map[string]StatID{},
-		statusNames: map[string]Status{},
+		statusNames: map[string]Status{}, codecs: codecs(),
 	}
 	for s, name := range statusNames {
 		t.statusNames[name] = s
@@ -273,7 +275,7 @@ func (t *tables) buildAttr(o ObjectType, f *attrFacts) *AttrMeta {
 	}
 	for k, w := range kindNames {
 		if w == word {
-			m.Kind = Kind(k)
+			m.Kind, m.codec = Kind(k), &t.codecs[k]
 		}
 	}
 	for _, c := range f.flags {

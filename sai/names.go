@@ -132,45 +132,8 @@ func Want(id AttrID, n int) Attr {
 
 // zero returns the zero value of the kind, lists with n items.
 func (m *AttrMeta) zero(n int) Value {
-	switch m.Kind {
-	case KindBool:
-		return Bool(false)
-	case KindU8, KindU16, KindU32, KindU64:
-		return Uint(0)
-	case KindS8, KindS32:
-		return Int(0)
-	case KindEnum:
-		return Enum(0)
-	case KindOID:
-		return NullOID
-	case KindMAC:
-		return MAC{}
-	case KindIPv4, KindIP:
-		return IP{zeroIPv4}
-	case KindIPv6:
-		return IP{zeroIPv6}
-	case KindPointer:
-		return Pointer(0)
-	case KindChardata:
-		return Text("")
-	case KindJSON, KindU8List, KindS8List:
-		return make(Bytes, n)
-	case KindU16List, KindU32List:
-		return make(Uints, n)
-	case KindS32List, KindEnumList:
-		return make(Enums, n)
-	case KindOIDList:
-		return make(OIDs, n)
-	case KindU16Range, KindU32Range, KindTimespec:
-		return Range{}
-	case KindU64RangeList:
-		return make(Ranges, n)
-	case KindACLCapability:
-		return ACLCapability{Actions: make([]Enum, n)}
-	case KindACLResources:
-		return make(ACLResources, n)
-	case KindQoSMapList:
-		return make(QoSMap, n)
+	if m.codec == nil {
+		return nil
 	}
-	return nil
+	return m.codec.zero(n)
 }

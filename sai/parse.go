@@ -86,68 +86,86 @@ func parseHex(text string) (uint64, bool) {
 
 // parsePlain reads a value that is neither a Field nor an Action.
 func (m *AttrMeta) parsePlain(text string) (Value, error) {
-	switch m.Kind {
-	case KindBool:
-		if text == "true" || text == "false" {
-			return Bool(text == "true"), nil
-		}
-		return nil, m.textError(text, "true or false")
-	case KindU8, KindU16, KindU32, KindU64:
-		n, err := parseUint(text, 64)
-		if err != nil || !m.fits(Uint(n)) {
-			return nil, m.textError(text, "a decimal "+m.Kind.String())
-		}
-		return Uint(n), nil
-	case KindS8, KindS32:
-		bits := 32
-		if m.Kind == KindS8 {
-			bits = 8
-		}
+	if m.codec == nil {
+		return nil, m.textError(text, "of a type that tamtam knows")
+	}
+	return m.codec.parse(m, text)
+}
+
+func (m *AttrMeta) parseBool(text string) (Value, error) {
+	if text == "true" || text == "false" {
+		return Bool(text == "true"), nil
+	}
+	return nil, m.textError(text, "true or false")
+}
+
+func (m *AttrMeta) parseUnsigned(text string) (Value, error) {
+	n, err := parseUint(text, 64)
+	if err != nil || !m.fits(Uint(n)) {
+		return nil, m.textError(text, "a decimal "+m.Kind.String())
+	}
+	return Uint(n), nil
+}
+
+func parseSigned(bits int) func(m *AttrMeta, text string) (Value, error) {
+	return func(m *AttrMeta, text string) (Value, error) {
 		n, err := strconv.ParseInt(text, 10, bits)
 		if err != nil || text[0] == '+' {
 			return nil, m.textError(text, "a decimal "+m.Kind.String())
 		}
 		return Int(n), nil
-	case KindEnum:
-		return m.parseEnum(text)
-	case KindOID:
-		o, err := ParseOID(text)
-		if err != nil {
-			return nil, m.textError(text, "an object id (oid:0x...)")
-		}
-		return o, nil
-	case KindMAC:
-		a, err := ParseMAC(text)
-		if err != nil {
-			return nil, m.textError(text, "an Ethernet address (AA:BB:CC:DD:EE:FF)")
-		}
-		return a, nil
-	case KindIPv4, KindIPv6, KindIP:
-		a, err := parseAddr(text)
-		if err != nil || !m.addressFits(IP{a}) {
-			return nil, m.textError(text, "an "+m.Kind.String()+" address")
-		}
-		return IP{a}, nil
-	case KindPointer:
-		n, ok := parseHex(text)
-		if !ok {
-			return nil, m.textError(text, "a pointer (0x...)")
-		}
-		return Pointer(n), nil
-	case KindChardata:
-		t, err := ParseText(text)
-		if err != nil {
-			return nil, m.textError(text, `chardata (at most 32 bytes, \\ and \xHH as escapes)`)
-		}
-		return t, nil
-	case KindU16Range, KindU32Range, KindTimespec:
-		r, ok := parseRange(text)
-		if !ok || !m.rangeFits(r) {
-			return nil, m.textError(text, "a "+m.Kind.String()+" (min,max)")
-		}
-		return r, nil
 	}
-	return m.parseList(text)
+}
+
+func (m *AttrMeta) parseOID(text string) (Value, error) {
+	o, err := ParseOID(text)
+	if err != nil {
+		return nil, m.textError(text, "an object id (oid:0x...)")
+	}
+	return o, nil
+}
+
+func (m *AttrMeta) parseMAC(text string) (Value, error) {
+	a, err := ParseMAC(text)
+	if err != nil {
+		return nil, m.textError(text, "an Ethernet address (AA:BB:CC:DD:EE:FF)")
+	}
+	return a, nil
+}
+
+func (m *AttrMeta) parseIP(text string) (Value, error) {
+	a, err := parseAddr(text)
+	if err != nil || !m.addressFits(IP{a}) {
+		return nil, m.textError(text, "an "+m.Kind.String()+" address")
+	}
+	return IP{a}, nil
+}
+
+func (m *AttrMeta) parsePointer(text string) (Value, error) {
+	n, ok := parseHex(text)
+	if !ok {
+		return nil, m.textError(text, "a pointer (0x...)")
+	}
+	return Pointer(n), nil
+}
+
+func (m *AttrMeta) parseChardata(text string) (Value, error) {
+	t, err := ParseText(text)
+	if err != nil {
+		return nil, m.textError(text, `chardata (at most 32 bytes, \\ and \xHH as escapes)`)
+	}
+	return t, nil
+}
+
+// parseRange reads min,max.
+func (m *AttrMeta) parseRange(text string) (Value, error) {
+	a, b, ok := strings.Cut(text, ",")
+	x, err := parseUint(a, 64)
+	y, err2 := parseUint(b, 64)
+	if !ok || err != nil || err2 != nil || !m.rangeFits(Range{x, y}) {
+		return nil, m.textError(text, "a "+m.Kind.String()+" (min,max)")
+	}
+	return Range{x, y}, nil
 }
 
 func (m *AttrMeta) parseEnum(text string) (Value, error) {
@@ -181,13 +199,6 @@ func (m *AttrMeta) parseEnum(text string) (Value, error) {
 	return Enum(n), nil
 }
 
-func parseRange(text string) (Range, bool) {
-	a, b, ok := strings.Cut(text, ",")
-	x, err := parseUint(a, 64)
-	y, err2 := parseUint(b, 64)
-	return Range{x, y}, ok && err == nil && err2 == nil
-}
-
 // items calls f with each item of "n:a,b"; "0:null" has none. It fails when
 // f does, or the count is not that of the items.
 func (m *AttrMeta) items(text string, f func(string) bool) error {
@@ -213,65 +224,69 @@ func (m *AttrMeta) items(text string, f func(string) bool) error {
 	return nil
 }
 
-func (m *AttrMeta) parseList(text string) (Value, error) {
-	switch m.Kind {
-	case KindU8List:
-		v := Bytes{}
-		err := m.items(text, func(s string) bool {
-			n, err := parseUint(s, 8)
-			v = append(v, byte(n))
-			return err == nil
-		})
-		return orError(v, err)
-	case KindS8List:
-		return m.parseSigned(text)
-	case KindJSON:
-		var j struct {
-			JSON *string `json:"json"`
-		}
-		if json.Unmarshal([]byte(text), &j) != nil || j.JSON == nil {
-			return nil, m.textError(text, `JSON as bytes ({"json":"count:byte,byte"})`)
-		}
-		return m.parseSigned(*j.JSON)
-	case KindU16List, KindU32List:
-		v, bits := Uints{}, 32
-		if m.Kind == KindU16List {
-			bits = 16
-		}
+func (m *AttrMeta) parseU8List(text string) (Value, error) {
+	v := Bytes{}
+	err := m.items(text, func(s string) bool {
+		n, err := parseUint(s, 8)
+		v = append(v, byte(n))
+		return err == nil
+	})
+	return orError(v, err)
+}
+
+func (m *AttrMeta) parseS8List(text string) (Value, error) {
+	v := Bytes{}
+	err := m.items(text, func(s string) bool {
+		n, err := strconv.ParseInt(s, 10, 8)
+		v = append(v, byte(n))
+		return err == nil && s[0] != '+'
+	})
+	return orError(v, err)
+}
+
+// parseJSON reads a sai_json_t, whose text is a list of bytes inside JSON.
+func (m *AttrMeta) parseJSON(text string) (Value, error) {
+	var j struct {
+		JSON *string `json:"json"`
+	}
+	if json.Unmarshal([]byte(text), &j) != nil || j.JSON == nil {
+		return nil, m.textError(text, `JSON as bytes ({"json":"count:byte,byte"})`)
+	}
+	return m.parseS8List(*j.JSON)
+}
+
+func parseUints(bits int) func(m *AttrMeta, text string) (Value, error) {
+	return func(m *AttrMeta, text string) (Value, error) {
+		v := Uints{}
 		err := m.items(text, func(s string) bool {
 			n, err := parseUint(s, bits)
 			v = append(v, n)
 			return err == nil
 		})
 		return orError(v, err)
-	case KindS32List, KindEnumList:
-		v := Enums{}
-		err := m.items(text, func(s string) bool {
-			e, err := m.parseEnum(s)
-			if err == nil {
-				v = append(v, e.(Enum))
-			}
-			return err == nil
-		})
-		return orError(v, err)
-	case KindOIDList:
-		v := OIDs{}
-		err := m.items(text, func(s string) bool {
-			o, err := ParseOID(s)
-			v = append(v, o)
-			return err == nil
-		})
-		return orError(v, err)
-	case KindU64RangeList:
-		return m.parseRanges(text)
-	case KindACLCapability:
-		return m.parseCapability(text)
-	case KindACLResources:
-		return m.parseResources(text)
-	case KindQoSMapList:
-		return m.parseQoSMap(text)
 	}
-	return nil, m.textError(text, "of a type that tamtam knows")
+}
+
+func (m *AttrMeta) parseEnums(text string) (Value, error) {
+	v := Enums{}
+	err := m.items(text, func(s string) bool {
+		e, err := m.parseEnum(s)
+		if err == nil {
+			v = append(v, e.(Enum))
+		}
+		return err == nil
+	})
+	return orError(v, err)
+}
+
+func (m *AttrMeta) parseOIDs(text string) (Value, error) {
+	v := OIDs{}
+	err := m.items(text, func(s string) bool {
+		o, err := ParseOID(s)
+		v = append(v, o)
+		return err == nil
+	})
+	return orError(v, err)
 }
 
 // orError returns v, or the error as the only result.
@@ -280,16 +295,6 @@ func orError(v Value, err error) (Value, error) {
 		return nil, err
 	}
 	return v, nil
-}
-
-func (m *AttrMeta) parseSigned(text string) (Value, error) {
-	v := Bytes{}
-	err := m.items(text, func(s string) bool {
-		n, err := strconv.ParseInt(s, 10, 8)
-		v = append(v, byte(n))
-		return err == nil && s[0] != '+'
-	})
-	return orError(v, err)
 }
 
 // parseRanges reads n:min,max,min,max.
@@ -322,7 +327,7 @@ func (m *AttrMeta) parseCapability(text string) (Value, error) {
 	}
 	v := ACLCapability{ActionListMandatory: flag == "true", Actions: []Enum{}}
 	actions := &AttrMeta{ID: m.ID, Kind: KindEnumList, Enum: metadata().enums["sai_acl_action_type_t"]}
-	l, err := actions.parseList(list)
+	l, err := actions.parseEnums(list)
 	if err != nil {
 		return nil, err
 	}

@@ -20,10 +20,10 @@ type qosParams struct {
 }
 
 // appendQoSMap adds the JSON that SONiC's serialiser gives a sai_qos_map_list_t.
-func appendQoSMap(b []byte, v QoSMap) []byte {
+func appendQoSMap(_ *AttrMeta, b []byte, v QoSMap) ([]byte, error) {
 	b = strconv.AppendInt(append(b, `{"count":`...), int64(len(v)), 10)
 	if len(v) == 0 {
-		return append(b, `,"list":null}`...)
+		return append(b, `,"list":null}`...), nil
 	}
 	colors := metadata().enums["sai_packet_color_t"]
 	params := func(b []byte, p QoSMapParams) []byte {
@@ -49,7 +49,7 @@ func appendQoSMap(b []byte, v QoSMap) []byte {
 		b = params(append(b, `,"value":`...), e.Value)
 		b = append(b, '}')
 	}
-	return append(b, "]}"...)
+	return append(b, "]}"...), nil
 }
 
 // parseQoSMap is the reverse of appendQoSMap. Rows of older releases, without

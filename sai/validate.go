@@ -102,7 +102,8 @@ func (v *Validator) checkEntry(op string, e Entry) error {
 			}
 		}
 		if err == nil {
-			err = fault(op, e.EntryType(), 0, StatusInvalidParameter, fmt.Sprintf("%s %s does not exist or is of the wrong type", name, o))
+			err = fault(op, e.EntryType(), 0, StatusInvalidParameter,
+				fmt.Sprintf("%s %s does not exist or is of the wrong type", name, o))
 		}
 	}
 	switch e := e.(type) {
@@ -122,34 +123,45 @@ func (v *Validator) checkEntry(op string, e Entry) error {
 // checkAttrs checks the attributes of a create.
 func (v *Validator) checkAttrs(tm *TypeMeta, attrs []Attr) error {
 	for i, a := range attrs {
-		m := Meta(a.ID)
-		if m == nil || a.ID.ObjectType() != tm.Type {
-			return fault("create", tm.Type, a.ID, StatusFailure, "no such attribute of this type")
-		}
-		for _, b := range attrs[:i] {
-			if b.ID == a.ID {
-				return fault("create", tm.Type, a.ID, StatusInvalidParameter, "attribute given twice")
-			}
-		}
-		if m.Has(ReadOnly) {
-			return fault("create", tm.Type, a.ID, StatusInvalidParameter, "attribute is read only")
-		}
-		if err := v.checkValue("create", m, a.Value); err != nil {
+		if err := v.checkGiven(tm, attrs[:i], a); err != nil {
 			return err
 		}
 	}
 	for _, m := range tm.Attrs {
-		if m.Condition == nil && !m.Has(MandatoryOnCreate) {
-			continue
+		if err := m.checkPresence(attrs); err != nil {
+			return err
 		}
-		_, given := Find(attrs, m.ID)
-		holds := m.Condition == nil || m.Condition.Holds(attrs)
-		switch {
-		case holds && !given && m.Has(MandatoryOnCreate):
-			return fault("create", tm.Type, m.ID, StatusMandatoryAttributeMissing, "attribute must be given")
-		case !holds && given:
-			return fault("create", tm.Type, m.ID, StatusInvalidParameter, "attribute may be given only if "+m.Condition.String())
-		}
+	}
+	return nil
+}
+
+// checkGiven checks one attribute of a create; those before it are checked.
+func (v *Validator) checkGiven(tm *TypeMeta, before []Attr, a Attr) error {
+	m := Meta(a.ID)
+	if m == nil || a.ID.ObjectType() != tm.Type {
+		return fault("create", tm.Type, a.ID, StatusFailure, "no such attribute of this type")
+	}
+	if _, twice := Find(before, a.ID); twice {
+		return fault("create", tm.Type, a.ID, StatusInvalidParameter, "attribute given twice")
+	}
+	if m.Has(ReadOnly) {
+		return fault("create", tm.Type, a.ID, StatusInvalidParameter, "attribute is read only")
+	}
+	return v.checkValue("create", m, a.Value)
+}
+
+// checkPresence checks that a create has the attribute if it must, and has it not if it may not.
+func (m *AttrMeta) checkPresence(attrs []Attr) error {
+	if m.Condition == nil && !m.Has(MandatoryOnCreate) {
+		return nil
+	}
+	_, given := Find(attrs, m.ID)
+	holds := m.Condition == nil || m.Condition.Holds(attrs)
+	switch t := m.ID.ObjectType(); {
+	case holds && !given && m.Has(MandatoryOnCreate):
+		return fault("create", t, m.ID, StatusMandatoryAttributeMissing, "attribute must be given")
+	case !holds && given:
+		return fault("create", t, m.ID, StatusInvalidParameter, "attribute may be given only if "+m.Condition.String())
 	}
 	return nil
 }
@@ -206,46 +218,58 @@ const maxText = 15
 
 // checkValue checks the type, range and object ids of a value.
 func (v *Validator) checkValue(op string, m *AttrMeta, value Value) error {
-	t := m.ID.ObjectType()
 	text, err := m.append(v.scratch[:0], value)
 	if err != nil {
-		return fault(op, t, m.ID, StatusInvalidParameter, err.Error())
+		return fault(op, m.ID.ObjectType(), m.ID, StatusInvalidParameter, err.Error())
 	}
 	v.scratch = text[:0]
-	plain := value
 	switch w := value.(type) {
 	case Field:
-		if plain = w.Data; !w.Enabled {
+		if !w.Enabled {
 			return nil
 		}
+		value = w.Data
 	case Action:
-		if plain = w.Param; !w.Enabled {
+		if !w.Enabled {
 			return nil
 		}
+		value = w.Param
 	}
-	switch w := plain.(type) {
-	case Text:
-		if len(w) == 0 || len(w) > maxText || strings.ContainsFunc(string(w), func(r rune) bool { return r < ' ' || r > '~' }) {
-			return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("%q: want 1 to %d printable ASCII characters", string(w), maxText))
-		}
-	case Range:
-		if m.Kind != KindTimespec && w.Min > w.Max {
-			return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("the minimum %d is above the maximum %d", w.Min, w.Max))
-		}
-	case Enum:
-		if !m.Enum.allows(w) {
-			return fault(op, t, m.ID, StatusInvalidParameter, fmt.Sprintf("%d is no value of %s", w, m.Enum.Name))
-		}
+	switch w := value.(type) {
 	case OID:
-		if t == ObjectTypeSwitch && op == "create" {
+		if t := m.ID.ObjectType(); t == ObjectTypeSwitch && op == "create" {
 			return fault(op, t, m.ID, StatusInvalidParameter, "no object can be named when the switch is created")
 		}
 		return v.checkOID(op, m, w)
 	case OIDs:
 		return v.checkOIDs(op, m, w)
 	}
+	if wrong := m.outOfRange(value); wrong != "" {
+		return fault(op, m.ID.ObjectType(), m.ID, StatusInvalidParameter, wrong)
+	}
 	return nil
 }
+
+// outOfRange says what is wrong with a value that has the right type, "" if nothing is.
+func (m *AttrMeta) outOfRange(value Value) string {
+	switch w := value.(type) {
+	case Text:
+		if len(w) == 0 || len(w) > maxText || strings.ContainsFunc(string(w), notPrintable) {
+			return fmt.Sprintf("%q: want 1 to %d printable ASCII characters", string(w), maxText)
+		}
+	case Range:
+		if m.Kind != KindTimespec && w.Min > w.Max {
+			return fmt.Sprintf("the minimum %d is above the maximum %d", w.Min, w.Max)
+		}
+	case Enum:
+		if !m.Enum.allows(w) {
+			return fmt.Sprintf("%d is no value of %s", w, m.Enum.Name)
+		}
+	}
+	return ""
+}
+
+func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
 // allows reports whether w is a value of the enum (any, if e is nil).
 func (e *EnumMeta) allows(w Enum) bool {
@@ -288,6 +312,7 @@ func (v *Validator) checkOID(op string, m *AttrMeta, o OID) error {
 }
 
 func (v *Validator) checkOIDs(op string, m *AttrMeta, list OIDs) error {
+	wrong := func(why string) error { return fault(op, m.ID.ObjectType(), m.ID, StatusInvalidParameter, why) }
 	for i, o := range list {
 		if err := v.checkOID(op, m, o); err != nil {
 			return err
@@ -297,10 +322,10 @@ func (v *Validator) checkOIDs(op string, m *AttrMeta, list OIDs) error {
 		}
 		for _, p := range list[:i] {
 			if o == p {
-				return fault(op, m.ID.ObjectType(), m.ID, StatusInvalidParameter, fmt.Sprintf("object %s is twice in the list", o))
+				return wrong(fmt.Sprintf("object %s is twice in the list", o))
 			}
 			if p != NullOID && v.types[o] != v.types[p] {
-				return fault(op, m.ID.ObjectType(), m.ID, StatusInvalidParameter, "the list has objects of different types")
+				return wrong("the list has objects of different types")
 			}
 		}
 	}

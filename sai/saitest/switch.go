@@ -2,6 +2,7 @@ package saitest
 
 import (
 	"context"
+	"slices"
 
 	"tamtam/sai"
 )
@@ -116,12 +117,8 @@ func (f *Fake) computed(k sai.Key, id sai.AttrID) sai.Value {
 	}
 	switch id {
 	case sai.SwitchAttrPortList, sai.SwitchAttrNumberOfActivePorts:
-		var ports sai.OIDs
-		for _, p := range f.keys() {
-			if p.Type == sai.ObjectTypePort && p.OID != f.fixed[sai.SwitchAttrCPUPort] {
-				ports = append(ports, p.OID)
-			}
-		}
+		cpu := f.fixed[sai.SwitchAttrCPUPort]
+		ports := slices.DeleteFunc(f.all(sai.ObjectTypePort), func(p sai.OID) bool { return p == cpu })
 		if id == sai.SwitchAttrPortList {
 			return ports
 		}
