@@ -81,12 +81,13 @@ type matchSpec struct {
 	min  uint64
 	mask uint64 // highest value and widest mask
 	tam  bool   // in tables of type TAM only
+	hex  bool   // written as 0x and hex digits
 }
 
 var matchSpecs = [matchCount]matchSpec{
 	MatchSrcMAC:          {name: "SRC_MAC", kind: kindMaskedMAC, tam: true},
 	MatchDstMAC:          {name: "DST_MAC", kind: kindMaskedMAC, tam: true},
-	MatchEtherType:       {name: "ETHER_TYPE", kind: kindNumber, mask: 0xffff},
+	MatchEtherType:       {name: "ETHER_TYPE", kind: kindNumber, mask: 0xffff, hex: true},
 	MatchVLANID:          {name: "VLAN_ID", kind: kindNumber, min: 1, mask: 0xfff},
 	MatchIPType:          {name: "IP_TYPE", kind: kindIPType},
 	MatchSrcIP:           {name: "SRC_IP", kind: kindIPv4},
@@ -97,7 +98,7 @@ var matchSpecs = [matchCount]matchSpec{
 	MatchNextHeader:      {name: "NEXT_HEADER", kind: kindNumber, mask: 0xff},
 	MatchDSCP:            {name: "DSCP", kind: kindMasked, mask: 0x3f},
 	MatchTTL:             {name: "TTL", kind: kindMasked, mask: 0xff, tam: true},
-	MatchIPv6FlowLabel:   {name: "IPV6_FLOW_LABEL", kind: kindMasked, mask: 0xfffff, tam: true},
+	MatchIPv6FlowLabel:   {name: "IPV6_FLOW_LABEL", kind: kindMasked, mask: 0xfffff, tam: true, hex: true},
 	MatchICMPType:        {name: "ICMP_TYPE", kind: kindNumber, mask: 0xff},
 	MatchICMPCode:        {name: "ICMP_CODE", kind: kindNumber, mask: 0xff},
 	MatchICMPv6Type:      {name: "ICMPV6_TYPE", kind: kindNumber, mask: 0xff},
@@ -106,7 +107,7 @@ var matchSpecs = [matchCount]matchSpec{
 	MatchL4DstPort:       {name: "L4_DST_PORT", kind: kindNumber, mask: 0xffff},
 	MatchL4SrcPortRange:  {name: "L4_SRC_PORT_RANGE", kind: kindRange},
 	MatchL4DstPortRange:  {name: "L4_DST_PORT_RANGE", kind: kindRange},
-	MatchTCPFlags:        {name: "TCP_FLAGS", kind: kindMasked, mask: 0x3f},
+	MatchTCPFlags:        {name: "TCP_FLAGS", kind: kindMasked, mask: 0x3f, hex: true},
 	MatchTC:              {name: "TC", kind: kindNumber, mask: 0xff},
 	MatchInPorts:         {name: "IN_PORTS", kind: kindPorts},
 	MatchOutPorts:        {name: "OUT_PORTS", kind: kindPorts},
@@ -115,14 +116,14 @@ var matchSpecs = [matchCount]matchSpec{
 	MatchTunnelTerm:      {name: "TUNNEL_TERM", kind: kindBool},
 	MatchInnerSrcMAC:     {name: "INNER_SRC_MAC", kind: kindMAC},
 	MatchInnerDstMAC:     {name: "INNER_DST_MAC", kind: kindMAC},
-	MatchInnerEtherType:  {name: "INNER_ETHER_TYPE", kind: kindNumber, mask: 0xffff},
+	MatchInnerEtherType:  {name: "INNER_ETHER_TYPE", kind: kindNumber, mask: 0xffff, hex: true},
 	MatchInnerIPProtocol: {name: "INNER_IP_PROTOCOL", kind: kindNumber, mask: 0xff},
 	MatchInnerSrcIP:      {name: "INNER_SRC_IP", kind: kindIPv4},
 	MatchInnerSrcIPv6:    {name: "INNER_SRC_IPV6", kind: kindIPv6},
 	MatchInnerL4SrcPort:  {name: "INNER_L4_SRC_PORT", kind: kindNumber, mask: 0xffff},
 	MatchInnerL4DstPort:  {name: "INNER_L4_DST_PORT", kind: kindNumber, mask: 0xffff},
-	MatchBTHOpcode:       {name: "BTH_OPCODE", kind: kindMaskedOnly, mask: 0xff},
-	MatchAETHSyndrome:    {name: "AETH_SYNDROME", kind: kindMaskedOnly, mask: 0xff},
+	MatchBTHOpcode:       {name: "BTH_OPCODE", kind: kindMaskedOnly, mask: 0xff, hex: true},
+	MatchAETHSyndrome:    {name: "AETH_SYNDROME", kind: kindMaskedOnly, mask: 0xff, hex: true},
 	MatchMetaData:        {name: "META_DATA", kind: kindNumber, mask: 0xffffffff},
 }
 
@@ -225,22 +226,9 @@ func parseMatch(f MatchField, v, mask string) (m ACLMatch, want string) {
 	case kindMAC, kindMaskedMAC:
 		return parseMACMatch(m, s.kind == kindMaskedMAC, v)
 	case kindRange:
-		lo, hi, ok := strings.Cut(v, "-")
-		a, okA := number(lo)
-		b, okB := number(hi)
-		if !ok || !okA || !okB || a > b || b > 65535 {
-			return m, "min-max in 0..65535"
-		}
-		m.Min, m.Max = uint16(a), uint16(b)
+		return parseRangeMatch(m, v)
 	case kindPorts, kindPort:
-		m.Ports = splitList(v)
-		SortNames(m.Ports)
-		if len(m.Ports) == 0 || slices.ContainsFunc(m.Ports, func(p string) bool { return !validAlias(p) }) {
-			return m, "ports separated by commas"
-		}
-		if s.kind == kindPort && len(m.Ports) > 1 {
-			return m, "one port"
-		}
+		return parsePortMatch(m, s.kind == kindPort, v)
 	case kindIPType:
 		i := slices.Index(ipTypeNames, strings.ToUpper(v))
 		if i < 0 {
@@ -248,13 +236,37 @@ func parseMatch(f MatchField, v, mask string) (m ACLMatch, want string) {
 		}
 		m.Value, m.Mask = uint64(i), 0xffffffff
 	case kindBool:
-		if !strings.EqualFold(v, "true") && !strings.EqualFold(v, "false") {
+		yes := strings.EqualFold(v, "true")
+		if !yes && !strings.EqualFold(v, "false") {
 			return m, "true or false"
 		}
 		m.Mask = 1
-		if strings.EqualFold(v, "true") {
+		if yes {
 			m.Value = 1
 		}
+	}
+	return m, ""
+}
+
+func parseRangeMatch(m ACLMatch, v string) (ACLMatch, string) {
+	lo, hi, ok := strings.Cut(v, "-")
+	a, okA := number(lo)
+	b, okB := number(hi)
+	if !ok || !okA || !okB || a > b || b > 65535 {
+		return m, "min-max in 0..65535"
+	}
+	m.Min, m.Max = uint16(a), uint16(b)
+	return m, ""
+}
+
+func parsePortMatch(m ACLMatch, single bool, v string) (ACLMatch, string) {
+	m.Ports = splitList(v)
+	SortNames(m.Ports)
+	if len(m.Ports) == 0 || slices.ContainsFunc(m.Ports, func(p string) bool { return !validAlias(p) }) {
+		return m, "ports separated by commas"
+	}
+	if single && len(m.Ports) > 1 {
+		return m, "one port"
 	}
 	return m, ""
 }
@@ -364,42 +376,50 @@ func parseMACMatch(m ACLMatch, maskable bool, v string) (ACLMatch, string) {
 
 // format writes the match into the fields of a rule, in one canonical form.
 func (m ACLMatch) format(f map[string]string) {
-	s := matchSpecs[m.Field]
-	switch s.kind {
-	case kindNumber:
-		f[s.name] = utoa(m.Value)
-		if m.Field == MatchEtherType || m.Field == MatchInnerEtherType {
-			f[s.name] = hexNumber(m.Value)
-		}
-	case kindMasked, kindMaskedOnly:
-		show := utoa[uint64]
-		if m.Field != MatchDSCP && m.Field != MatchTTL {
-			show = hexNumber
-		}
-		f[s.name] = show(m.Value)
-		if m.Mask != s.mask || s.kind == kindMaskedOnly {
-			f[s.name] += "/" + hexNumber(m.Mask)
-		}
+	name := matchSpecs[m.Field].name
+	text, mask := m.text()
+	f[name] = text
+	if mask != "" {
+		f[name+"_MASK"] = mask
+	}
+}
+
+// text is the value of the match's field and, where a mask cannot stand there, that of its _MASK.
+func (m ACLMatch) text() (value, mask string) {
+	switch matchSpecs[m.Field].kind {
+	case kindNumber, kindMasked, kindMaskedOnly:
+		return m.numberText(), ""
 	case kindIPv4, kindIPv6:
 		if ones, ok := maskLen(m.AddrMask); ok {
-			f[s.name] = m.Addr.String() + "/" + strconv.Itoa(ones)
-			break
+			return m.Addr.String() + "/" + strconv.Itoa(ones), ""
 		}
-		f[s.name], f[s.name+"_MASK"] = m.Addr.String(), m.AddrMask.String()
+		return m.Addr.String(), m.AddrMask.String()
 	case kindMAC, kindMaskedMAC:
-		f[s.name] = m.MAC.String()
 		if m.MACMask != (MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}) {
-			f[s.name] += "/" + m.MACMask.String()
+			return m.MAC.String() + "/" + m.MACMask.String(), ""
 		}
+		return m.MAC.String(), ""
 	case kindRange:
-		f[s.name] = utoa(m.Min) + "-" + utoa(m.Max)
+		return utoa(m.Min) + "-" + utoa(m.Max), ""
 	case kindPorts, kindPort:
-		f[s.name] = strings.Join(m.Ports, ",")
+		return strings.Join(m.Ports, ","), ""
 	case kindIPType:
-		f[s.name] = IPType(m.Value).String()
-	case kindBool:
-		f[s.name] = strconv.FormatBool(m.Value == 1)
+		return IPType(m.Value).String(), ""
 	}
+	return strconv.FormatBool(m.Value == 1), "" // kindBool
+}
+
+// numberText writes a number, and its mask where it is not that of all bits or has to stand there.
+func (m ACLMatch) numberText() string {
+	s := matchSpecs[m.Field]
+	text := utoa(m.Value)
+	if s.hex {
+		text = hexNumber(m.Value)
+	}
+	if s.kind != kindNumber && m.Mask != s.mask || s.kind == kindMaskedOnly {
+		text += "/" + hexNumber(m.Mask)
+	}
+	return text
 }
 
 func hexNumber(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }

@@ -3,6 +3,7 @@ package schema
 import (
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Breakout is a row of BREAKOUT_CFG: into which ports a front panel port is
@@ -19,6 +20,11 @@ type BreakoutGroup struct {
 	Speeds []uint32 // Mb/s; the first is the default
 	Lanes  int      // lanes in all; 0: not given
 }
+
+const (
+	maxBreakout = 64   // ports of a term
+	maxGbps     = 1600 // of a port
+)
 
 // ParseBreakout reads BREAKOUT_CFG; unknown fields are ignored.
 func ParseBreakout(key string, fields map[string]string) (Breakout, error) {
@@ -60,38 +66,49 @@ func parseBreakoutMode(mode string) ([]BreakoutGroup, bool) {
 	return out, true
 }
 
-func parseBreakoutGroup(term string) (BreakoutGroup, bool) {
-	var g BreakoutGroup
+// parseBreakoutGroup reads count x speeds, and in parentheses the lanes.
+func parseBreakoutGroup(term string) (g BreakoutGroup, ok bool) {
 	count, rest, ok := strings.Cut(term, "x")
 	if !ok {
 		return g, false
 	}
-	if head, lanes, ok := strings.Cut(rest, "("); ok {
-		rest = head
-		n, err := strconv.ParseUint(strings.TrimSuffix(lanes, ")"), 10, 8)
-		if err != nil || n == 0 || !strings.HasSuffix(lanes, ")") {
-			return g, false
-		}
-		g.Lanes = int(n)
-	}
-	speeds := rest
-	if head, alt, ok := strings.Cut(rest, "["); ok {
-		if !strings.HasSuffix(alt, "]") {
-			return g, false
-		}
-		speeds = head + "," + strings.TrimSuffix(alt, "]")
-	}
-	n, err := strconv.ParseUint(count, 10, 8)
-	if err != nil || n == 0 || n > 64 {
+	if g.Count, ok = countUpTo(count, maxBreakout); !ok {
 		return g, false
 	}
-	g.Count = int(n)
-	for s := range strings.SplitSeq(speeds, ",") {
-		v, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(s), "G"), 10, 16)
-		if err != nil || v == 0 || v > 1600 || !strings.HasSuffix(s, "G") {
+	speeds, lanes, given := strings.Cut(rest, "(")
+	if given {
+		if lanes, ok = strings.CutSuffix(lanes, ")"); !ok {
 			return g, false
 		}
-		g.Speeds = append(g.Speeds, uint32(v)*1000)
+		if g.Lanes, ok = countUpTo(lanes, 255); !ok {
+			return g, false
+		}
 	}
-	return g, true
+	g.Speeds, ok = parseSpeeds(speeds)
+	return g, ok
+}
+
+// countUpTo reads a number from 1 to most.
+func countUpTo(text string, most uint64) (int, bool) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return int(n), err == nil && n > 0 && n <= most
+}
+
+// parseSpeeds reads speed[alternative,alternative], each a number of Gb/s and a G.
+func parseSpeeds(text string) (speeds []uint32, ok bool) {
+	if first, others, given := strings.Cut(text, "["); given {
+		if others, ok = strings.CutSuffix(others, "]"); !ok {
+			return nil, false
+		}
+		text = first + "," + others
+	}
+	for s := range strings.SplitSeq(text, ",") {
+		digits, ok := strings.CutSuffix(s, "G")
+		v, fits := countUpTo(strings.TrimLeftFunc(digits, unicode.IsSpace), maxGbps)
+		if !ok || !fits {
+			return nil, false
+		}
+		speeds = append(speeds, uint32(v)*1000)
+	}
+	return speeds, true
 }

@@ -84,20 +84,7 @@ func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) Sta
 	if v := at("nexthop-vrf"); v != "" && v != DefaultVRF {
 		r.bad("nexthop-vrf", v, "default: the switch has no other VRF")
 	}
-	if v := at("distance"); v != "" {
-		d, ok := decimal(v)
-		if !ok || d > 255 {
-			r.bad("distance", v, rangeWords(0, 255))
-		}
-		h.Distance = uint8(d)
-	}
-	switch v := at("blackhole"); strings.ToLower(v) {
-	case "", "false":
-	case "true":
-		h.Blackhole = true
-	default:
-		r.bad("blackhole", v, "true or false")
-	}
+	h.Distance, h.Blackhole = r.distance(at("distance")), r.blackhole(at("blackhole"))
 	switch {
 	case h.Blackhole && (h.Addr.IsValid() || h.Interface != ""):
 		r.bad("blackhole", "true", "no next hop and no interface beside it")
@@ -107,6 +94,30 @@ func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) Sta
 		r.bad("ifname", "", fmt.Sprintf("the interface on which %s is", h.Addr))
 	}
 	return h
+}
+
+// distance parses the distance of a hop, 0 if it has none.
+func (r *reader) distance(text string) uint8 {
+	if text == "" {
+		return 0
+	}
+	d, ok := decimal(text)
+	if !ok || d > 255 {
+		r.bad("distance", text, rangeWords(0, 255))
+	}
+	return uint8(d)
+}
+
+// blackhole parses whether a hop drops, false if the list does not say.
+func (r *reader) blackhole(text string) bool {
+	switch strings.ToLower(text) {
+	case "", "false":
+		return false
+	case "true":
+		return true
+	}
+	r.bad("blackhole", text, "true or false")
+	return false
 }
 
 // prefix parses a prefix of a route's key: all bits behind its length are zero.
