@@ -120,21 +120,27 @@ func (o *Orch) plan(w *work, r *rule) {
 		}
 	}
 	for _, s := range slots {
-		have, want, failed := r.entries[s], wanted[s], r.failed[s.feature] != nil
-		switch {
-		case have != nil && (want == nil || have.in.doomed):
-			w.drop = append(w.drop, have)
-			if want != nil {
-				w.create = append(w.create, &change{rule: r, slot: s, spec: want})
-				if s.variant != "" {
-					o.news[r.key] = true // of counters that begin at 0
-				}
-			}
-		case have == nil && !failed:
-			w.create = append(w.create, &change{rule: r, slot: s, spec: want})
-		case have != nil && !failed:
-			o.planChange(w, &change{rule: r, slot: s, spec: want, have: have})
+		o.planEntry(w, &change{rule: r, slot: s, spec: wanted[s], have: r.entries[s]})
+	}
+}
+
+// planEntry finds out what has to be done about the entry in a slot; spec nil: there shall be none.
+func (o *Orch) planEntry(w *work, c *change) {
+	r, have, failed := c.rule, c.have, c.rule.failed[c.slot.feature] != nil
+	switch {
+	case have != nil && (c.spec == nil || have.in.doomed):
+		w.drop = append(w.drop, have)
+		if c.spec == nil {
+			return
 		}
+		w.create = append(w.create, &change{rule: r, slot: c.slot, spec: c.spec})
+		if c.slot.variant != "" {
+			o.news[r.key] = true // of counters that begin at 0
+		}
+	case have == nil && !failed:
+		w.create = append(w.create, c)
+	case have != nil && !failed:
+		o.planChange(w, c)
 	}
 }
 

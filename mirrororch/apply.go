@@ -61,7 +61,24 @@ func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
 // removeSessions removes the sessions that have to go, after everybody has let
 // go of them. What cannot be removed is tried again in the next pass.
 func (o *Orch) removeSessions(ctx context.Context, p *plan) {
-	var going, gone []string
+	going, news := o.leaving(p)
+	if len(news) > 0 {
+		o.changes.Publish(ctx, news)
+	}
+	o.unbind(ctx, p)
+	for _, name := range going {
+		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeMirrorSession, o.sessions[name].oid))
+		if err != nil && orch.Classify(err) != orch.Benign {
+			o.log.Error("a mirror session stays in the ASIC", "session", name, "err", err)
+			continue
+		}
+		delete(o.sessions, name)
+	}
+}
+
+// leaving marks the sessions that have to go. It returns their names, and those that others do not know
+// of yet.
+func (o *Orch) leaving(p *plan) (going, news []string) {
 	for name, s := range o.sessions {
 		want, ok := p.sessions[name]
 		if ok {
@@ -71,16 +88,18 @@ func (o *Orch) removeSessions(ctx context.Context, p *plan) {
 			continue
 		}
 		if !s.leaving {
-			gone = append(gone, name)
+			news = append(news, name)
 		}
 		s.leaving = true
 		going = append(going, name)
 	}
 	schema.SortNames(going)
-	schema.SortNames(gone)
-	if len(gone) > 0 {
-		o.changes.Publish(ctx, gone)
-	}
+	schema.SortNames(news)
+	return going, news
+}
+
+// unbind takes sessions that go, or that a port shall not have any more, from the ports.
+func (o *Orch) unbind(ctx context.Context, p *plan) {
 	for _, s := range sortedSlots(o.bound) {
 		name := p.binds[s]
 		if t := o.sessions[name]; t != nil && !t.leaving && t.oid == o.bound[s] {
@@ -92,14 +111,6 @@ func (o *Orch) removeSessions(ctx context.Context, p *plan) {
 			continue
 		}
 		delete(o.bound, s)
-	}
-	for _, name := range going {
-		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeMirrorSession, o.sessions[name].oid))
-		if err != nil && orch.Classify(err) != orch.Benign {
-			o.log.Error("a mirror session stays in the ASIC", "session", name, "err", err)
-			continue
-		}
-		delete(o.sessions, name)
 	}
 }
 

@@ -122,20 +122,34 @@ func (s *Server) create(ctx context.Context, res *result, k sai.Key, pairs []sws
 		return err
 	}
 	if k.Entry != nil {
-		e, err := s.ids.toRealKey(k)
-		if err != nil {
-			return err
-		}
-		if err := s.backend.CreateEntry(ctx, e.Entry, real); err != nil {
-			return err
-		}
-		res.write(putRow(ctx, asicState, k, pairs))
-		return nil
+		return s.createEntry(ctx, res, k, real, pairs)
 	}
+	return s.createObject(ctx, res, k, real, pairs)
+}
+
+// createEntry creates an object that has no id; attrs name real ids.
+func (s *Server) createEntry(
+	ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
+) error {
+	e, err := s.ids.toRealKey(k)
+	if err != nil {
+		return err
+	}
+	if err := s.backend.CreateEntry(ctx, e.Entry, attrs); err != nil {
+		return err
+	}
+	res.write(putRow(ctx, asicState, k, pairs))
+	return nil
+}
+
+// createObject creates an object with an id; attrs name real ids.
+func (s *Server) createObject(
+	ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
+) error {
 	if k.OID == sai.NullOID || k.Type == sai.ObjectTypeSwitch && k.OID != SwitchVID {
 		return fmt.Errorf("create %s: the virtual id is not valid: %w", k, sai.StatusInvalidObjectID)
 	}
-	rid, err := s.backend.Create(ctx, k.Type, real)
+	rid, err := s.backend.Create(ctx, k.Type, attrs)
 	if err != nil {
 		return err
 	}

@@ -125,16 +125,26 @@ func (s *Server) capability(ctx context.Context, m message) (*result, error) {
 		return nil, fmt.Errorf("ATTR_ID %.80q: %w", fields["ATTR_ID"], sai.StatusInvalidParameter)
 	}
 	if m.op == opAttrQuery {
-		c, err := s.backend.AttrCapability(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		return &result{fields: []swss.Pair{
-			{Field: "CREATE_IMPLEMENTED", Value: strconv.FormatBool(c.Create)},
-			{Field: "SET_IMPLEMENTED", Value: strconv.FormatBool(c.Set)},
-			{Field: "GET_IMPLEMENTED", Value: strconv.FormatBool(c.Get)},
-		}}, nil
+		return s.attrCapability(ctx, id)
 	}
+	return s.enumCapability(ctx, id, room)
+}
+
+// attrCapability says what may be done with an attribute.
+func (s *Server) attrCapability(ctx context.Context, id sai.AttrID) (*result, error) {
+	c, err := s.backend.AttrCapability(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &result{fields: []swss.Pair{
+		{Field: "CREATE_IMPLEMENTED", Value: strconv.FormatBool(c.Create)},
+		{Field: "SET_IMPLEMENTED", Value: strconv.FormatBool(c.Set)},
+		{Field: "GET_IMPLEMENTED", Value: strconv.FormatBool(c.Get)},
+	}}, nil
+}
+
+// enumCapability lists the values that an attribute may have, if there is room for them.
+func (s *Server) enumCapability(ctx context.Context, id sai.AttrID, room int) (*result, error) {
 	values, err := s.backend.EnumCapability(ctx, id)
 	if err != nil {
 		return nil, err

@@ -103,35 +103,42 @@ func (s *Server) serve(ctx context.Context) error {
 	if _, err := conn.Receive(ctx); err != nil {
 		return err
 	}
-	if err := s.requests.Load(ctx); err != nil {
-		return err
-	}
-	if err := s.load(ctx); err != nil {
-		return err
-	}
-	if err := s.look(ctx); err != nil {
-		return err
+	for _, begin := range []func(context.Context) error{s.requests.Load, s.load, s.look} {
+		if err := begin(ctx); err != nil {
+			return err
+		}
 	}
 	for {
 		msg, err := conn.ReceiveTimeout(ctx, idle)
-		var timeout interface{ Timeout() bool }
-		switch m, ok := msg.(*redis.Message); {
-		case err != nil && (ctx.Err() != nil || !errors.As(err, &timeout) || !timeout.Timeout()):
-			return err
-		case err != nil:
+		if err == nil {
+			err = s.hear(ctx, msg)
+		} else if ctx.Err() == nil && isTimeout(err) {
 			err = s.look(ctx)
-		case ok && m.Channel == restartQuery:
-			s.log.Info("syncd: asked to shut down", "query", m.Payload)
-			return ErrShutdown
-		case ok && m.Channel == s.requests.Channel():
-			err = s.drain(ctx)
-		case ok:
-			err = s.popFlex(ctx)
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// hear does what a message from Redis asks for.
+func (s *Server) hear(ctx context.Context, msg any) error {
+	m, ok := msg.(*redis.Message)
+	switch {
+	case !ok:
+		return nil // of the subscription itself
+	case m.Channel == restartQuery:
+		s.log.Info("syncd: asked to shut down", "query", m.Payload)
+		return ErrShutdown
+	case m.Channel == s.requests.Channel():
+		return s.drain(ctx)
+	}
+	return s.popFlex(ctx)
+}
+
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // look answers what is queued, told of or not.

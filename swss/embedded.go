@@ -216,6 +216,11 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 		s.write(ss, cmd, args)
 		return true
 	}
+	return s.plain(ss, cmd, args)
+}
+
+// plain does a command outside of a transaction and reports whether it did: the rest is miniredis's.
+func (s *server) plain(ss *session, cmd string, args []string) bool {
 	switch cmd {
 	case "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "PUBSUB":
 		s.mu.Lock()
@@ -228,7 +233,7 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 		s.mu.Lock()
 		n := s.pubsub.publish(args[0], args[1])
 		s.mu.Unlock()
-		c.WriteInt(n)
+		ss.peer.WriteInt(n)
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
 		s.mu.Lock()
 		s.scriptDB = ss.db
@@ -237,15 +242,14 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 		}
 		s.mu.Unlock()
 	case "CONFIG":
-		s.config(c, args)
+		s.config(ss.peer, args)
 	case "COMMAND":
-		c.WriteLen(0)
+		ss.peer.WriteLen(0)
 	case "CLIENT":
-		if len(args) > 0 && strings.EqualFold(args[0], "SETINFO") {
-			c.WriteOK()
-			break
+		if len(args) == 0 || !strings.EqualFold(args[0], "SETINFO") {
+			return false
 		}
-		return false
+		ss.peer.WriteOK()
 	default:
 		if planOf(cmd) == nil {
 			return false
