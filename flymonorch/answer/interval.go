@@ -42,9 +42,13 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 		return unknown(flymon.Estimate{Value: math.Min(least, most)}, r.seen()+", of which intervals may be longer or shorter")
 	}
 	alone := 1 - r.used()
+	exact := math.Pow(alone, instances) * (1 - math.Pow(1-alone, instances))
+	if exact < leastChance {
+		return unknown(flymon.Estimate{Value: math.Min(least, most)}, "other flows are in nearly all buckets")
+	}
 	e := flymon.Estimate{
 		Value: math.Min(least, most), Lower: math.Max(0, least-unit+1), Upper: math.Min(least+unit-1, most),
-		Confidence: math.Pow(alone, instances) * (1 - math.Pow(1-alone, instances)),
+		Confidence: exact,
 	}
 	e.Bound = fmt.Sprintf("exact to %.0f if no other flow has the bucket of its last arrival in any of %.0f instances, nor that of its longest interval in one", unit, instances)
 	if turn := unit * (float64(r.Geometry.Mask()) + 1); float64(r.Ran) >= turn {

@@ -7,6 +7,10 @@ import (
 	"tamtam/flymon"
 )
 
+// leastChance is the least chance that bounds are worth telling with: what holds once in a hundred
+// times says nothing, and with four decimals or as a percentage it would look like none at all.
+const leastChance = 0.01
+
 // unknown is an answer without bounds.
 func unknown(e flymon.Estimate, why string) flymon.Estimate {
 	return flymon.Estimate{Value: e.Value, Saturated: e.Saturated, Bound: "no bound is known: " + why}
