@@ -53,8 +53,9 @@ func (p *population) flows() float64 {
 // sampled is the population that is left when each packet is taken with chance q.
 func sampled(sizes []uint32, q float64, most int) *population {
 	p := &population{count: make([]float64, most)}
-	for size, n := range histogram(sizes) {
-		binomial(int(size), q, func(k int, chance float64) {
+	for _, h := range histogram(sizes) {
+		n := h.count
+		binomial(int(h.size), q, func(k int, chance float64) {
 			switch {
 			case k >= most:
 				p.large += float64(n) * chance
@@ -67,12 +68,22 @@ func sampled(sizes []uint32, q float64, most int) *population {
 	return p
 }
 
-func histogram(sizes []uint32) map[uint32]int {
-	h := map[uint32]int{}
-	for _, s := range sizes {
-		h[s]++
+// A sizeCount says how many flows have a size.
+type sizeCount struct {
+	size  uint32
+	count int
+}
+
+// histogram counts the sizes, ascending: who sums over them gets the same to the last bit each time.
+func histogram(sizes []uint32) (list []sizeCount) {
+	for _, s := range slices.Sorted(slices.Values(sizes)) {
+		if last := len(list) - 1; last >= 0 && list[last].size == s {
+			list[last].count++
+		} else {
+			list = append(list, sizeCount{s, 1})
+		}
 	}
-	return h
+	return list
 }
 
 // binomial calls f for each number of successes of n trials that is likelier than 1e-9
@@ -209,8 +220,8 @@ type detector func(size uint32) (low, mid, high float64)
 func f1(sizes []uint32, threshold uint64, rows int, load float64, report detector) prediction {
 	var actual float64
 	var hit, miss, hits, misses [3]float64 // sums of chances; variances
-	for size, count := range histogram(sizes) {
-		n := float64(count)
+	for _, h := range histogram(sizes) {
+		size, n := h.size, float64(h.count)
 		low, mid, high := report(size)
 		to, spread := &miss, &misses
 		if uint64(size) >= threshold {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"tamtam/internal/randtest"
@@ -203,5 +204,26 @@ func TestReportsGoTogether(t *testing.T) {
 	t.Logf("of 200 runs %d are outside of %+v, %d of %+v", outside, together, outsideAlone, alone)
 	if outside > 0 || outsideAlone < 20 {
 		t.Errorf("%d of 200 runs are outside of the bounds, %d of those without what goes together", outside, outsideAlone)
+	}
+}
+
+// The sums are taken in one order, so that they are the same to the last bit in every run.
+func TestTheoryIsTheSameInEveryRun(t *testing.T) {
+	sizes := make([]uint32, 500)
+	for i := range sizes {
+		sizes[i] = uint32(i + 1)
+	}
+	report := func(size uint32) (low, mid, high float64) {
+		p := 1 / math.Sqrt(float64(size)+0.1)
+		return p / 3, p / 2, p
+	}
+	score, left := f1(sizes, 100, 3, 0.7, report), sampled(sizes, 0.37, 400).count
+	for range 50 {
+		if got := f1(sizes, 100, 3, 0.7, report); got != score {
+			t.Fatalf("F1 %v, and then %v", score, got)
+		}
+		if got := sampled(sizes, 0.37, 400).count; !slices.Equal(got, left) {
+			t.Fatal("what is left of a population by sampling differs")
+		}
 	}
 }
