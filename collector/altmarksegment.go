@@ -71,8 +71,10 @@ func (m *AltMark) results(e *altMarkEntry) []AltMarkResult {
 func (m *AltMark) result(e *altMarkEntry, i, j int) AltMarkResult {
 	from, to := m.path.Points[i], m.path.Points[j]
 	n := m.path.Points[0].Settings.Interval
-	r := AltMarkResult{Path: m.path.Name, From: from.Switch, To: to.Switch, Period: e.number, Start: n.Start(e.number), Status: AltMarkOK}
-	r.Reasons = slices.Clone(m.faults)
+	r := AltMarkResult{
+		Path: m.path.Name, From: from.Switch, To: to.Switch, Period: e.number, Start: n.Start(e.number),
+		Status: AltMarkOK, Reasons: slices.Clone(m.faults),
+	}
 	for _, p := range []int{i, j} {
 		if !e.reports[p].has {
 			r.Reasons = append(r.Reasons, m.path.Points[p].Switch+": no report")
@@ -148,10 +150,12 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 		}
 		from, to := m.path.Points[i].Switch, m.path.Points[j].Switch
 		if m.method().Loss() && b.Packets > a.Packets {
-			reasons = append(reasons, fmt.Sprintf("%s: %s counted %d packets, and %s %d", AltMarkSplit, to, b.Packets, from, a.Packets))
+			reasons = append(reasons,
+				fmt.Sprintf("%s: %s counted %d packets, and %s %d", AltMarkSplit, to, b.Packets, from, a.Packets))
 		}
 		if m.method() == altmark.Double && b.Captures > a.Captures {
-			reasons = append(reasons, fmt.Sprintf("%s: %s had %d pulses, and %s %d", AltMarkSplit, to, b.Captures, from, a.Captures))
+			reasons = append(reasons,
+				fmt.Sprintf("%s: %s had %d pulses, and %s %d", AltMarkSplit, to, b.Captures, from, a.Captures))
 		}
 	}
 	for i := range last {
@@ -240,22 +244,25 @@ func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 		return nil
 	}
 	first := m.path.Points[0].Switch
+	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	for _, q := range []uint64{k - 1, k, k + 1} {
 		sent := m.report(q, 0)
 		if !sent.has {
-			reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, which tells of its pulse", first, q))
+			say("%s: no report of period %d, which tells of its pulse", first, q)
 			continue
 		}
 		for _, p := range []int{i, j} {
 			name, came := m.path.Points[p].Switch, m.report(q, p)
 			switch {
 			case !came.has:
-				reasons = append(reasons, fmt.Sprintf("%s: no report of period %d, which tells of its pulse", name, q))
-			case sent.Captures == 1 && came.Captures == 1 && (came.Digest != sent.Digest || p > 0 && m.pulseOf(q, p).Captures != 1):
-				reasons = append(reasons, fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", AltMarkPulses, name, q, first))
+				say("%s: no report of period %d, which tells of its pulse", name, q)
+			case sent.Captures == 1 && came.Captures == 1 &&
+				(came.Digest != sent.Digest || p > 0 && m.pulseOf(q, p).Captures != 1):
+				say("%s: %s took another packet for the pulse of period %d than %s", AltMarkPulses, name, q, first)
 			case q > k && came.Captures == 0: // no packet of k among the pulses
 			case came.Captures != sent.Captures:
-				reasons = append(reasons, fmt.Sprintf("%s: %s had %d pulses in period %d, and %s %d", AltMarkPulses, name, came.Captures, q, first, sent.Captures))
+				say("%s: %s had %d pulses in period %d, and %s %d",
+					AltMarkPulses, name, came.Captures, q, first, sent.Captures)
 			}
 		}
 	}
@@ -274,15 +281,11 @@ type altMarkDelay struct {
 // first point made the pulse of k, which has the same digest at all points. Without a pulse there,
 // or where its clock was set, later points may agree about another packet.
 func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
-	pulse := m.report(k, 0)
-	if !m.method().Delay() || len(m.faults) > 0 || !pulse.timed() {
+	if !m.method().Delay() || len(m.faults) > 0 {
 		return d
 	}
-	a, b := m.captured(k, i), m.captured(k, j)
-	if i != 0 {
-		a, b = m.pulseOf(k, i), m.pulseOf(k, j)
-	}
-	if !a.timed() || !b.timed() || a.Digest != pulse.Digest || b.Digest != pulse.Digest || m.doubt(k, segment(i, j)...).reason != "" {
+	a, b, ok := m.onePulse(k, i, j)
+	if !ok || m.doubt(k, segment(i, j)...).reason != "" {
 		return d
 	}
 	d.raw, d.rawValid = b.Timestamp.Sub(a.Timestamp), true
@@ -293,15 +296,29 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 			AltMarkMargin, d.raw, m.path.Points[i].Switch, m.path.Points[j].Switch, low, high)
 		return d
 	}
-	flags, void := a.Flags|b.Flags, false
+	flags := a.Flags | b.Flags
 	if m.oneKernel(a, b) {
 		flags &^= altmark.Unsynchronised
-	} else if a.Clock.Error+b.Clock.Error > m.clockError(i, j) {
-		d.reason, void = fmt.Sprintf("%s: by what their kernels say the clocks of %s and %s may differ by %v, A is %v", altmark.Unsynchronised,
-			m.path.Points[i].Switch, m.path.Points[j].Switch, a.Clock.Error+b.Clock.Error, m.clockError(i, j)), true
+	} else if apart := a.Clock.Error + b.Clock.Error; apart > m.clockError(i, j) {
+		d.reason = fmt.Sprintf("%s: by what their kernels say the clocks of %s and %s may differ by %v, A is %v",
+			altmark.Unsynchronised, m.path.Points[i].Switch, m.path.Points[j].Switch, apart, m.clockError(i, j))
 	}
-	d.valid = !flags.VoidsDelay() && !void && len(m.split(k)) == 0
+	d.valid = !flags.VoidsDelay() && d.reason == "" && len(m.split(k)) == 0
 	return d
+}
+
+// onePulse returns the reports of points i and j that have the time of the first point's pulse of
+// period k; false: not both have.
+func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, ok bool) {
+	pulse := m.report(k, 0)
+	if !pulse.timed() {
+		return a, b, false
+	}
+	a, b = m.captured(k, i), m.captured(k, j)
+	if i != 0 {
+		a, b = m.pulseOf(k, i), m.pulseOf(k, j)
+	}
+	return a, b, a.timed() && b.timed() && a.Digest == pulse.Digest && b.Digest == pulse.Digest
 }
 
 // timed says whether a report has the time of one pulse.
@@ -318,7 +335,8 @@ func (m *AltMark) captured(k uint64, j int) altMarkReport {
 }
 
 // voidsRawDelay are the flags that void a delay, but for those about the clock's difference.
-const voidsRawDelay = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.ManyPulses | altmark.LatePulse | altmark.CounterReset
+const voidsRawDelay = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.ManyPulses | altmark.LatePulse |
+	altmark.CounterReset
 
 // bounds are the least and greatest difference of the timestamps of one packet at points i and
 // j. The delays of settings are from the first point.
@@ -335,39 +353,55 @@ func (m *AltMark) bounds(i, j int) (low, high time.Duration) {
 // of their own, and one at an edge is in the next at the other point. There is none if another
 // pulse may explain the capture as well. One that no pulse explains is of this period.
 func (m *AltMark) pulseAt(k uint64, j int) altMarkReport {
-	const i = 0
-	low, high := m.bounds(i, j)
-	explains := func(pulse, capture altMarkReport) bool {
-		d := capture.Timestamp.Sub(pulse.Timestamp)
-		return capture.Digest == pulse.Digest && d >= low && d <= high
+	capture := m.explained(k, j)
+	if !capture.has || m.mayExplain(k-1, k, j, capture) || m.mayExplain(k+1, k, j, capture) {
+		return altMarkReport{}
 	}
-	pulse := m.report(k, i)
-	var found []altMarkReport
+	return capture
+}
+
+// explained is the one capture at point j that the first point's pulse of period k explains, in k or a
+// period beside it; else that of k; none if there are several.
+func (m *AltMark) explained(k uint64, j int) (capture altMarkReport) {
+	pulse := m.report(k, 0)
 	for _, q := range []uint64{k - 1, k, k + 1} {
-		if b := m.report(q, j); b.has && b.Captures == 1 && explains(pulse, b) {
-			found = append(found, b)
+		b := m.report(q, j)
+		if !b.has || b.Captures != 1 || !m.explains(pulse, j, b) {
+			continue
 		}
-	}
-	switch own := m.report(k, j); {
-	case len(found) > 1:
-		return altMarkReport{}
-	case len(found) == 0 && own.Captures != 1:
-		return altMarkReport{}
-	case len(found) == 0:
-		found = append(found, own)
-	}
-	n := m.path.Points[0].Settings.Interval
-	for _, q := range []uint64{k - 1, k + 1} {
-		switch other := m.report(q, i); {
-		case other.has && other.Captures == 1 && !explains(other, found[0]):
-		case other.has && other.Captures == 0:
-		case !other.has && q < k && found[0].Timestamp.Sub(n.Start(k)) > high: // no time in it explains the capture
-		case !other.has && q > k && found[0].Timestamp.Sub(n.Start(q)) < low:
-		default:
+		if capture.has {
 			return altMarkReport{}
 		}
+		capture = b
 	}
-	return found[0]
+	if own := m.report(k, j); !capture.has && own.Captures == 1 {
+		return own
+	}
+	return capture
+}
+
+// explains says whether a pulse of the first point is what point j captured: the same packet, and
+// neither too early nor too late for it.
+func (m *AltMark) explains(pulse altMarkReport, j int, capture altMarkReport) bool {
+	low, high := m.bounds(0, j)
+	d := capture.Timestamp.Sub(pulse.Timestamp)
+	return capture.Digest == pulse.Digest && d >= low && d <= high
+}
+
+// mayExplain says whether the pulse of period q, one beside k, may be what point j captured as that of k.
+// Where no report tells of it, it may if it can have left the first point at any time of its period.
+func (m *AltMark) mayExplain(q, k uint64, j int, capture altMarkReport) bool {
+	low, high := m.bounds(0, j)
+	n := m.path.Points[0].Settings.Interval
+	switch other := m.report(q, 0); {
+	case other.has && other.Captures == 1:
+		return m.explains(other, j, capture)
+	case other.has:
+		return other.Captures != 0
+	case q < k:
+		return capture.Timestamp.Sub(n.Start(k)) <= high
+	}
+	return capture.Timestamp.Sub(n.Start(q)) >= low
 }
 
 // pulseOf finds the capture, at a later point, of the pulse that the first point sent in period k:

@@ -119,14 +119,17 @@ const nameWords = "1 to 100 visible ASCII characters without | : , and +"
 
 // validName says whether s can be part of the key of a result.
 func validName(s string) bool {
-	return s != "" && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("|:,+", r) })
+	return s != "" && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune("|:,+", r)
+	})
 }
 
 // join is the path as the collector has it; no settings are known yet.
 func (p Path) join() collector.AltMarkPath {
 	out := collector.AltMarkPath{Name: p.Name, Wait: p.Wait}
 	for _, point := range p.Points {
-		out.Points = append(out.Points, collector.AltMarkPoint{Switch: point.Switch, Session: point.Session, Settings: altmark.Session{}})
+		out.Points = append(out.Points,
+			collector.AltMarkPoint{Switch: point.Switch, Session: point.Session, Settings: altmark.Session{}})
 	}
 	return out
 }

@@ -44,9 +44,12 @@ type pathAt struct {
 	point int
 }
 
-// NewJoin makes the joins of a file that [ReadFile] has read.
+// NewJoin makes the joins of a file that [ReadFile] has read; an error names the path that cannot be joined.
 func NewJoin(f File, now time.Time) (*Join, error) {
-	j := &Join{byName: map[string]*joined{}, users: map[[2]string][]pathAt{}, targets: map[string][]string{}, waiting: map[string]bool{}, since: now}
+	j := &Join{
+		byName: map[string]*joined{}, users: map[[2]string][]pathAt{}, targets: map[string][]string{},
+		waiting: map[string]bool{}, since: now,
+	}
 	for _, p := range f.Paths {
 		am, err := collector.NewAltMark(p.join())
 		if err != nil {
@@ -183,8 +186,9 @@ func (j *Join) both(results []collector.AltMarkResult) []collector.AltMarkResult
 // tick is how often missing reports are looked for.
 const tick = 100 * time.Millisecond
 
-// Run watches all targets of a file and gives results as they come, until ctx ends. Events that
-// are no reports are told as well. Both are called by one goroutine.
+// Run watches all targets of a file and gives results as they come, until ctx ends: then it returns
+// nil. Events other than reports are told as well. Both are called by one goroutine. An error is about
+// the file or the options, or the one that give returned.
 func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]collector.AltMarkResult) error) error {
 	j, err := NewJoin(f, time.Now())
 	if err != nil {
@@ -195,21 +199,7 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]c
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	events := make(chan Event, 1024)
-	failed := make(chan error, len(j.targets))
-	for target, sessions := range j.targets {
-		go func() {
-			err := Watch(ctx, target, sessions, o, func(e Event) {
-				select {
-				case events <- e:
-				case <-ctx.Done():
-				}
-			})
-			if err != nil {
-				failed <- fmt.Errorf("target %s: %w", target, err)
-			}
-		}()
-	}
+	events, failed := j.watch(ctx, o)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
@@ -237,4 +227,24 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]c
 			return err
 		}
 	}
+}
+
+// watch has a goroutine for each target, until ctx ends: what the targets tell, and which options are wrong.
+func (j *Join) watch(ctx context.Context, o Options) (<-chan Event, <-chan error) {
+	events := make(chan Event, 1024)
+	failed := make(chan error, len(j.targets))
+	for target, sessions := range j.targets {
+		go func() {
+			err := Watch(ctx, target, sessions, o, func(e Event) {
+				select {
+				case events <- e:
+				case <-ctx.Done():
+				}
+			})
+			if err != nil {
+				failed <- fmt.Errorf("target %s: %w", target, err)
+			}
+		}()
+	}
+	return events, failed
 }

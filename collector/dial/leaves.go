@@ -166,7 +166,9 @@ func (s *session) remove(elems []*gpb.PathElem) bool {
 			delete(s.config, e.GetName())
 			return len(s.config) != had
 		}
-		if e.GetName() != config[i].GetName() || len(e.GetKey()) > 0 && e.GetKey()["name"] != "*" && !maps.Equal(e.GetKey(), config[i].GetKey()) {
+		key := e.GetKey()
+		here := len(key) == 0 || key["name"] == "*" || maps.Equal(key, config[i].GetKey())
+		if e.GetName() != config[i].GetName() || !here {
 			return false
 		}
 	}
@@ -212,8 +214,11 @@ func (s *session) period(number string) (altmark.Period, error) {
 	if err != nil {
 		r.bad("number", number, "a number")
 	}
-	p := altmark.Period{Number: n, Colour: uint8(n & 1), Packets: r.counter("packets"), Bytes: r.counter("octets"), Captures: uint32(r.counter("captures")),
-		OutOfWindow: r.counter("out-of-window"), ReadAt: r.time("read-at")}
+	p := altmark.Period{
+		Number: n, Colour: uint8(n & 1), Packets: r.counter("packets"), Bytes: r.counter("octets"),
+		Captures:    uint32(r.counter("captures")),
+		OutOfWindow: r.counter("out-of-window"), ReadAt: r.time("read-at"),
+	}
 	if r.has("foreign-marks") {
 		p.Foreign = r.counter("foreign-marks")
 	}

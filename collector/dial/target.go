@@ -48,27 +48,45 @@ func (o Options) credentials() (credentials.TransportCredentials, error) {
 		return nil, errors.New("skip-verify believes any server, but tls-ca is given: want either")
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.SkipVerify}
-	if o.CAFile != "" {
-		pem, err := os.ReadFile(o.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls-ca: %w", err)
-		}
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls-ca %s: no PEM certificate in it", o.CAFile)
-		}
+	var err error
+	if conf.RootCAs, err = o.authorities(); err != nil {
+		return nil, err
 	}
+	if conf.Certificates, err = o.certificates(); err != nil {
+		return nil, err
+	}
+	return credentials.NewTLS(conf), nil
+}
+
+// authorities reads the certificates that may sign the servers'; nil: the system's.
+func (o Options) authorities() (*x509.CertPool, error) {
+	if o.CAFile == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(o.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("tls-ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("tls-ca %s: no PEM certificate in it", o.CAFile)
+	}
+	return pool, nil
+}
+
+// certificates reads the client's own certificate, if there is one.
+func (o Options) certificates() ([]tls.Certificate, error) {
 	if (o.CertFile == "") != (o.KeyFile == "") {
 		return nil, errors.New("tls-cert and tls-key: want both or neither")
 	}
-	if o.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("tls-cert %s, tls-key %s: %w", o.CertFile, o.KeyFile, err)
-		}
-		conf.Certificates = []tls.Certificate{pair}
+	if o.CertFile == "" {
+		return nil, nil
 	}
-	return credentials.NewTLS(conf), nil
+	pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("tls-cert %s, tls-key %s: %w", o.CertFile, o.KeyFile, err)
+	}
+	return []tls.Certificate{pair}, nil
 }
 
 // client prepares a connection; the first request makes it.
@@ -102,14 +120,18 @@ func (o Options) subscribe(ctx context.Context, conn *grpc.ClientConn, sessions 
 	list := &gpb.SubscriptionList{Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF}
 	for _, s := range sessions {
 		for _, below := range []string{"config", "periods"} {
-			list.Subscription = append(list.Subscription, &gpb.Subscription{Mode: gpb.SubscriptionMode_ON_CHANGE, Path: sessionPath(s, below)})
+			list.Subscription = append(list.Subscription,
+				&gpb.Subscription{Mode: gpb.SubscriptionMode_ON_CHANGE, Path: sessionPath(s, below)})
 		}
 	}
 	return stream, stream.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}})
 }
 
 func sessionPath(session string, below ...string) *gpb.Path {
-	p := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: "alt-mark-sessions"}, {Name: "alt-mark-session", Key: map[string]string{"name": session}}}}
+	p := &gpb.Path{Elem: []*gpb.PathElem{
+		{Name: "tam"}, {Name: "alt-mark-sessions"},
+		{Name: "alt-mark-session", Key: map[string]string{"name": session}},
+	}}
 	for _, name := range below {
 		p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
 	}
