@@ -50,6 +50,7 @@ const (
 
 var altMarkStatusWords = []string{"", "ok", "flagged", "missing"}
 
+// String is ok, flagged or missing.
 func (s AltMarkStatus) String() string {
 	if int(s) < len(altMarkStatusWords) {
 		return altMarkStatusWords[s]
@@ -155,9 +156,9 @@ type altMarkReport struct {
 	has, conflict bool
 }
 
-// NewAltMark returns an error if the path is none: it has no name, fewer than two points, or
-// points without names or with the same switch. Wrong roles and settings that do not agree are
-// no error: all results say so.
+// NewAltMark returns an error if the path has no name, fewer than two points, points without names or
+// with the same switch, or a Wait out of its range. Wrong roles and settings that do not agree give no
+// error here: all results say so.
 func NewAltMark(path AltMarkPath) (*AltMark, error) {
 	if path.Name == "" {
 		return nil, fmt.Errorf("path %q has no name", path.Name)
@@ -166,14 +167,16 @@ func NewAltMark(path AltMarkPath) (*AltMark, error) {
 		return nil, fmt.Errorf("path %s: %d points, want two or more", path.Name, len(path.Points))
 	}
 	if path.Wait < 0 || path.Wait > 8 {
-		return nil, fmt.Errorf("path %s: wait is %d, want 1 to 8 periods, or 0 for %d", path.Name, path.Wait, DefaultAltMarkWait)
+		return nil, fmt.Errorf("path %s: wait is %d, want 1 to 8 periods, or 0 for %d",
+			path.Name, path.Wait, DefaultAltMarkWait)
 	}
 	path.Wait = cmp.Or(path.Wait, DefaultAltMarkWait)
 	path.Points = slices.Clone(path.Points)
 	seen := map[string]bool{}
 	for i, p := range path.Points {
 		if p.Switch == "" || p.Session == "" {
-			return nil, fmt.Errorf("path %s: point %d has switch %q and session %q, want names", path.Name, i+1, p.Switch, p.Session)
+			return nil, fmt.Errorf("path %s: point %d has switch %q and session %q, want names",
+				path.Name, i+1, p.Switch, p.Session)
 		}
 		if seen[p.Switch] {
 			return nil, fmt.Errorf("path %s: switch %s is twice on it, want different switches", path.Name, p.Switch)

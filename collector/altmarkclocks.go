@@ -55,7 +55,8 @@ func (m *AltMark) doubt(k uint64, points ...int) altMarkDoubt {
 			return altMarkDoubt{}
 		}
 		a, b, half := m.path.Points[first].Switch, m.path.Points[last].Switch, n.Duration()/2
-		said := fmt.Sprintf("reports of %s and %s came %v apart, want at most L/2 = %v", a, b, apart.Round(time.Microsecond), half)
+		said := fmt.Sprintf("reports of %s and %s came %v apart, want at most L/2 = %v",
+			a, b, apart.Round(time.Microsecond), half)
 		a, b = m.path.Points[min(first, last)].Switch, m.path.Points[max(first, last)].Switch
 		return altMarkDoubt{
 			reason: "clocks-apart: " + said,

@@ -34,8 +34,10 @@ type altMarkJSON struct {
 }
 
 func (r AltMarkResult) json() altMarkJSON {
-	j := altMarkJSON{Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start.String(), Status: r.Status.String(), Reasons: r.Reasons, Revised: r.Revised,
-		Delays: r.Window.Count}
+	j := altMarkJSON{
+		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start.String(),
+		Status: r.Status.String(), Reasons: r.Reasons, Revised: r.Revised, Delays: r.Window.Count,
+	}
 	if r.Counted {
 		j.Sent, j.Received, j.SentBytes, j.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
 	}
@@ -59,8 +61,11 @@ func (r AltMarkResult) json() altMarkJSON {
 func (r AltMarkResult) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
 
 // altMarkColumns are those of [AltMarkCSV].
-var altMarkColumns = []string{"path", "from", "to", "period", "start", "status", "reasons", "revised", "sent", "received", "sent_bytes", "received_bytes",
-	"lost", "delay_ns", "raw_delay_ns", "jitter_ns", "window_delays", "window_min_delay_ns", "window_mean_delay_ns", "window_max_delay_ns"}
+var altMarkColumns = []string{
+	"path", "from", "to", "period", "start", "status", "reasons", "revised",
+	"sent", "received", "sent_bytes", "received_bytes", "lost", "delay_ns", "raw_delay_ns", "jitter_ns",
+	"window_delays", "window_min_delay_ns", "window_mean_delay_ns", "window_max_delay_ns",
+}
 
 // AltMarkCSV writes results as CSV of RFC 4180, a line with the names of the columns first.
 // What is not known is empty. Reasons are separated by "; ".
@@ -72,7 +77,7 @@ type AltMarkCSV struct {
 // NewAltMarkCSV returns a writer to w.
 func NewAltMarkCSV(w io.Writer) *AltMarkCSV { return &AltMarkCSV{w: csv.NewWriter(w)} }
 
-// Write writes and flushes.
+// Write writes results and flushes; an error is that of the writer.
 func (c *AltMarkCSV) Write(results ...AltMarkResult) error {
 	if !c.begun {
 		c.begun = true
@@ -103,7 +108,9 @@ func (r AltMarkResult) columns() []string {
 		}
 		return strconv.FormatInt(*n, 10)
 	}
-	return []string{j.Path, j.From, j.To, u(&j.Period), j.Start, j.Status, strings.Join(j.Reasons, "; "), strconv.FormatBool(j.Revised),
+	return []string{
+		j.Path, j.From, j.To, u(&j.Period), j.Start, j.Status, strings.Join(j.Reasons, "; "), strconv.FormatBool(j.Revised),
 		u(j.Sent), u(j.Received), u(j.SentBytes), u(j.ReceivedBytes), i(j.Lost), i(j.Delay), i(j.RawDelay), i(j.Jitter),
-		strconv.Itoa(j.Delays), i(j.MinDelay), i(j.MeanDelay), i(j.MaxDelay)}
+		strconv.Itoa(j.Delays), i(j.MinDelay), i(j.MeanDelay), i(j.MaxDelay),
+	}
 }

@@ -32,7 +32,8 @@ func NewAltMarkTwoWay(forward, back AltMarkPath) (*AltMarkTwoWay, error) {
 	}
 	f, b := forward.ends(), back.ends()
 	if forward.Name == back.Name || f[0] != b[1] || f[1] != b[0] {
-		return nil, fmt.Errorf("paths %s and %s are not opposite: the one is from %s to %s, the other from %s to %s", forward.Name, back.Name, f[0], f[1], b[0], b[1])
+		return nil, fmt.Errorf("paths %s and %s are not opposite: the one is from %s to %s, the other from %s to %s",
+			forward.Name, back.Name, f[0], f[1], b[0], b[1])
 	}
 	return &AltMarkTwoWay{name: forward.Name + "+" + back.Name, forward: forward, back: back}, nil
 }
@@ -80,7 +81,9 @@ func (t *AltMarkTwoWay) entry(k uint64) *twoWayEntry {
 
 // sum adds the delays of both directions.
 func (t *AltMarkTwoWay) sum(f, b AltMarkResult) AltMarkResult {
-	r := AltMarkResult{Path: t.name, From: f.From, To: f.From, Period: f.Period, Start: f.Start, Status: max(f.Status, b.Status)}
+	r := AltMarkResult{
+		Path: t.name, From: f.From, To: f.From, Period: f.Period, Start: f.Start, Status: max(f.Status, b.Status),
+	}
 	for _, way := range []AltMarkResult{f, b} {
 		for _, reason := range way.Reasons {
 			r.Reasons = append(r.Reasons, way.Path+": "+reason)
@@ -93,7 +96,8 @@ func (t *AltMarkTwoWay) sum(f, b AltMarkResult) AltMarkResult {
 	delay := f.RawDelay + b.RawDelay
 	if delay < low || delay > high {
 		r.Status = AltMarkFlagged
-		r.Reasons = append(r.Reasons, fmt.Sprintf("delay there and back is %v, want %v to %v: the guard condition does not hold", delay, low, high))
+		r.Reasons = append(r.Reasons,
+			fmt.Sprintf("delay there and back is %v, want %v to %v: the guard condition does not hold", delay, low, high))
 		return r
 	}
 	r.Delay, r.DelayValid = delay, true

@@ -106,7 +106,8 @@ func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet
 		if opts.JSON {
 			return encoder.Encode(line)
 		}
-		_, err := fmt.Fprintf(out, "%d %s %s%s\n", number, p.Time.Format("2006-01-02T15:04:05.000000000Z07:00"), line.Flow, hopsText(line.Records))
+		at := p.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
+		_, err := fmt.Fprintf(out, "%d %s %s%s\n", number, at, line.Flow, hopsText(line.Records))
 		return err
 	}
 }
@@ -131,7 +132,7 @@ func orDash(s string) string {
 
 func seconds(t tailstamp.Timestamp) string { return fmt.Sprintf("%d.%09d", t.Seconds, t.Nanoseconds) }
 
-// WriteJSON writes r as one JSON object.
+// WriteJSON writes r as one JSON object; an error is that of out.
 func (r Report) WriteJSON(out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
@@ -140,7 +141,8 @@ func (r Report) WriteJSON(out io.Writer) error {
 
 // WriteText writes r as tables, times in nanoseconds.
 func (r Report) WriteText(out io.Writer) error {
-	fmt.Fprintf(out, "%s: %d stamped with %s, %d without a record", plural(r.Frames, "frame"), r.Stamped, plural(r.Records, "record"), r.Plain)
+	fmt.Fprintf(out, "%s: %d stamped with %s, %d without a record",
+		plural(r.Frames, "frame"), r.Stamped, plural(r.Records, "record"), r.Plain)
 	if r.Cut > 0 {
 		fmt.Fprintf(out, ", %d cut by the snap length", r.Cut)
 	}
@@ -188,7 +190,10 @@ func (p PathReport) writeText(out io.Writer) error {
 		for _, note := range []struct {
 			n    int64
 			what string
-		}{{h.NoEgress, "without an egress time"}, {h.Unsynchronised, "with a clock that was not synchronised"}, {h.Unusable, "with times that cannot be compared"}} {
+		}{
+			{h.NoEgress, "without an egress time"}, {h.Unsynchronised, "with a clock that was not synchronised"},
+			{h.Unusable, "with times that cannot be compared"},
+		} {
 			if note.n > 0 {
 				fmt.Fprintf(out, "  hop %d: %s %s\n", i+1, plural(note.n, "frame"), note.what)
 			}

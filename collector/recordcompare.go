@@ -49,7 +49,10 @@ type TableDifference struct {
 // Compare says in what a report differs from another one. Plans may differ: tables go
 // by their names.
 func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
-	d := RecordDifference{With: with.File, New: []PathDifference{}, Gone: []PathDifference{}, Changed: []PathDifference{}, Tables: []TableDifference{}}
+	d := RecordDifference{
+		With: with.File, New: []PathDifference{}, Gone: []PathDifference{}, Changed: []PathDifference{},
+		Tables: []TableDifference{},
+	}
 	plain := !samePlans(r, with)
 	here, all := sumPaths(r, plain)
 	there, otherAll := sumPaths(with, plain)
@@ -74,7 +77,8 @@ func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 	for _, list := range [][]PathDifference{d.New, d.Gone, d.Changed} {
 		slices.SortFunc(list, func(a, b PathDifference) int {
 			by := func(p PathDifference) float64 { return math.Abs(p.Share - p.OtherShare) }
-			return cmp.Or(cmp.Compare(by(b), by(a)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths), cmp.Compare(a.Why, b.Why))
+			return cmp.Or(cmp.Compare(by(b), by(a)),
+				cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths), cmp.Compare(a.Why, b.Why))
 		})
 	}
 	d.Tables = compareTables(r, with)
@@ -92,7 +96,9 @@ func (r *RecordReport) missing(with *RecordReport) (list []recordplan.Suspicion)
 			continue
 		}
 		if expected, chance := unlike(now[id], before[id]); chance <= recordplan.Chance {
-			list = append(list, recordplan.Suspicion{Do: recordplan.FaultSkip, Table: id, Expected: expected, Or: recordplan.OrConfiguration})
+			list = append(list, recordplan.Suspicion{
+				Do: recordplan.FaultSkip, Table: id, Expected: expected, Or: recordplan.OrConfiguration,
+			})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b recordplan.Suspicion) int { return cmp.Compare(b.Expected, a.Expected) })
@@ -152,7 +158,8 @@ func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
 				s = PathDifference{Path: p.Path, Paths: p.Paths, Why: p.Why}
 			}
 			if n := s.Packets + p.Packets; n > 0 {
-				s.MeanNs = int64((float64(s.MeanNs)*float64(s.Packets) + float64(p.Latency.Avg)*float64(p.Packets)) / float64(n))
+				took := float64(s.MeanNs)*float64(s.Packets) + float64(p.Latency.Avg)*float64(p.Packets)
+				s.MeanNs = int64(took / float64(n))
 			}
 			s.Packets += p.Packets
 			sums[key] = s
@@ -178,7 +185,9 @@ func compareTables(r, with *RecordReport) []TableDifference {
 	}
 	for _, id := range ids {
 		a, b := here[id], there[id]
-		d := TableDifference{Table: id, Ran: a.RanExpected, OtherRan: b.RanExpected, Hit: a.HitExpected, OtherHit: b.HitExpected}
+		d := TableDifference{
+			Table: id, Ran: a.RanExpected, OtherRan: b.RanExpected, Hit: a.HitExpected, OtherHit: b.HitExpected,
+		}
 		if (a.MayRun == 0) != (b.MayRun == 0) && a.Ran != b.Ran || (a.MayHit == 0) != (b.MayHit == 0) && a.Hit != b.Hit {
 			list = append(list, d)
 		}

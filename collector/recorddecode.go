@@ -22,7 +22,8 @@ type RecordOptions struct {
 	Flow    string // only of flows whose text has it, see [Records.Only]
 }
 
-// ReadPlan reads a plan from a file, as `tamtam plan --format json` writes it.
+// ReadPlan reads a plan from a file of at most [record.MaxJSON] bytes, as `tamtam plan --format json`
+// writes it. It does not check the plan: [NewRecords] does.
 func ReadPlan(path string) (*record.Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -41,7 +42,8 @@ func ReadPlan(path string) (*record.Plan, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if p.ID == 0 {
-		return nil, fmt.Errorf("%s: no plan: it has no id; want what `tamtam plan --format json`, DIR/record-SESSION.plan.json or `show tam table-record plan NAME | json` give", path)
+		return nil, fmt.Errorf("%s: no plan: it has no id; want what `tamtam plan --format json`, "+
+			"DIR/record-SESSION.plan.json or `show tam table-record plan NAME | json` give", path)
 	}
 	return &p, nil
 }
@@ -77,7 +79,8 @@ func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordO
 	return errors.Join(readErr, err, bw.Flush())
 }
 
-// ReadRecords reads a capture whole, to compare others with it.
+// ReadRecords reads a capture whole, to compare others with it. Of a capture that is damaged there is an
+// error only.
 func ReadRecords(ctx context.Context, path string, plans ...*record.Plan) (*RecordReport, error) {
 	c, err := NewRecords(plans...)
 	if err != nil {
@@ -92,7 +95,9 @@ func ReadRecords(ctx context.Context, path string, plans ...*record.Plan) (*Reco
 
 // readRecords reads a capture; with a report there may be an error: it is of what could
 // be read.
-func readRecords(ctx context.Context, c *Records, path string, each func(int64, *DecodedPacket) error) (*RecordReport, error) {
+func readRecords(
+	ctx context.Context, c *Records, path string, each func(int64, *DecodedPacket) error,
+) (*RecordReport, error) {
 	in, err := capture.Open(path)
 	if err != nil {
 		return nil, err
@@ -166,8 +171,8 @@ type recordedJSON struct {
 	Bits          string   `json:"bits"`
 }
 
-// RecordPrinter returns what prints one packet with its number in a capture; 0: it is
-// of none.
+// RecordPrinter returns what prints one packet with its number in a capture; 0: it did not come
+// from a capture.
 func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
@@ -178,9 +183,11 @@ func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error
 		}
 		latency, known := p.Latency()
 		if asJSON {
-			j := recordedJSON{Packet: number, Time: recordTime(p.At), Plan: p.Plan, Switch: p.Switch, Exporter: p.Exporter.String(),
+			j := recordedJSON{
+				Packet: number, Time: recordTime(p.At), Plan: p.Plan, Switch: p.Switch, Exporter: p.Exporter.String(),
 				Encapsulation: p.Encapsulation, Flow: flow, Length: p.Length, InPort: portName(p.InPort, "none"), Fate: p.Fate(),
-				Paths: p.Answer.Total, Path: []string{}, Why: p.Answer.Why, New: p.New, Bits: fmt.Sprintf("%x", p.Bits)}
+				Paths: p.Answer.Total, Path: []string{}, Why: p.Answer.Why, New: p.New, Bits: fmt.Sprintf("%x", p.Bits),
+			}
 			if known {
 				ns := int64(latency)
 				j.LatencyNs = &ns
@@ -202,7 +209,8 @@ func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error
 		if number > 0 {
 			count = fmt.Sprint(number, " ")
 		}
-		_, err := fmt.Fprintf(out, "%s%s switch %d, %s: %s > %s, %s; %s%s\n", count, recordTime(p.At), p.Switch, orWord(flow, "not IP"),
+		_, err := fmt.Fprintf(out, "%s%s switch %d, %s: %s > %s, %s; %s%s\n",
+			count, recordTime(p.At), p.Switch, orWord(flow, "not IP"),
 			portName(p.InPort, "none"), p.Fate(), took, mark, p.Path())
 		return err
 	}

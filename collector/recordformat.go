@@ -65,7 +65,8 @@ func (r *RecordPlanReport) writeText(out io.Writer) error {
 		_, err := fmt.Fprintln(out, "no records")
 		return err
 	}
-	fmt.Fprintf(out, "%s: %d with an exact path, %d with several, %d impossible", plural(r.Packets, "packet"), r.Exact, r.Ambiguous, r.Impossible)
+	fmt.Fprintf(out, "%s: %d with an exact path, %d with several, %d impossible",
+		plural(r.Packets, "packet"), r.Exact, r.Ambiguous, r.Impossible)
 	if r.Beyond > 0 {
 		fmt.Fprintf(out, ", %d of too many distinct records to tell", r.Beyond)
 	}
@@ -190,7 +191,8 @@ func (r *RecordPlanReport) writeDrops(out io.Writer) {
 		if d.Paths != "1" {
 			sure = " (" + pathWords(d.Path, d.Paths, d.P, "no path has this record") + ")"
 		}
-		fmt.Fprintf(out, "  %s: %s, %s%s; last tables: %s%s\n", flow, plural(d.Packets, "packet"), d.Reason, where, d.Last, sure)
+		fmt.Fprintf(out, "  %s: %s, %s%s; last tables: %s%s\n",
+			flow, plural(d.Packets, "packet"), d.Reason, where, d.Last, sure)
 	}
 	if n := len(r.Drops) - shownRows; n > 0 {
 		fmt.Fprintf(out, "  and %d more\n", n)

@@ -120,7 +120,9 @@ type FlowDrops struct {
 
 // Report sums up what was added so far.
 func (c *Records) Report() RecordReport {
-	r := RecordReport{Frames: c.frames, Other: c.other, Cut: c.cut, Wrong: c.wrong, LeftOut: c.leftOut, Plans: []RecordPlanReport{}}
+	r := RecordReport{
+		Frames: c.frames, Other: c.other, Cut: c.cut, Wrong: c.wrong, LeftOut: c.leftOut, Plans: []RecordPlanReport{},
+	}
 	for _, id := range c.order {
 		p := c.plans[id].report()
 		r.Records += p.Packets
@@ -325,7 +327,8 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	slices.SortFunc(list, func(a, b FlowDrops) int {
 		return cmp.Or(cmp.Compare(b.Packets, a.Packets), a.sort.compare(b.sort), cmp.Compare(a.Flow, b.Flow),
-			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.OutPort, b.OutPort), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths))
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.OutPort, b.OutPort),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths))
 	})
 	return list
 }

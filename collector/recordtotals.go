@@ -78,7 +78,10 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.plans[p.ID] = &planRecords{decoder: d, groups: map[recordKey]*recordGroup{}, flows: map[dropKey]int64{}, kinds: map[kindKey]int64{}, known: map[string]bool{}}
+		c.plans[p.ID] = &planRecords{
+			decoder: d, groups: map[recordKey]*recordGroup{}, flows: map[dropKey]int64{}, kinds: map[kindKey]int64{},
+			known: map[string]bool{},
+		}
 		c.order = append(c.order, p.ID)
 	}
 	if len(c.order) == 0 {
@@ -173,7 +176,10 @@ func (c *planRecords) add(p *DecodedPacket) {
 		}
 		key := pathOf(&p.Answer).key
 		p.New, c.known[key] = !c.known[key], true
-		g = &recordGroup{bits: []byte(is.bits), end: is.end, answer: p.Answer, latency: distribution{}, fates: map[string]int64{}, inputs: map[uint16]int64{}}
+		g = &recordGroup{
+			bits: []byte(is.bits), end: is.end, answer: p.Answer, latency: distribution{}, fates: map[string]int64{},
+			inputs: map[uint16]int64{},
+		}
 		c.groups[is] = g
 	}
 	g.packets++

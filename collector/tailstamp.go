@@ -211,9 +211,12 @@ func (c *TailStamp) Report() Report {
 }
 
 func (f *flowStamps) report(key Flow) FlowReport {
-	r := FlowReport{Flow: key, Protocol: protocolName(key.Protocol), Source: key.Source.String(), Destination: key.Destination.String(),
+	r := FlowReport{
+		Flow: key, Protocol: protocolName(key.Protocol),
+		Source: key.Source.String(), Destination: key.Destination.String(),
 		SourcePort: key.SourcePort, DestPort: key.DestPort, Later: key.LaterFragment,
-		Frames: f.frames, First: f.first, Last: f.last}
+		Frames: f.frames, First: f.first, Last: f.last,
+	}
 	keys := make([]string, 0, len(f.paths))
 	for k := range f.paths {
 		keys = append(keys, k)
@@ -230,8 +233,11 @@ func (f *flowStamps) report(key Flow) FlowReport {
 func (p *pathStamps) report() PathReport {
 	r := PathReport{Frames: p.frames, EndToEnd: p.endToEnd.summary()}
 	for i, hop := range p.hops {
-		h := HopReport{SwitchID: hop.record.SwitchID, InPort: portName(hop.record.InPort, "none"), OutPort: portName(hop.record.OutPort, "CPU"),
-			Latency: hop.latency.summary(), NoEgress: hop.noEgress, Unsynchronised: hop.unsynchronised, Unusable: hop.unusable}
+		h := HopReport{
+			SwitchID: hop.record.SwitchID,
+			InPort:   portName(hop.record.InPort, "none"), OutPort: portName(hop.record.OutPort, "CPU"),
+			Latency: hop.latency.summary(), NoEgress: hop.noEgress, Unsynchronised: hop.unsynchronised, Unusable: hop.unusable,
+		}
 		if i > 0 {
 			delay := p.delays[i-1].summary()
 			h.Delay = &delay

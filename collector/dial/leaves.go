@@ -92,7 +92,8 @@ func leafAt(elems []*gpb.PathElem) (leaf, bool) {
 	switch {
 	case len(names) == 5 && slices.Equal(names[:4], []string{"tam", "alt-mark-sessions", "alt-mark-session", "config"}):
 		return leaf{session: elems[2].GetKey()["name"], name: names[4]}, true
-	case len(names) == 7 && slices.Equal(names[:6], []string{"tam", "alt-mark-sessions", "alt-mark-session", "periods", "period", "state"}):
+	case len(names) == 7 && slices.Equal(names[:6],
+		[]string{"tam", "alt-mark-sessions", "alt-mark-session", "periods", "period", "state"}):
 		return leaf{session: elems[2].GetKey()["name"], period: elems[4].GetKey()["number"], name: names[6]}, true
 	}
 	return leaf{}, false

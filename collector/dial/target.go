@@ -109,7 +109,9 @@ func (o Options) client(address string) (*grpc.ClientConn, error) {
 }
 
 // subscribe opens the stream of some sessions.
-func (o Options) subscribe(ctx context.Context, conn *grpc.ClientConn, sessions []string) (gpb.GNMI_SubscribeClient, error) {
+func (o Options) subscribe(
+	ctx context.Context, conn *grpc.ClientConn, sessions []string,
+) (gpb.GNMI_SubscribeClient, error) {
 	if o.User != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "username", o.User, "password", o.Password)
 	}
