@@ -198,7 +198,8 @@ func (r *bmReader) table(t *bmTable) error {
 		n.Actions = append(n.Actions, a.name)
 	}
 	// An action that is listed twice is added once: a list costs what it names.
-	for _, a := range slices.Compact(slices.SortedFunc(slices.Values(actions), func(a, b *bmAction) int { return a.id - b.id })) {
+	byID := slices.SortedFunc(slices.Values(actions), func(a, b *bmAction) int { return a.id - b.id })
+	for _, a := range slices.Compact(byID) {
 		use.add(a.use)
 	}
 	n.KeyReads, n.ActionReads, n.ActionWrites = keys.list(), use.reads.list(), use.writes.list()
@@ -267,7 +268,8 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction) error {
 	_, miss := t.Next[bmMiss]
 	if hit || miss {
 		if !hit || !miss || len(t.Next) != 2 {
-			return fmt.Errorf("next_tables has %d keys and one of them is %s or %s, want just these two, or every action", len(t.Next), bmHit, bmMiss)
+			return fmt.Errorf("next_tables has %d keys and one of them is %s or %s, want just these two, or every action",
+				len(t.Next), bmHit, bmMiss)
 		}
 		return r.hitWays(t, actions)
 	}

@@ -31,6 +31,12 @@ func (u use) add(o use) {
 	maps.Copy(u.writes, o.writes)
 }
 
+func (s set) put(names ...string) {
+	for _, n := range names {
+		s[n] = true
+	}
+}
+
 func (s set) list() []string { return slices.Sorted(maps.Keys(s)) }
 
 // A bmAction is what the graph needs to know of an action.

@@ -3,6 +3,8 @@ package recordplan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 	"strings"
 )
 
@@ -36,45 +38,56 @@ func (p *bmProgram) read(u use, value any) {
 // readOne adds what an object reads itself, and returns what else is in it.
 func (p *bmProgram) readOne(u use, v map[string]any) []any {
 	if op, ok := v["op"].(string); ok {
-		right, _ := v["right"].(map[string]any)
-		if name, ok := right["value"].(string); ok && (op == "valid" || op == "valid_union") {
-			for _, h := range p.headersOf(name) {
-				u.reads[h+valid] = true
-			}
-			return nil
-		}
-		return []any{v["left"], v["right"], v["cond"]}
+		return p.readOperator(u, op, v)
 	}
+	value := v["value"]
+	name, named := value.(string)
 	switch v["type"] {
 	case "field", "stack_field", "union_stack_field":
-		for _, f := range p.fieldsOf(v["value"]) {
-			u.reads[f] = true
-		}
+		u.reads.put(p.fieldsOf(value)...)
 	case "header", "header_stack", "header_union", "header_union_stack":
-		for _, f := range p.wholes(v["value"]) {
-			u.reads[f] = true
-		}
+		u.reads.put(p.wholes(value)...)
 	case "register":
-		if pair, ok := v["value"].([]any); ok && len(pair) == 2 {
-			if name, ok := pair[0].(string); ok {
-				u.reads[registers+name] = true
-			}
-			return pair[1:]
-		}
+		register, index := registerAt(value)
+		u.reads.put(register...)
+		return index
 	case "register_array":
-		if name, ok := v["value"].(string); ok {
-			u.reads[registers+name] = true
+		if named {
+			u.reads.put(registers + name)
 		}
 	case "calculation":
-		if name, ok := v["value"].(string); ok {
-			for f := range p.inputs[name] {
-				u.reads[f] = true
-			}
+		if named {
+			maps.Copy(u.reads, p.inputs[name])
 		}
 	case "expression", "parameters_vector":
-		return []any{v["value"]}
+		return []any{value}
 	}
 	return nil
+}
+
+// readOperator adds that a header is asked whether it is valid, and returns the operands of others.
+func (p *bmProgram) readOperator(u use, op string, v map[string]any) []any {
+	right, _ := v["right"].(map[string]any)
+	name, ok := right["value"].(string)
+	if !ok || op != "valid" && op != "valid_union" {
+		return []any{v["left"], v["right"], v["cond"]}
+	}
+	for _, h := range p.headersOf(name) {
+		u.reads.put(h + valid)
+	}
+	return nil
+}
+
+// registerAt are the register that [name, index] names, if it does, and the index.
+func registerAt(value any) (register []string, index []any) {
+	pair, _ := value.([]any)
+	if len(pair) != 2 {
+		return nil, nil
+	}
+	if name, ok := pair[0].(string); ok {
+		register = []string{registers + name}
+	}
+	return register, pair[1:]
 }
 
 // fieldsOf are the fields that [header, field] names: one, or that of every header of
@@ -129,13 +142,9 @@ func (p *bmProgram) write(u use, value any) {
 			}
 		}
 	case "register":
-		pair, _ := v["value"].([]any)
-		if len(pair) == 2 {
-			if name, ok := pair[0].(string); ok {
-				u.writes[registers+name] = true
-			}
-			p.read(u, pair[1])
-		}
+		register, index := registerAt(v["value"])
+		u.writes.put(register...)
+		p.read(u, index)
 	default:
 		p.read(found, v)
 		for f := range found.reads {
@@ -147,12 +156,9 @@ func (p *bmProgram) write(u use, value any) {
 // primitive adds what a primitive reads and writes. Counters order nothing; clones,
 // digests and what becomes of the packet afterwards touch no field of it.
 func (p *bmProgram) primitive(u use, q bmPrimitive) error {
-	values := make([]any, len(q.Parameters))
-	for i, b := range q.Parameters {
-		var err error
-		if values[i], err = decodeValue(b); err != nil {
-			return fmt.Errorf("%q: parameter %d: %w", q.Op, i, err)
-		}
+	values, err := parameters(q)
+	if err != nil {
+		return err
 	}
 	value := func(i int) any {
 		if i < len(values) {
@@ -160,14 +166,16 @@ func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 		}
 		return nil
 	}
-	// rest reads the parameters from i.
-	rest := func(i int) {
-		for ; i < len(values); i++ {
+	if writes, reads, ok := plainPrimitive(q.Op); ok {
+		if writes {
+			p.write(u, value(0))
+		}
+		for i := reads; i < len(values); i++ {
 			p.read(u, values[i])
 		}
+		return nil
 	}
 	switch q.Op {
-	case "exit", "_jump", "no_op":
 	case "drop":
 		u.writes["standard_metadata.egress_spec"] = true
 		u.writes["intrinsic_metadata.mcast_grp"] = true
@@ -187,25 +195,44 @@ func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 	case "execute_meter":
 		p.read(u, value(1))
 		p.write(u, value(2))
-	case "_jump_if_zero", "assert", "assume", "log_msg", "count", "truncate", "recirculate", "resubmit",
-		"clone_ingress_pkt_to_egress", "clone_egress_pkt_to_egress", "generate_digest":
-		rest(0)
-	case "assign", "assign_VL", "assign_header", "assign_union", "assign_header_stack", "assign_union_stack",
-		"modify_field", "modify_field_rng_uniform", "modify_field_with_hash_based_offset", "copy_header",
-		"add_header", "add_header_fast", "setValid", "push", "pop", "register_read", "register_write",
-		"add", "subtract", "bit_xor", "bit_or", "bit_and", "shift_left", "shift_right":
-		p.write(u, value(0))
-		rest(1)
-	case "add_to_field", "subtract_from_field":
-		p.write(u, value(0))
-		rest(0)
 	default: // of a target's own: it may read and write all that it is given
 		for _, v := range values {
 			p.write(u, v)
 		}
-		rest(0)
+		p.read(u, values)
 	}
 	return nil
+}
+
+// plainPrimitive says of a primitive that does no more whether it writes through its first parameter, and
+// from which parameter on it reads all.
+func plainPrimitive(op string) (writes bool, reads int, ok bool) {
+	switch op {
+	case "exit", "_jump", "no_op":
+		return false, math.MaxInt, true
+	case "_jump_if_zero", "assert", "assume", "log_msg", "count", "truncate", "recirculate", "resubmit",
+		"clone_ingress_pkt_to_egress", "clone_egress_pkt_to_egress", "generate_digest":
+		return false, 0, true
+	case "assign", "assign_VL", "assign_header", "assign_union", "assign_header_stack", "assign_union_stack",
+		"modify_field", "modify_field_rng_uniform", "modify_field_with_hash_based_offset", "copy_header",
+		"add_header", "add_header_fast", "setValid", "push", "pop", "register_read", "register_write",
+		"add", "subtract", "bit_xor", "bit_or", "bit_and", "shift_left", "shift_right":
+		return true, 1, true
+	case "add_to_field", "subtract_from_field":
+		return true, 0, true
+	}
+	return false, 0, false
+}
+
+func parameters(q bmPrimitive) ([]any, error) {
+	values := make([]any, len(q.Parameters))
+	for i, b := range q.Parameters {
+		var err error
+		if values[i], err = decodeValue(b); err != nil {
+			return nil, fmt.Errorf("%q: parameter %d: %w", q.Op, i, err)
+		}
+	}
+	return values, nil
 }
 
 // nameOf is the name of a header that a parameter gives.

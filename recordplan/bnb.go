@@ -235,19 +235,7 @@ func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 		return
 	}
 	gains = slices.Clone(gains)
-	top := -1
-	for k, c := range w.p.bits {
-		if !on[k] {
-			continue
-		}
-		if gains[k] > 0 {
-			gains[k] = w.sc.gain(c)
-			w.sets++
-		}
-		if w.allowed(own, c) && (gains[k] > alike || w.needed(c)) && (top < 0 || gains[k] > gains[top]) {
-			top = k
-		}
-	}
+	top := w.strongest(own, on, gains)
 	bound := w.boundOf(f, own, on, gains)
 	if w.hopeless(bound) {
 		return
@@ -265,17 +253,40 @@ func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 		w.decide(next, append(slices.Clone(own), c), on, gains)
 		w.sc.set(c, false)
 	}
-	var off []int
+	off := w.without(c, on)
+	w.decide(f, own, on, gains)
+	for _, k := range off {
+		on[k] = true
+	}
+}
+
+// strongest weighs anew the bits that are on, and returns which of those that may be taken adds most; -1: none.
+func (w *bitwise) strongest(own []bit, on []bool, gains []float64) int {
+	top := -1
+	for k, c := range w.p.bits {
+		if !on[k] {
+			continue
+		}
+		if gains[k] > 0 {
+			gains[k] = w.sc.gain(c)
+			w.sets++
+		}
+		if w.allowed(own, c) && (gains[k] > alike || w.needed(c)) && (top < 0 || gains[k] > gains[top]) {
+			top = k
+		}
+	}
+	return top
+}
+
+// without turns a bit off, and the hit that cannot be recorded without it. It returns what is off now.
+func (w *bitwise) without(c bit, on []bool) (off []int) {
 	for k, o := range w.p.bits {
 		if o == c || on[k] && !c.hit && o.table == c.table && !w.m.tables[c.table].cut {
 			on[k] = false
 			off = append(off, k)
 		}
 	}
-	w.decide(f, own, on, gains)
-	for _, k := range off {
-		on[k] = true
-	}
+	return off
 }
 
 // boundOf bounds all sets that have the bits taken so far, and of the piece none that is

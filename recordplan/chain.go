@@ -50,7 +50,9 @@ func chainEdges(n *node, base int, keyed bool) []chainEdge {
 	var list []chainEdge
 	if !n.decide {
 		for _, a := range n.next[0] {
-			list = append(list, chainEdge{to: int32(base + a.to), canHit: keyed, canMiss: true, hit: a.p * n.hit, miss: a.p * (1 - n.hit)})
+			list = append(list, chainEdge{
+				to: int32(base + a.to), canHit: keyed, canMiss: true, hit: a.p * n.hit, miss: a.p * (1 - n.hit),
+			})
 		}
 		return list
 	}

@@ -255,18 +255,8 @@ func (p *space) list(loads []load) ([]slot, bool) {
 // it must wait.
 func (p *space) take(loads []load, slots []slot, here, left []int, k, stage int, room []int) int {
 	t := loads[left[k]].table
-	if p.first[t] > stage {
+	if !p.ready(loads, slots, left, k, stage) {
 		return -1
-	}
-	for j, i := range left {
-		if j != k && p.gap(loads[i].table, t) >= 0 {
-			return -1
-		}
-	}
-	for i, l := range loads {
-		if g := p.gap(l.table, t); g > 0 && i != left[k] && slots[i].stage+g > stage {
-			return -1
-		}
 	}
 	best := -1
 	for c, r := range room {
@@ -279,6 +269,26 @@ func (p *space) take(loads []load, slots []slot, here, left []int, k, stage int,
 		}
 	}
 	return best
+}
+
+// ready says whether the table of a load of left may be in a stage: those that it depends on have their
+// place, far enough before it.
+func (p *space) ready(loads []load, slots []slot, left []int, k, stage int) bool {
+	t := loads[left[k]].table
+	if p.first[t] > stage {
+		return false
+	}
+	for j, i := range left {
+		if j != k && p.gap(loads[i].table, t) >= 0 {
+			return false
+		}
+	}
+	for i, l := range loads {
+		if g := p.gap(l.table, t); g > 0 && i != left[k] && slots[i].stage+g > stage {
+			return false
+		}
+	}
+	return true
 }
 
 // maxCrowd is of how many loads every window is looked at.

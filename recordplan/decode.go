@@ -82,7 +82,8 @@ type tableMark struct {
 	table int
 }
 
-// NewDecoder makes ready to read records of a plan, which has its graph.
+// NewDecoder makes ready to read records of a plan. An error says what of the plan is missing or wrong: its
+// graph, its containers, or bits of tables that the graph does not have.
 func NewDecoder(p *record.Plan) (*Decoder, error) {
 	if p.Graph == nil {
 		return nil, fmt.Errorf("plan %d has no graph: want the plan as it was written, whole", p.ID)
@@ -199,7 +200,8 @@ func (d *Decoder) Unrecorded() map[string]bool {
 // check says what is wrong with the length of a record.
 func (d *Decoder) check(b []byte) error {
 	if len(b) != d.containers.Bytes() {
-		return fmt.Errorf("a record of %d bytes, want the %d of plan %d (%s)", len(b), d.containers.Bytes(), d.plan.ID, d.plan.PHV)
+		return fmt.Errorf("a record of %d bytes, want the %d of plan %d (%s)",
+			len(b), d.containers.Bytes(), d.plan.ID, d.plan.PHV)
 	}
 	return nil
 }

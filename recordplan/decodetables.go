@@ -69,18 +69,57 @@ func (r *reader) tell() []TableSays {
 	if !w.some {
 		return nil
 	}
+	all := w.sums[len(c.tables)+1]
+	f := r.follow(all)
+	list := make([]TableSays, len(c.tables))
+	over := int32(0)
+	for i := range list {
+		over += f.passed[i]
+		t := &list[i]
+		t.HitP = f.hits[i]
+		if !f.reach[i] || w.paths[i] == 0 {
+			continue
+		}
+		t.Ran = Maybe
+		if over == 0 {
+			t.Ran = Always
+		}
+		if all > 0 {
+			t.RanP = min(1, f.before[i]*w.sums[i]/all)
+		}
+		if f.canHit[i] {
+			t.Hit = Maybe
+			if !f.canMiss[i] && t.Ran == Always {
+				t.Hit = Always
+			}
+		}
+	}
+	return list
+}
+
+// A course is where packets come from the start over the edges that what was observed allows. The start
+// has the place behind the last table and the end.
+type course struct {
+	reach  []bool
+	before []float64 // how likely a packet comes there
+	passed []int32   // what of the steps that pass over a table begins at each, less what ends
+	// Of each table, whether its lookup may have hit, and missed, and how likely it hit.
+	canHit, canMiss []bool
+	hits            []float64
+}
+
+// follow goes along all edges; all is how likely a packet has what was observed.
+func (r *reader) follow(all float64) course {
+	c, w := r.chain, &r.w
 	n := len(c.tables)
-	all := w.sums[n+1]
-	list := make([]TableSays, n)
-	reach := make([]bool, n+2) // from the start; the start is at n+1
-	before := make([]float64, n+2)
-	canHit, canMiss := make([]bool, n), make([]bool, n)
-	// passed: what of the steps that pass over a table begins at each, less what ends.
-	passed := make([]int32, n+2)
-	reach[n+1], before[n+1] = true, 1
+	f := course{
+		reach: make([]bool, n+2), before: make([]float64, n+2), passed: make([]int32, n+2),
+		canHit: make([]bool, n), canMiss: make([]bool, n), hits: make([]float64, n),
+	}
+	f.reach[n+1], f.before[n+1] = true, 1
 	for from := -1; from < n; from++ {
 		at := w.place(from)
-		if !reach[at] || w.paths[at] == 0 {
+		if !f.reach[at] || w.paths[at] == 0 {
 			continue
 		}
 		edges := c.edges(from)
@@ -90,40 +129,24 @@ func (r *reader) tell() []TableSays {
 			if !ok || w.paths[e.to] == 0 {
 				continue
 			}
-			reach[e.to] = true
-			before[e.to] += before[at] * p
-			passed[from+1]++
-			passed[e.to]--
+			f.reach[e.to] = true
+			f.before[e.to] += f.before[at] * p
+			f.passed[from+1]++
+			f.passed[e.to]--
 			if from >= 0 {
-				said := w.says[from].hit
-				canHit[from] = canHit[from] || e.canHit && said != no
-				canMiss[from] = canMiss[from] || e.canMiss && said != yes
-				if said != no && all > 0 {
-					list[from].HitP += before[from] * e.hit * w.sums[e.to] / all
-				}
+				f.lookUp(w, from, e, all)
 			}
 		}
 	}
-	over := int32(0)
-	for i := range list {
-		over += passed[i]
-		t := &list[i]
-		if !reach[i] || w.paths[i] == 0 {
-			continue
-		}
-		t.Ran = Maybe
-		if over == 0 {
-			t.Ran = Always
-		}
-		if all > 0 {
-			t.RanP = min(1, before[i]*w.sums[i]/all)
-		}
-		if canHit[i] {
-			t.Hit = Maybe
-			if !canMiss[i] && t.Ran == Always {
-				t.Hit = Always
-			}
-		}
+	return f
+}
+
+// lookUp adds what an edge from a table says of its lookup.
+func (f *course) lookUp(w *weigher, from int, e *chainEdge, all float64) {
+	said := w.says[from].hit
+	f.canHit[from] = f.canHit[from] || e.canHit && said != no
+	f.canMiss[from] = f.canMiss[from] || e.canMiss && said != yes
+	if said != no && all > 0 {
+		f.hits[from] += f.before[from] * e.hit * w.sums[e.to] / all
 	}
-	return list
 }

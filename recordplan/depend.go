@@ -9,7 +9,9 @@ import (
 
 // kinds are those of dependencies, in the order in which they are listed.
 func kinds() []string {
-	return []string{record.DepMatch, record.DepViaCond, record.DepActionRW, record.DepWrite, record.DepControl, record.DepAnti}
+	return []string{
+		record.DepMatch, record.DepViaCond, record.DepActionRW, record.DepWrite, record.DepControl, record.DepAnti,
+	}
 }
 
 func isKind(k string) bool {

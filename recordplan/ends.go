@@ -17,26 +17,20 @@ func endings(g *record.Graph, p record.Probabilities, end string) (*record.Graph
 	if end == "" || g.Ends == nil {
 		return nil, p
 	}
-	type edge struct{ from, label string }
-	said, fits := map[edge]bool{}, map[edge]bool{}
-	for _, e := range g.Ends {
-		k := edge{e.From, e.Label}
-		said[k] = true
-		fits[k] = fits[k] || slices.Contains(e.How, end)
-	}
 	cut := *g
 	cut.Ends, cut.Deps = nil, []record.Dep{}
-	cut.Nodes = append(slices.Clone(g.Nodes), record.Node{ID: endedOtherwise, Kind: record.Table, Keyless: true, Stage: max(g.Stages-1, 0)})
+	cut.Nodes = append(slices.Clone(g.Nodes),
+		record.Node{ID: endedOtherwise, Kind: record.Table, Keyless: true, Stage: max(g.Stages-1, 0)})
 	cut.Edges = append(slices.Clone(g.Edges), record.Edge{From: endedOtherwise, To: record.Exit})
-	type ways struct{ kept, cut []string } // labels of a node's edges to the end
-	of := map[string]ways{}
+	otherwise := endsOtherwise(g, end)
+	of := map[string]nodeExits{}
 	for i := range g.Edges {
 		e := &cut.Edges[i]
 		if e.To != record.Exit {
 			continue
 		}
 		w := of[e.From]
-		if k := (edge{e.From, e.Label}); said[k] && !fits[k] {
+		if otherwise[exit{e.From, e.Label}] {
 			e.To = endedOtherwise
 			w.cut = append(w.cut, e.Label)
 		} else {
@@ -45,21 +39,43 @@ func endings(g *record.Graph, p record.Probabilities, end string) (*record.Graph
 		of[e.From] = w
 	}
 	var shares []record.EdgeProbability
-	other := endedOtherwise
 	for _, s := range p.Edges {
-		w := of[s.From]
-		switch {
-		case s.To != nil || len(w.cut) == 0:
-			shares = append(shares, s)
-		case len(w.kept) == 0 || s.Label != "" && slices.Contains(w.cut, s.Label):
-			shares = append(shares, record.EdgeProbability{From: s.From, To: &other, P: s.P, Label: s.Label})
-		case s.Label != "" && slices.Contains(w.kept, s.Label):
-			shares = append(shares, s)
-		default: // of several edges together: each has its part
-			part := s.P * float64(len(w.cut)) / float64(len(w.cut)+len(w.kept))
-			shares = append(shares, record.EdgeProbability{From: s.From, P: s.P - part, Label: s.Label},
-				record.EdgeProbability{From: s.From, To: &other, P: part, Label: s.Label})
-		}
+		shares = append(shares, of[s.From].part(s)...)
 	}
 	return &cut, record.Probabilities{Edges: shares, Hits: p.Hits}
+}
+
+// An exit is an edge to the end.
+type exit struct{ from, label string }
+
+// endsOtherwise are the exits of which it is known how they end packets, and none that it is in this way.
+func endsOtherwise(g *record.Graph, end string) map[exit]bool {
+	otherwise := map[exit]bool{}
+	for _, e := range g.Ends {
+		k := exit{e.From, e.Label}
+		before, said := otherwise[k]
+		otherwise[k] = (before || !said) && !slices.Contains(e.How, end)
+	}
+	return otherwise
+}
+
+// nodeExits are the labels of a node's edges to the end: of those that stay, and of those that lead to
+// endedOtherwise.
+type nodeExits struct{ kept, cut []string }
+
+// part gives a share of what leaves the node to the edges that it is of now.
+func (w nodeExits) part(s record.EdgeProbability) []record.EdgeProbability {
+	other := endedOtherwise
+	otherwise := record.EdgeProbability{From: s.From, To: &other, P: s.P, Label: s.Label}
+	switch {
+	case s.To != nil || len(w.cut) == 0:
+		return []record.EdgeProbability{s}
+	case len(w.kept) == 0 || s.Label != "" && slices.Contains(w.cut, s.Label):
+		return []record.EdgeProbability{otherwise}
+	case s.Label != "" && slices.Contains(w.kept, s.Label):
+		return []record.EdgeProbability{s}
+	}
+	// Of several edges together each has its part.
+	otherwise.P = s.P * float64(len(w.cut)) / float64(len(w.cut)+len(w.kept))
+	return []record.EdgeProbability{{From: s.From, P: s.P - otherwise.P, Label: s.Label}, otherwise}
 }

@@ -93,8 +93,7 @@ func (h *hopefuls) best(set []bit) *hopeful {
 			if c.dead || c.gain <= alike || !h.allowed(set, c.bit) {
 				continue
 			}
-			if top == nil || c.gain > top.gain+alike ||
-				c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top)) {
+			if top == nil || h.before(c, top) {
 				top = c
 			}
 		}
@@ -104,6 +103,13 @@ func (h *hopefuls) best(set []bit) *hopeful {
 		top.gain, top.fresh = h.sc.gain(top.bit), true
 		h.sets++
 	}
+}
+
+// before says whether a bit is to be tried before another: it adds more or, of two that add alike, may
+// add less than it was weighed for, or has more stages to be in.
+func (h *hopefuls) before(c, top *hopeful) bool {
+	return c.gain > top.gain+alike ||
+		c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top))
 }
 
 func (h *hopefuls) slack(c *hopeful) int { return h.space.last[c.table] - h.space.first[c.table] }

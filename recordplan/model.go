@@ -63,7 +63,8 @@ type arc struct {
 	p  float64
 }
 
-// NewModel makes the model of a graph. Probabilities that are not given are uniform.
+// NewModel makes the model of a graph. Probabilities that are not given are uniform. It refuses what
+// [record.NewReach] and [Complete] refuse, and more than [MaxTables] or [MaxArcs].
 func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
 	reach, err := record.NewReach(g)
 	if err != nil {
@@ -125,12 +126,36 @@ func (m *Model) part(x *record.Index, w *ways) error {
 // is its cut. It also counts the ways through it in which every action counts. The
 // number of arcs is -1 if there are more than room.
 func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment, *big.Int, int) {
-	base := place[nodes[0]]
-	local := make([]int, len(nodes)) // of a table: its node in the segment
-	var s segment
+	s, local := m.number(w, nodes)
+	x := elimination{
+		ways: w, nodes: nodes, place: place, local: local, silent: make([][]arc, len(nodes)), end: len(s.nodes),
+		sum: make([]float64, len(s.nodes)+1), used: make([]bool, len(s.nodes)+1),
+	}
+	walks := make([]*big.Int, len(nodes))
+	for i := len(nodes) - 1; i >= 0; i-- {
+		n := nodes[i]
+		walks[i] = x.walks(n, walks)
+		next := x.next(n)
+		if x.arcs > room {
+			return s, nil, -1
+		}
+		if i > 0 && local[i] < 0 {
+			x.silent[i] = next[0]
+			continue
+		}
+		at := local[i]
+		s.nodes[at].next, s.nodes[at].decide = next, w.decide[n]
+		normalise(s.nodes[at].next, w.decide[n], w.hit[n])
+	}
+	return s, walks[0], x.arcs
+}
+
+// number makes the nodes of a segment, and says which is whose: -1 for a condition, except for
+// the first.
+func (m *Model) number(w *ways, nodes []int) (s segment, local []int) {
+	local = make([]int, len(nodes))
 	for i, n := range nodes {
-		id := m.graph.Nodes[n].ID
-		t, isTable := m.index[id]
+		t, isTable := m.index[m.graph.Nodes[n].ID]
 		switch {
 		case isTable:
 			local[i] = len(s.nodes)
@@ -144,81 +169,89 @@ func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment,
 			local[i] = -1
 		}
 	}
-	end := len(s.nodes)
-	arcs := 0
-	silent := make([][]arc, len(nodes)) // of conditions: where they lead
-	count := make([]*big.Int, len(nodes))
-	sum := make([]float64, end+1)
-	used := make([]bool, end+1)
-	// collect adds up where the edges of one outcome lead.
-	collect := func(n int, share func(way) float64) []arc {
-		var touched []int
-		add := func(to int, p float64) {
-			if !used[to] {
-				used[to] = true
-				touched = append(touched, to)
-			}
-			sum[to] += p
-		}
-		for _, e := range w.out[n] {
-			p := share(e)
-			if p < 0 {
-				continue
-			}
-			i := len(nodes)
-			if e.to != w.exit {
-				i = place[e.to] - base
-			}
-			switch {
-			case i >= len(nodes):
-				add(end, p)
-			case local[i] >= 0:
-				add(local[i], p)
-			default:
-				for _, a := range silent[i] {
-					add(a.to, p*a.p)
-				}
-			}
-		}
-		slices.Sort(touched)
-		list := make([]arc, len(touched))
-		for i, to := range touched {
-			list[i] = arc{to, sum[to]}
-			sum[to], used[to] = 0, false
-		}
-		arcs += len(list)
-		return list
+	return s, local
+}
+
+// An elimination goes through the nodes of a segment from the last to the first.
+type elimination struct {
+	*ways
+	nodes  []int
+	place  []int   // of the graph's nodes, in the topological order
+	local  []int   // of nodes: which of the segment, -1 for conditions
+	silent [][]arc // of conditions: where they lead
+	end    int     // of the segment
+	arcs   int     // made so far
+	sum    []float64
+	used   []bool
+}
+
+// index is which of the nodes an edge leads to; len(nodes) if none.
+func (x *elimination) index(e way) int {
+	if e.to == x.exit {
+		return len(x.nodes)
 	}
-	for i := len(nodes) - 1; i >= 0; i-- {
-		n := nodes[i]
-		count[i] = new(big.Int)
-		for _, e := range w.out[n] {
-			c := big.NewInt(int64(e.labels))
-			if e.to != w.exit && place[e.to]-base < len(nodes) {
-				c.Mul(c, count[place[e.to]-base])
-			}
-			count[i].Add(count[i], c)
+	return min(x.place[e.to]-x.place[x.nodes[0]], len(x.nodes))
+}
+
+// walks counts the ways from a node to the end of the segment by those from the nodes behind it.
+func (x *elimination) walks(n int, behind []*big.Int) *big.Int {
+	sum := new(big.Int)
+	for _, e := range x.out[n] {
+		c := big.NewInt(int64(e.labels))
+		if i := x.index(e); i < len(x.nodes) {
+			c.Mul(c, behind[i])
 		}
-		var next [2][]arc
-		if w.decide[n] {
-			next[0] = collect(n, func(e way) float64 { return e.given(false) })
-			next[1] = collect(n, func(e way) float64 { return e.given(true) })
-		} else {
-			next[0] = collect(n, func(e way) float64 { return e.p[0] + e.p[1] })
-			next[1] = next[0]
+		sum.Add(sum, c)
+	}
+	return sum
+}
+
+// next are the arcs from a node after a miss and after a hit.
+func (x *elimination) next(n int) (next [2][]arc) {
+	if x.decide[n] {
+		next[0] = x.collect(n, func(e way) float64 { return e.given(false) })
+		next[1] = x.collect(n, func(e way) float64 { return e.given(true) })
+		return next
+	}
+	next[0] = x.collect(n, func(e way) float64 { return e.p[0] + e.p[1] })
+	next[1] = next[0]
+	return next
+}
+
+// collect adds up where the edges of one outcome lead; an edge with a share below 0 is not of it.
+func (x *elimination) collect(n int, share func(way) float64) []arc {
+	var touched []int
+	add := func(to int, p float64) {
+		if !x.used[to] {
+			x.used[to] = true
+			touched = append(touched, to)
 		}
-		if arcs > room {
-			return s, nil, -1
-		}
-		if i > 0 && local[i] < 0 {
-			silent[i] = next[0]
+		x.sum[to] += p
+	}
+	for _, e := range x.out[n] {
+		p := share(e)
+		if p < 0 {
 			continue
 		}
-		at := local[i]
-		s.nodes[at].next, s.nodes[at].decide = next, w.decide[n]
-		normalise(s.nodes[at].next, w.decide[n], w.hit[n])
+		switch i := x.index(e); {
+		case i == len(x.nodes):
+			add(x.end, p)
+		case x.local[i] >= 0:
+			add(x.local[i], p)
+		default:
+			for _, a := range x.silent[i] {
+				add(a.to, p*a.p)
+			}
+		}
 	}
-	return s, count[0], arcs
+	slices.Sort(touched)
+	list := make([]arc, len(touched))
+	for i, to := range touched {
+		list[i] = arc{to, x.sum[to]}
+		x.sum[to], x.used[to] = 0, false
+	}
+	x.arcs += len(list)
+	return list
 }
 
 // normalise turns shares of all packets at a node into shares of those with the outcome.

@@ -156,25 +156,9 @@ func newSplits(g *record.Graph, x *record.Index) []*split {
 
 // give takes what is given for one edge.
 func (s *split) give(e record.EdgeProbability) error {
-	to := record.Exit
-	if e.To != nil {
-		to = *e.To
-	}
-	i := 0
-	for i < len(s.ways) && s.ways[i].to != to {
-		i++
-	}
-	switch {
-	case i == len(s.ways):
-		return fmt.Errorf("to %q: the graph has no such edge", to)
-	case e.Label != "" && !s.ways[i].labels[e.Label]:
-		return fmt.Errorf("to %q: the graph has no edge %q there", to, e.Label)
-	case !(e.P >= 0 && e.P <= 1+tolerance):
-		return fmt.Errorf("to %q: %v, want 0 to 1", to, e.P)
-	}
-	w := &s.ways[i]
-	if w.parts[e.Label] || w.parts[""] || e.Label == "" && len(w.parts) > 0 {
-		return fmt.Errorf("to %q is given twice", to)
+	w, err := s.wayOf(e)
+	if err != nil {
+		return err
 	}
 	w.parts[e.Label] = true
 	outcome := 0
@@ -188,6 +172,31 @@ func (s *split) give(e record.EdgeProbability) error {
 	w.by[outcome] += e.P
 	w.given[outcome] = true
 	return nil
+}
+
+// wayOf is the way of an edge for which something is given that can be.
+func (s *split) wayOf(e record.EdgeProbability) (*splitWay, error) {
+	to := record.Exit
+	if e.To != nil {
+		to = *e.To
+	}
+	i := 0
+	for i < len(s.ways) && s.ways[i].to != to {
+		i++
+	}
+	switch {
+	case i == len(s.ways):
+		return nil, fmt.Errorf("to %q: the graph has no such edge", to)
+	case e.Label != "" && !s.ways[i].labels[e.Label]:
+		return nil, fmt.Errorf("to %q: the graph has no edge %q there", to, e.Label)
+	case !(e.P >= 0 && e.P <= 1+tolerance):
+		return nil, fmt.Errorf("to %q: %v, want 0 to 1", to, e.P)
+	}
+	w := &s.ways[i]
+	if w.parts[e.Label] || w.parts[""] || e.Label == "" && len(w.parts) > 0 {
+		return nil, fmt.Errorf("to %q is given twice", to)
+	}
+	return w, nil
 }
 
 // fill gives the ways that have no probability what is left.
@@ -271,6 +280,13 @@ func (s *split) fillByHits() error {
 			return fmt.Errorf("%v of it hits, which its edges do not sum up to", s.hits)
 		}
 	}
+	s.share(parts, left, open)
+	return nil
+}
+
+// share fills the ways: what is given for both outcomes in these parts, and what is left of each outcome
+// evenly over those that are open.
+func (s *split) share(parts, left [2]float64, open [2]int) {
 	for i := range s.ways {
 		w := &s.ways[i]
 		for o := range w.by {
@@ -282,7 +298,6 @@ func (s *split) fillByHits() error {
 			}
 		}
 	}
-	return nil
 }
 
 // append writes the split down.

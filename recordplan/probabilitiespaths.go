@@ -72,7 +72,8 @@ func (c *pathCounter) hops(paths []record.PathCount) ([]hop, error) {
 			}
 			if _, ok := at[k]; !ok {
 				if len(c.first(k.from, k.to, k.hit)) == 0 {
-					return nil, fmt.Errorf("path %d: the graph has no way over conditions from %s to %s", i, c.name(k.from, k.hit), c.name(k.to, false))
+					return nil, fmt.Errorf("path %d: the graph has no way over conditions from %s to %s",
+						i, c.name(k.from, k.hit), c.name(k.to, false))
 				}
 				at[k] = len(hops)
 				hops = append(hops, hop{k.from, k.to, k.hit, 0})
@@ -103,7 +104,8 @@ func (c *pathCounter) towards(to int) bitset {
 	}
 	s := newBitset(len(c.g.Nodes))
 	for _, a := range slices.Backward(c.x.Order[:c.place[to]]) {
-		if c.g.Nodes[a].Kind == record.Condition && slices.ContainsFunc(c.x.Next[a], func(b int) bool { return b == to || s.has(b) }) {
+		leads := func(b int) bool { return b == to || s.has(b) }
+		if c.g.Nodes[a].Kind == record.Condition && slices.ContainsFunc(c.x.Next[a], leads) {
 			s.set(a)
 		}
 	}
@@ -122,15 +124,20 @@ func (c *pathCounter) first(from, to int, hit bool) []int {
 	}
 	var first []int
 	for i, b := range c.x.Next[from] {
-		outcome := 0
-		if hit && c.splits[from].decides {
-			outcome = 1
-		}
-		if (b == to || s.has(b)) && c.splits[from].ways[i].can[outcome] {
+		if (b == to || s.has(b)) && c.splits[from].ways[i].can[c.outcome(from, hit)] {
 			first = append(first, b)
 		}
 	}
 	return first
+}
+
+// outcome is which shares of a node's ways count for packets that hit there, or did not: 1 only where
+// the hit decides about the way.
+func (c *pathCounter) outcome(node int, hit bool) int {
+	if hit && c.splits[node].decides {
+		return 1
+	}
+	return 0
 }
 
 // spread sends the packets of a hop over all its ways alike.
@@ -144,11 +151,7 @@ func (c *pathCounter) spread(h hop) {
 				at[b] += share
 			}
 			if from >= 0 {
-				outcome := 0
-				if h.hit && from == h.from && c.splits[from].decides {
-					outcome = 1
-				}
-				c.splits[from].ways[slices.Index(c.x.Next[from], b)].by[outcome] += share
+				c.splits[from].ways[slices.Index(c.x.Next[from], b)].by[c.outcome(from, h.hit && from == h.from)] += share
 			}
 		}
 		if from >= 0 {

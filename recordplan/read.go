@@ -75,7 +75,8 @@ func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 	var g *record.Graph
 	switch {
 	case d.Pipelines != nil && d.Nodes != nil:
-		return nil, errors.New(`the program has both "pipelines" and "nodes", want BMv2 JSON with the one or a plain graph with the other`)
+		return nil, errors.New(`the program has both "pipelines" and "nodes", ` +
+			`want BMv2 JSON with the one or a plain graph with the other`)
 	case d.Pipelines != nil:
 		g, err = readBMv2(&d, pipeline)
 	case d.Nodes != nil:
@@ -226,7 +227,8 @@ func Check(g *record.Graph) error {
 	for _, n := range g.Nodes {
 		fields += len(n.KeyReads) + len(n.ActionReads) + len(n.ActionWrites) + len(n.Reads)
 		if g.Placed && n.Kind == record.Table && (n.Stage < 0 || n.Stage >= g.Stages) {
-			return fmt.Errorf("table %q is in stage %d, want 0 to %d, of the %d that there are", n.ID, n.Stage, g.Stages-1, g.Stages)
+			return fmt.Errorf("table %q is in stage %d, want 0 to %d, of the %d that there are",
+				n.ID, n.Stage, g.Stages-1, g.Stages)
 		}
 	}
 	if fields > maxFields {

@@ -21,7 +21,7 @@ type Settings struct {
 	Hits      bool     // hits too, section V
 	Algorithm string   // record.BranchAndBound and so on; empty: record.Greedy
 	Must      []string // tables that must be recorded
-	Starts    int      // of record.GreedyRestarts; 0: all
+	Starts    int      // of record.GreedyRestarts: tables it begins with; 0: all
 	// Budget is how many sets a search may weigh; 0: [DefaultBudget]. A search that has
 	// used it up gives the best that it has found, and a bound. It is no time: the same
 	// input gives the same plan.
@@ -69,7 +69,9 @@ type found struct {
 	bound   float64
 }
 
-// Plan finds a record plan. It fills everything of it that follows from the graph.
+// Plan finds a record plan. It fills everything of it that follows from the graph. An error names the
+// setting that is out of range, or the must-record tables that cannot all be recorded; the end of ctx ends
+// the search with ctx's error.
 func (m *Model) Plan(ctx context.Context, s Settings) (*record.Plan, error) {
 	x, err := m.newSearch(ctx, s)
 	if err != nil {
@@ -88,20 +90,8 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	if s.Budget == 0 {
 		s.Budget = DefaultBudget
 	}
-	total := s.Containers.Bits()
-	if total == 0 || total > record.MaxBits {
-		return nil, fmt.Errorf("containers of %d bits, want %s", total, record.ContainerWords)
-	}
-	for _, w := range s.Containers {
-		if w != 8 && w != 16 && w != 32 {
-			return nil, fmt.Errorf("container of %d bits, want %s", w, record.ContainerWords)
-		}
-	}
-	if s.Bits < 0 || s.Bits > total {
-		return nil, fmt.Errorf("%d bits of containers that have %d, want 1 to %d, or 0 for all", s.Bits, total, total)
-	}
-	if s.Stages < 0 || s.Stages > MaxTables {
-		return nil, fmt.Errorf("%d stages, want 1 to %d, or 0 for as few as the program takes", s.Stages, MaxTables)
+	if err := s.check(); err != nil {
+		return nil, err
 	}
 	space, err := m.newSpace(s.Containers, s.Stages)
 	if err != nil {
@@ -110,22 +100,49 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	if len(m.tables) == 0 {
 		return nil, errNoTables
 	}
-	x := &search{ctx: ctx, m: m, settings: s, space: space, limit: total, listed: maxListed, banned: -1}
+	x := &search{ctx: ctx, m: m, settings: s, space: space, limit: s.Containers.Bits(), listed: maxListed, banned: -1}
 	if s.Bits > 0 {
 		x.limit = s.Bits
 	}
+	x.candidates = m.recordable(s.Hits)
+	return x, x.setMust()
+}
+
+// check holds the numbers of settings to their bounds.
+func (s Settings) check() error {
+	total := s.Containers.Bits()
+	if total == 0 || total > record.MaxBits {
+		return fmt.Errorf("containers of %d bits, want %s", total, record.ContainerWords)
+	}
+	for _, w := range s.Containers {
+		if w != 8 && w != 16 && w != 32 {
+			return fmt.Errorf("container of %d bits, want %s", w, record.ContainerWords)
+		}
+	}
+	if s.Bits < 0 || s.Bits > total {
+		return fmt.Errorf("%d bits of containers that have %d, want 1 to %d, or 0 for all", s.Bits, total, total)
+	}
+	if s.Stages < 0 || s.Stages > MaxTables {
+		return fmt.Errorf("%d stages, want 1 to %d, or 0 for as few as the program takes", s.Stages, MaxTables)
+	}
+	return nil
+}
+
+// recordable are the bits that say something: that a table ran which not every packet runs, and
+// that one with a key hit.
+func (m *Model) recordable(hits bool) (list []bit) {
 	for i, t := range m.tables {
 		if t.seg < 0 {
 			continue
 		}
 		if !t.cut {
-			x.candidates = append(x.candidates, bit{i, false})
+			list = append(list, bit{i, false})
 		}
-		if s.Hits && !t.keyless {
-			x.candidates = append(x.candidates, bit{i, true})
+		if hits && !t.keyless {
+			list = append(list, bit{i, true})
 		}
 	}
-	return x, x.setMust()
+	return list
 }
 
 // setMust checks the must-record tables.
@@ -134,7 +151,8 @@ func (x *search) setMust() error {
 		t, ok := x.m.index[id]
 		switch {
 		case !ok:
-			return fmt.Errorf("must-record %q is no table of the program: want one of its %d, such as %q", id, len(x.m.tables), x.m.nearest(id))
+			return fmt.Errorf("must-record %q is no table of the program: want one of its %d, such as %q",
+				id, len(x.m.tables), x.m.nearest(id))
 		case slices.Contains(x.settings.Must[:i], id):
 			return fmt.Errorf("must-record names %q twice", id)
 		case x.m.tables[t].seg < 0:
@@ -142,9 +160,11 @@ func (x *search) setMust() error {
 		case !x.m.tables[t].cut:
 			x.must = append(x.must, bit{t, false})
 		case !x.settings.Hits:
-			return fmt.Errorf("must-record %q: every packet runs it, so that there is nothing to record of it in mode %s", id, record.ModeExecution)
+			return fmt.Errorf("must-record %q: every packet runs it, so that there is nothing to record of it in mode %s",
+				id, record.ModeExecution)
 		case x.m.tables[t].keyless:
-			return fmt.Errorf("must-record %q: every packet runs it, and it has no key to hit, so that there is nothing to record of it", id)
+			return fmt.Errorf("must-record %q: every packet runs it, and it has no key to hit, "+
+				"so that there is nothing to record of it", id)
 		default:
 			x.must = append(x.must, bit{t, true})
 		}
@@ -164,7 +184,8 @@ func (x *search) setMust() error {
 // whyNot names the fewest must-record tables that do not fit together.
 func (x *search) whyNot(loads []load, v verdict) error {
 	if v == unknown {
-		return fmt.Errorf("must-record: no place was found for %s within %d stages and containers %s", x.names(loads), x.space.stages, x.settings.Containers)
+		return fmt.Errorf("must-record: no place was found for %s within %d stages and containers %s",
+			x.names(loads), x.space.stages, x.settings.Containers)
 	}
 	for i := 0; i < len(loads); {
 		fewer := slices.Delete(slices.Clone(loads), i, i+1)
@@ -174,7 +195,9 @@ func (x *search) whyNot(loads []load, v verdict) error {
 			i++
 		}
 	}
-	return fmt.Errorf("must-record: %s cannot all be recorded: packets can run them together, and the stages they may be in are too few for containers %s, into each of which one table writes in a stage", x.names(loads), x.settings.Containers)
+	return fmt.Errorf("must-record: %s cannot all be recorded: packets can run them together, "+
+		"and the stages they may be in are too few for containers %s, into each of which one table writes in a stage",
+		x.names(loads), x.settings.Containers)
 }
 
 // names are tables with the stages that they may be in.
@@ -225,7 +248,8 @@ func (x *search) run() error {
 	case record.BruteForce:
 		return x.brute()
 	default:
-		return fmt.Errorf("algorithm %q, want %s, %s, %s or %s", x.settings.Algorithm, record.BranchAndBound, record.Greedy, record.GreedyRestarts, record.BruteForce)
+		return fmt.Errorf("algorithm %q, want %s, %s, %s or %s", x.settings.Algorithm,
+			record.BranchAndBound, record.Greedy, record.GreedyRestarts, record.BruteForce)
 	}
 	return x.ctx.Err()
 }
@@ -242,5 +266,6 @@ func (x *search) offer(f found) {
 // allowed reports whether a bit may join a set: a hit is recorded beside the running
 // that it needs.
 func (x *search) allowed(set []bit, b bit) bool {
-	return b.table != x.banned && !slices.Contains(set, b) && (!b.hit || x.m.tables[b.table].cut || slices.Contains(set, bit{b.table, false}))
+	return b.table != x.banned && !slices.Contains(set, b) &&
+		(!b.hit || x.m.tables[b.table].cut || slices.Contains(set, bit{b.table, false}))
 }

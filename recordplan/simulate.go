@@ -158,7 +158,10 @@ func newWalk(d *Decoder) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walk{program: p, ran: make([][]int, len(d.all.chain.tables)), hit: make([][]int, len(d.all.chain.tables)), bits: make([]byte, d.containers.Bytes())}
+	tables := len(d.all.chain.tables)
+	w := &walk{
+		program: p, ran: make([][]int, tables), hit: make([][]int, tables), bits: make([]byte, d.containers.Bytes()),
+	}
 	for _, m := range d.all.marks {
 		switch {
 		case m.table < 0:

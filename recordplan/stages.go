@@ -15,18 +15,7 @@ func MinStages(g *record.Graph) (n int, chain []string) {
 	if err != nil || len(g.Nodes) == 0 {
 		return 0, nil
 	}
-	type step struct {
-		to     int
-		strict bool
-	}
-	later := make([][]step, len(g.Nodes))
-	for _, d := range Dependencies(g) {
-		a, okA := x.Of[d.From]
-		b, okB := x.Of[d.To]
-		if okA && okB && a < len(g.Nodes) {
-			later[a] = append(later[a], step{b, d.Strict()})
-		}
-	}
+	later := dependents(g, x)
 	stage, before := make([]int, len(g.Nodes)+1), make([]int, len(g.Nodes)+1)
 	for i := range before {
 		before[i] = -1
@@ -44,8 +33,8 @@ func MinStages(g *record.Graph) (n int, chain []string) {
 			if s.strict {
 				at++
 			}
-			if at > stage[s.to] {
-				stage[s.to], before[s.to] = at, a
+			if at > stage[s.table] {
+				stage[s.table], before[s.table] = at, a
 			}
 		}
 	}
@@ -57,4 +46,23 @@ func MinStages(g *record.Graph) (n int, chain []string) {
 	}
 	slices.Reverse(chain)
 	return stage[last] + 1, chain
+}
+
+// A dependent is a table that another must not be behind; strict: it must be in a later stage.
+type dependent struct {
+	table  int
+	strict bool
+}
+
+// dependents are those of each node of a graph.
+func dependents(g *record.Graph, x *record.Index) [][]dependent {
+	later := make([][]dependent, len(g.Nodes))
+	for _, d := range Dependencies(g) {
+		a, okA := x.Of[d.From]
+		b, okB := x.Of[d.To]
+		if okA && okB && a < len(g.Nodes) {
+			later[a] = append(later[a], dependent{b, d.Strict()})
+		}
+	}
+	return later
 }

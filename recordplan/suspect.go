@@ -119,16 +119,25 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 		if s, chance := d.skipped(t, seen); s.Explains > 0 || measured && chance <= Chance {
 			list = append(list, s)
 		}
-		for _, into := range others {
-			if into == t || len(odd) == 0 || d.fixed(t) || d.fixed(into) {
-				continue
-			}
-			if misplaced(t, into, odd).Explains > 0 {
-				list = append(list, misplaced(t, into, seen))
-			}
+		if len(odd) > 0 {
+			list = append(list, d.misplacements(t, others, odd, seen)...)
 		}
 	}
 	return rank(list)
+}
+
+// misplacements weigh that a table runs when one of others does, as far as that explains any of the odd
+// records.
+func (d *Decoder) misplacements(id string, others []string, odd, seen []seenRecord) (list []Suspicion) {
+	if d.fixed(id) {
+		return nil
+	}
+	for _, into := range others {
+		if into != id && !d.fixed(into) && misplaced(id, into, odd).Explains > 0 {
+			list = append(list, misplaced(id, into, seen))
+		}
+	}
+	return list
 }
 
 // fixed says that a table is a fixed function of the chip, which no compiler places.
@@ -148,7 +157,8 @@ func rank(list []Suspicion) []Suspicion {
 		}
 	}
 	list = slices.DeleteFunc(list, func(s Suspicion) bool {
-		return s.Explains > 0 && s.Contradicts >= s.Explains || clean && s.Contradicts > 0 || s.Do == FaultMisplace && skipped[s.Table] >= s.Explains
+		return s.Explains > 0 && s.Contradicts >= s.Explains || clean && s.Contradicts > 0 ||
+			s.Do == FaultMisplace && skipped[s.Table] >= s.Explains
 	})
 	slices.SortStableFunc(list, func(a, b Suspicion) int {
 		net := func(s Suspicion) int64 { return int64(s.Explains) - int64(s.Contradicts) }
@@ -160,7 +170,9 @@ func rank(list []Suspicion) []Suspicion {
 
 // heaviest keeps the records of most packets, without those of a wrong length.
 func (d *Decoder) heaviest(records []CountedRecord) []seenRecord {
-	records = slices.DeleteFunc(slices.Clone(records), func(r CountedRecord) bool { return d.check(r.Bits) != nil || d.all.stray(r.Bits) >= 0 })
+	records = slices.DeleteFunc(slices.Clone(records), func(r CountedRecord) bool {
+		return d.check(r.Bits) != nil || d.all.stray(r.Bits) >= 0
+	})
 	slices.SortFunc(records, func(a, b CountedRecord) int {
 		return cmp.Or(cmp.Compare(b.Packets, a.Packets), slices.Compare(a.Bits, b.Bits), cmp.Compare(a.End, b.End))
 	})

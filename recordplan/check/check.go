@@ -146,6 +146,19 @@ func (c *checker) meaning(r record.Recorded, n *record.Node) {
 
 // stages is C1 and C4.
 func (c *checker) stages() {
+	c.placement()
+	for _, r := range c.plan.Recorded {
+		if s, ok := c.plan.Placement[r.Table]; ok && s != r.Stage {
+			c.say("table %q records in stage %d, and is in stage %d", r.Table, r.Stage, s)
+		}
+	}
+	if !c.plan.Graph.Placed {
+		c.dependencies()
+	}
+}
+
+// placement is C1, and C4 where the chip has placed the tables.
+func (c *checker) placement() {
 	p, g := c.plan, c.plan.Graph
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -162,16 +175,12 @@ func (c *checker) stages() {
 			c.say("C4: table %q is in stage %d of the plan, and in stage %d of the chip", n.ID, s, n.Stage)
 		}
 	}
-	for _, r := range p.Recorded {
-		if s, ok := p.Placement[r.Table]; ok && s != r.Stage {
-			c.say("table %q records in stage %d, and is in stage %d", r.Table, r.Stage, s)
-		}
-	}
-	if g.Placed {
-		return
-	}
-	for _, d := range g.Deps {
-		a, b := p.Placement[d.From], p.Placement[d.To]
+}
+
+// dependencies is C4 where the planner has.
+func (c *checker) dependencies() {
+	for _, d := range c.plan.Graph.Deps {
+		a, b := c.plan.Placement[d.From], c.plan.Placement[d.To]
 		if a > b || a == b && d.Strict() {
 			c.say("C4: table %q in stage %d, and %q, which depends on it (%v), in stage %d", d.From, a, d.To, d.Kinds, b)
 		}
@@ -183,11 +192,13 @@ func (c *checker) writers() {
 	for i, a := range c.plan.Recorded {
 		for _, b := range c.plan.Recorded[:i] {
 			na, nb := c.nodes[a.Table], c.nodes[b.Table]
-			if na == nil || nb == nil || a.Container != b.Container || a.Stage != b.Stage || na.Unit != "" && na.Unit == nb.Unit {
+			if na == nil || nb == nil || a.Container != b.Container || a.Stage != b.Stage {
 				continue
 			}
-			if c.behind[a.Table][b.Table] || c.behind[b.Table][a.Table] {
-				c.say("C5: tables %q and %q both write container %d in stage %d, and a packet can run both", b.Table, a.Table, a.Container, a.Stage)
+			oneWriter := na.Unit != "" && na.Unit == nb.Unit
+			if !oneWriter && (c.behind[a.Table][b.Table] || c.behind[b.Table][a.Table]) {
+				c.say("C5: tables %q and %q both write container %d in stage %d, and a packet can run both",
+					b.Table, a.Table, a.Container, a.Stage)
 			}
 		}
 	}

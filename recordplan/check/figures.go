@@ -2,6 +2,7 @@ package check
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"tamtam/record"
@@ -19,7 +20,9 @@ func (c *checker) figures() {
 	if p.Probabilities == nil || len(c.wrong) > 0 {
 		return
 	}
-	w := &weigher{checker: c, records: map[string]float64{}, everything: map[string]float64{}, paths: map[string]map[string]bool{}}
+	w := &weigher{
+		checker: c, records: map[string]float64{}, everything: map[string]float64{}, paths: map[string]map[string]bool{},
+	}
 	for _, r := range p.Recorded {
 		w.recorded(r)
 	}
@@ -37,7 +40,10 @@ func (c *checker) figures() {
 	for _, f := range []struct {
 		name       string
 		said, want float64
-	}{{"entropy", p.Entropy, bits(w.records)}, {"full entropy", p.Full, bits(w.everything)}, {"recovery", p.Recovery, alone}} {
+	}{
+		{"entropy", p.Entropy, bits(w.records)}, {"full entropy", p.Full, bits(w.everything)},
+		{"recovery", p.Recovery, alone},
+	} {
 		if math.Abs(f.said-f.want) > near {
 			c.say("%s %.9g, want %.9g", f.name, f.said, f.want)
 		}
@@ -87,12 +93,9 @@ func (w *weigher) shares() {
 	w.share, w.hits, w.branches = map[string]map[way]float64{}, map[string]float64{}, map[string]bool{}
 	for id, n := range w.nodes {
 		w.share[id] = map[way]float64{}
-		w.branches[id] = n.Kind == record.Table
-		for _, e := range w.next[id] {
-			if e.Label != record.Hit && e.Label != record.Miss {
-				w.branches[id] = false
-			}
-		}
+		w.branches[id] = n.Kind == record.Table && !slices.ContainsFunc(w.next[id], func(e record.Edge) bool {
+			return e.Label != record.Hit && e.Label != record.Miss
+		})
 		w.hits[id] = 0.5
 		if h, ok := w.plan.Probabilities.Hits[id]; ok {
 			w.hits[id] = h
@@ -104,7 +107,18 @@ func (w *weigher) shares() {
 			w.share[id][w.wayOf(e)] += 0
 		}
 	}
-	loose := map[string]map[string]float64{} // not said of which outcome
+	loose := w.edgeShares()
+	for id := range w.nodes {
+		if w.branches[id] {
+			w.part(id, loose[id])
+		}
+	}
+}
+
+// edgeShares adds up what is said of edges. It returns, by node and successor, what is not said to be of a
+// hit or of a miss, where both lead there.
+func (w *weigher) edgeShares() map[string]map[string]float64 {
+	loose := map[string]map[string]float64{}
 	for _, e := range w.plan.Probabilities.Edges {
 		to := record.Exit
 		if e.To != nil {
@@ -126,11 +140,7 @@ func (w *weigher) shares() {
 			loose[e.From][to] += e.P
 		}
 	}
-	for id := range w.nodes {
-		if w.branches[id] {
-			w.part(id, loose[id])
-		}
-	}
+	return loose
 }
 
 func (w *weigher) wayOf(e record.Edge) way {
@@ -162,6 +172,29 @@ func (w *weigher) part(id string, loose map[string]float64) {
 	}
 }
 
+// arrive notes a way that has come to the end.
+func (w *weigher) arrive(p float64, rec, all, path []string) {
+	w.ways++
+	r := strings.Join(rec, "\x00")
+	w.records[r] += p
+	w.everything[strings.Join(all, "\x00")] += p
+	if w.paths[r] == nil {
+		w.paths[r] = map[string]bool{}
+	}
+	w.paths[r][strings.Join(path, "\x00")] = true
+}
+
+// chance is how likely a table's lookup has an outcome; 1 where the ways behind it have that in their shares.
+func (w *weigher) chance(table, outcome string) float64 {
+	switch {
+	case w.branches[table]:
+		return 1
+	case outcome == record.Hit:
+		return w.hits[table]
+	}
+	return 1 - w.hits[table]
+}
+
 // walk follows every way, with the record so far, all that could be recorded, and the
 // tables.
 func (w *weigher) walk(at string, p float64, rec, all, path []string) {
@@ -169,14 +202,7 @@ func (w *weigher) walk(at string, p float64, rec, all, path []string) {
 		return
 	}
 	if at == record.Exit {
-		w.ways++
-		r := strings.Join(rec, "\x00")
-		w.records[r] += p
-		w.everything[strings.Join(all, "\x00")] += p
-		if w.paths[r] == nil {
-			w.paths[r] = map[string]bool{}
-		}
-		w.paths[r][strings.Join(path, "\x00")] = true
+		w.arrive(p, rec, all, path)
 		return
 	}
 	if w.nodes[at].Kind != record.Table {
@@ -187,13 +213,8 @@ func (w *weigher) walk(at string, p float64, rec, all, path []string) {
 	}
 	path = append(path[:len(path):len(path)], at)
 	for _, outcome := range []string{record.Hit, record.Miss} {
-		o := 1 - w.hits[at]
-		if outcome == record.Hit {
-			o = w.hits[at]
-		}
-		if w.branches[at] {
-			o = 1
-		} else if o == 0 {
+		o := w.chance(at, outcome)
+		if o == 0 {
 			continue
 		}
 		rec, all := rec[:len(rec):len(rec)], append(all[:len(all):len(all)], at)

@@ -8,9 +8,13 @@ import (
 
 // Paths lists the paths that have a record: the bytes of its containers, and how the packet ended
 // ("": it is not known), see [record.Graph.End]. It walks the plan's graph, and shares no code
-// with those who decode records. It is false if there is more to walk than so many steps.
+// with those who decode records. It is false if there is more to walk than so many steps. The plan has its
+// graph.
 func Paths(p *record.Plan, b []byte, end string, steps int) (paths [][]string, ok bool) {
-	w := &pathWalker{edges: map[string][]record.Edge{}, nodes: map[string]*record.Node{}, marks: map[string]marked{}, left: steps, end: end, graph: p.Graph}
+	w := &pathWalker{
+		edges: map[string][]record.Edge{}, nodes: map[string]*record.Node{}, marks: map[string]marked{},
+		left: steps, end: end, graph: p.Graph,
+	}
 	for i := range p.Graph.Nodes {
 		w.nodes[p.Graph.Nodes[i].ID] = &p.Graph.Nodes[i]
 	}
@@ -172,7 +176,8 @@ func (w *pathWalker) walk(next, path []string, demanded int) {
 
 // may says whether a packet that was at a table can take an edge if its hit is as a bit says.
 func (w *pathWalker) may(table string, e record.Edge, hit said) bool {
-	if !slices.ContainsFunc(w.edges[table], func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }) {
+	other := func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }
+	if !slices.ContainsFunc(w.edges[table], other) {
 		return hit == open || (e.Label == record.Hit) == (hit == demandedBit)
 	}
 	return hit != demandedBit || !w.nodes[table].Keyless
