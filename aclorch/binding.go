@@ -99,7 +99,8 @@ func (o *Orch) bind(ctx context.Context, in *instance, tg target) error {
 		{ID: sai.ACLTableGroupMemberAttrPriority, Value: sai.Uint(memberPriority)},
 	})
 	if err != nil {
-		return rolledBack(ctx, &undo, fmt.Errorf("make ACL table %s a member of the group of %s: %w", in.table.name, tg.name, err))
+		return rolledBack(ctx, &undo,
+			fmt.Errorf("make ACL table %s a member of the group of %s: %w", in.table.name, tg.name, err))
 	}
 	g.members++
 	in.bound[tg.name] = &bound{group: g, member: member}
@@ -150,7 +151,8 @@ func (o *Orch) unbind(ctx context.Context, in *instance, name string) error {
 		g.members--
 	}
 	if g.members == 0 {
-		if err := o.api.Set(ctx, g.target.key, sai.Attr{ID: bindAttr(g.target.key.Type, g.stage), Value: sai.NullOID}); err != nil {
+		none := sai.Attr{ID: bindAttr(g.target.key.Type, g.stage), Value: sai.NullOID}
+		if err := o.api.Set(ctx, g.target.key, none); err != nil {
 			return fmt.Errorf("unbind the ACL group from %s: %w", name, err)
 		}
 		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroup, g.oid)); err != nil {

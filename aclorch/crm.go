@@ -121,8 +121,9 @@ var resources = map[sai.AttrID]string{
 	sai.SwitchAttrAvailableIPv4RouteEntry: "ipv4_route", sai.SwitchAttrAvailableIPv6RouteEntry: "ipv6_route",
 	sai.SwitchAttrAvailableIPv4NexthopEntry: "ipv4_nexthop", sai.SwitchAttrAvailableIPv6NexthopEntry: "ipv6_nexthop",
 	sai.SwitchAttrAvailableIPv4NeighborEntry: "ipv4_neighbor", sai.SwitchAttrAvailableIPv6NeighborEntry: "ipv6_neighbor",
-	sai.SwitchAttrAvailableNextHopGroupEntry: "nexthop_group", sai.SwitchAttrAvailableNextHopGroupMemberEntry: "nexthop_group_member",
-	sai.SwitchAttrAvailableFDBEntry: "fdb_entry",
+	sai.SwitchAttrAvailableNextHopGroupEntry:       "nexthop_group",
+	sai.SwitchAttrAvailableNextHopGroupMemberEntry: "nexthop_group_member",
+	sai.SwitchAttrAvailableFDBEntry:                "fdb_entry",
 }
 
 // pollOthers does what other orchs count.
@@ -138,7 +139,9 @@ func (c *crm) pollOthers(ctx context.Context, rows map[string]swss.FieldValues) 
 }
 
 // pollPoints does the resources that are counted by stage and bind point.
-func (c *crm) pollPoints(ctx context.Context, rows map[string]swss.FieldValues, res string, used map[pointKey]int, id sai.AttrID) {
+func (c *crm) pollPoints(
+	ctx context.Context, rows map[string]swss.FieldValues, res string, used map[pointKey]int, id sai.AttrID,
+) {
 	v, ok := c.get(ctx, sai.Obj(sai.ObjectTypeSwitch, c.switchID), sai.Want(id, 64))
 	if !ok {
 		return
@@ -168,7 +171,9 @@ func resourceKey(r sai.ACLResource) (pointKey, bool) {
 	return pointKey{}, false
 }
 
-func (c *crm) pollTable(ctx context.Context, rows map[string]swss.FieldValues, key, res string, k sai.Key, id sai.AttrID, used int) {
+func (c *crm) pollTable(
+	ctx context.Context, rows map[string]swss.FieldValues, key, res string, k sai.Key, id sai.AttrID, used int,
+) {
 	v, ok := c.get(ctx, k, sai.Want(id, 0))
 	if !ok {
 		return
@@ -222,10 +227,12 @@ func (c *crm) check(key, res string, used, available uint64) {
 	switch {
 	case value >= uint64(t.High) && c.warned[name] < crmMaxWarnings:
 		c.warned[name]++
-		c.log.Warn("THRESHOLD_EXCEEDED", "resource", name, "type", t.Type, "value", value, "high", t.High, "used", used, "available", available)
+		c.log.Warn("THRESHOLD_EXCEEDED", "resource", name, "type", t.Type, "value", value, "high", t.High,
+			"used", used, "available", available)
 	case value <= uint64(t.Low) && c.warned[name] > 0:
 		delete(c.warned, name)
-		c.log.Warn("THRESHOLD_CLEAR", "resource", name, "type", t.Type, "value", value, "low", t.Low, "used", used, "available", available)
+		c.log.Warn("THRESHOLD_CLEAR", "resource", name, "type", t.Type, "value", value, "low", t.Low,
+			"used", used, "available", available)
 	}
 }
 

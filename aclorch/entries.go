@@ -57,7 +57,8 @@ func (o *Orch) removeEntries(ctx context.Context, w *work) {
 		all = append(all, c.have)
 	}
 	slices.SortFunc(all, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(a.spec.priority, b.spec.priority), compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
+		return cmp.Or(cmp.Compare(a.spec.priority, b.spec.priority),
+			compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
 	})
 	oids := make([]sai.OID, len(all))
 	for i, e := range all {
@@ -161,7 +162,8 @@ func (o *Orch) createEntries(ctx context.Context, w *work) {
 	oids, errs := createMany(ctx, o.api, sai.ObjectTypeACLEntry, objs)
 	for i, e := range ready {
 		if errs[i] != nil {
-			o.refuse(ctx, e, fmt.Errorf("create the entry of ACL rule %s: %w", e.rule.key, orch.AtAttr(errs[i], sai.ObjectTypeACLEntry, objs[i])))
+			err := orch.AtAttr(errs[i], sai.ObjectTypeACLEntry, objs[i])
+			o.refuse(ctx, e, fmt.Errorf("create the entry of ACL rule %s: %w", e.rule.key, err))
 			continue
 		}
 		o.added(ctx, e, oids[i])
@@ -252,7 +254,8 @@ func (o *Orch) setEntries(ctx context.Context, w *work) {
 	for _, c := range w.set {
 		sets, _ := c.have.spec.diff(c.spec)
 		if len(sets) == 1 && slices.Equal(c.have.ranges, c.spec.ranges) {
-			keys, attrs, simple = append(keys, sai.Obj(sai.ObjectTypeACLEntry, c.have.oid)), append(attrs, sets[0]), append(simple, c)
+			keys = append(keys, sai.Obj(sai.ObjectTypeACLEntry, c.have.oid))
+			attrs, simple = append(attrs, sets[0]), append(simple, c)
 			continue
 		}
 		if err := o.change(ctx, c, sets); err != nil {

@@ -106,7 +106,8 @@ var wordsOf = orch.Words{
 // registers the handlers on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
-		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports, sessions: cfg.Sessions, nextHops: cfg.NextHops,
+		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports,
+		sessions: cfg.Sessions, nextHops: cfg.NextHops,
 		capability: map[string]sai.ACLCapability{},
 		types:      map[string]schema.ACLTableType{}, tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
 		groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{}, features: map[string]needs{},
@@ -323,7 +324,8 @@ func (o *Orch) crmRow(ctx context.Context, t orch.Task) {
 // LAGs, or is bound to all.
 func (o *Orch) portsChanged(ctx context.Context, names []string) {
 	for _, t := range o.tables {
-		if t.tam() && len(t.row.Ports) == 0 || slices.ContainsFunc(t.row.Ports, func(p string) bool { return slices.Contains(names, p) }) {
+		changed := func(p string) bool { return slices.Contains(names, p) }
+		if t.tam() && len(t.row.Ports) == 0 || slices.ContainsFunc(t.row.Ports, changed) {
 			o.dirtyTables[t.name] = t
 			clear(t.failed)
 		}

@@ -272,7 +272,8 @@ func (o *Orch) capable(a schema.ActionField, stage string) error {
 	if !ok || len(has) == 0 || slices.Contains(has, e) {
 		return nil
 	}
-	return fmt.Errorf("%s: the switch does not have this action at %s; it has %s", a, strings.ToLower(stage), actionList(o.capability[stage]))
+	return fmt.Errorf("%s: the switch does not have this action at %s; it has %s",
+		a, strings.ToLower(stage), actionList(o.capability[stage]))
 }
 
 // names says whether the row names a port or LAG in a match or an action.
@@ -373,7 +374,8 @@ func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 
 // byRank orders entries as SONiC creates them: the highest priority first.
 func byRank(a, b *change) int {
-	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority), compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
+	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority),
+		compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
 }
 
 func compareKeys(a, b schema.ACLRuleKey) int {

@@ -56,7 +56,8 @@ type definition struct {
 }
 
 func (d definition) equal(e definition) bool {
-	return d.typ == e.typ && d.matches == e.matches && d.stage == e.stage && slices.Equal(d.bind, e.bind) && slices.Equal(d.actions, e.actions)
+	return d.typ == e.typ && d.matches == e.matches && d.stage == e.stage &&
+		slices.Equal(d.bind, e.bind) && slices.Equal(d.actions, e.actions)
 }
 
 // standing is what the table's rules must know of it.

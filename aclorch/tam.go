@@ -16,7 +16,9 @@ import (
 //
 // It returns one error per rule: a wait for a rule that is not there or not
 // usable, or what SAI said. A user whose binding failed is not one.
-func (o *Orch) BindMany(ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string) []error {
+func (o *Orch) BindMany(
+	ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string,
+) []error {
 	o.features[feature] = needsOf([]Variant{{Actions: actions}})
 	variants := make([][]Variant, len(rules))
 	for i := range rules {
@@ -25,7 +27,9 @@ func (o *Orch) BindMany(ctx context.Context, feature string, actions []sai.Attr,
 	return o.bindAll(ctx, feature, rules, users, variants)
 }
 
-func (o *Orch) bindAll(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant) []error {
+func (o *Orch) bindAll(
+	ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant,
+) []error {
 	errs := make([]error, len(rules))
 	added := make([]bool, len(rules))
 	for i, k := range rules {
@@ -77,7 +81,8 @@ func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
 	case r.err != nil:
 		return orch.Wait("ACL rule", k.Config(), "ACL rule %s: %s", k, words(r.err))
 	case !r.table.tam():
-		return fmt.Errorf("ACL rule %s is in a table of type %s: flow groups are in tables of type %s", k, r.table.typ.Name, schema.ACLTypeTAM)
+		return fmt.Errorf("ACL rule %s is in a table of type %s: flow groups are in tables of type %s",
+			k, r.table.typ.Name, schema.ACLTypeTAM)
 	}
 	return nil
 }

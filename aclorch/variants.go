@@ -80,11 +80,14 @@ func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 // Like [Orch.BindMany] it returns one error per rule, a user that is there
 // already is no error, and new variants replace the former. Whether an entry is
 // active is left as [Orch.SetVariantActive] set it.
-func (o *Orch) BindVariants(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant) []error {
+func (o *Orch) BindVariants(
+	ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant,
+) []error {
 	o.ReserveVariants(feature, slices.Concat(variants...))
 	sorted := make([][]Variant, len(variants))
 	for i, list := range variants {
-		sorted[i] = slices.SortedFunc(slices.Values(list), func(a, b Variant) int { return schema.CompareNames(a.Name, b.Name) })
+		sorted[i] = slices.SortedFunc(slices.Values(list),
+			func(a, b Variant) int { return schema.CompareNames(a.Name, b.Name) })
 	}
 	return o.bindAll(ctx, feature, rules, users, sorted)
 }
@@ -98,7 +101,8 @@ func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 		if p := uint64(r.spec.priority) + uint64(v.Raise); p > o.priorities.Max {
 			return &schema.FieldError{
 				Object: schema.CfgACLRule + "|" + r.key.Config(), Field: "PRIORITY", Value: fmt.Sprint(r.spec.priority),
-				Want: fmt.Sprintf("at most %d: there must be room for an entry %d above it", o.priorities.Max-uint64(v.Raise), v.Raise),
+				Want: fmt.Sprintf("at most %d: there must be room for an entry %d above it",
+					o.priorities.Max-uint64(v.Raise), v.Raise),
 			}
 		}
 	}

@@ -64,7 +64,8 @@ func trapType(name string) (sai.Enum, bool) {
 }
 
 var actions = map[string]sai.Enum{
-	"trap": sai.PacketActionTrap, "copy": sai.PacketActionCopy, "drop": sai.PacketActionDrop, "forward": sai.PacketActionForward,
+	"trap": sai.PacketActionTrap, "copy": sai.PacketActionCopy,
+	"drop": sai.PacketActionDrop, "forward": sai.PacketActionForward,
 	"deny": sai.PacketActionDeny, "log": sai.PacketActionLog, "transit": sai.PacketActionTransit,
 }
 

@@ -109,7 +109,9 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	for _, m := range slices.SortedFunc(maps.Keys(o.members), compareMembers) {
 		if oids := o.members[m]; members[m] != oids {
 			changed = true
-			o.flushLearned(ctx, m[1]+" in "+m[0], sai.Attr{ID: sai.FDBFlushAttrBridgePortID, Value: oids[1]}, sai.Attr{ID: sai.FDBFlushAttrBvID, Value: oids[0]})
+			o.flushLearned(ctx, m[1]+" in "+m[0],
+				sai.Attr{ID: sai.FDBFlushAttrBridgePortID, Value: oids[1]},
+				sai.Attr{ID: sai.FDBFlushAttrBvID, Value: oids[0]})
 			o.forgetAll(m[0], m[1])
 		}
 	}

@@ -106,7 +106,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 // ViewApplied says that syncd has brought the ASIC to the view. What it learned
 // for a former orchagent goes: nobody knows which of it is left.
 func (o *Orch) ViewApplied(ctx context.Context) error {
-	if err := o.api.FlushFDB(ctx, []sai.Attr{{ID: sai.FDBFlushAttrEntryType, Value: sai.FDBFlushEntryTypeDynamic}}); err != nil {
+	learned := []sai.Attr{{ID: sai.FDBFlushAttrEntryType, Value: sai.FDBFlushEntryTypeDynamic}}
+	if err := o.api.FlushFDB(ctx, learned); err != nil {
 		return fmt.Errorf("flush the addresses learned: %w", err)
 	}
 	return nil

@@ -35,8 +35,10 @@ func (o *Orch) pass(ctx context.Context) error {
 // settable are the attributes that follow the routes and the row without the
 // session being made anew.
 var settable = []sai.AttrID{
-	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTC, sai.MirrorSessionAttrVLANHeaderValid, sai.MirrorSessionAttrVLANID,
-	sai.MirrorSessionAttrTOS, sai.MirrorSessionAttrTTL, sai.MirrorSessionAttrSrcMACAddress, sai.MirrorSessionAttrDstMACAddress,
+	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTC,
+	sai.MirrorSessionAttrVLANHeaderValid, sai.MirrorSessionAttrVLANID,
+	sai.MirrorSessionAttrTOS, sai.MirrorSessionAttrTTL,
+	sai.MirrorSessionAttrSrcMACAddress, sai.MirrorSessionAttrDstMACAddress,
 	sai.MirrorSessionAttrGREProtocolType,
 }
 
@@ -163,7 +165,8 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 		if t == nil || t.leaving || o.bound[s] == t.oid || o.ledger.Failed[row(name)] != nil {
 			continue
 		}
-		if err := o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, s.port), sai.Attr{ID: s.attr, Value: sai.OIDs{t.oid}}); err != nil {
+		bind := sai.Attr{ID: s.attr, Value: sai.OIDs{t.oid}}
+		if err := o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, s.port), bind); err != nil {
 			o.ledger.Fail(row(name), "mirror "+p.names[s], err)
 			continue
 		}

@@ -100,7 +100,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	// SONiC knows the first type alone; where the ASIC has type II by name, that
 	// is what GRE type 0x88be asks for.
-	if has, err := o.api.EnumCapability(ctx, sai.MirrorSessionAttrErspanEncapsulationType); err == nil && slices.Contains(has, sai.ErspanEncapsulationTypeIi) {
+	has, err := o.api.EnumCapability(ctx, sai.MirrorSessionAttrErspanEncapsulationType)
+	if err == nil && slices.Contains(has, sai.ErspanEncapsulationTypeIi) {
 		o.erspan = sai.ErspanEncapsulationTypeIi
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), []string{schema.AppMirrorSession}, verdict, o.pass)
@@ -159,7 +160,9 @@ func row(name string) orch.RowKey { return orch.RowKey{Table: schema.AppMirrorSe
 
 // plan computes the wanted state and says of rows that are not in it why.
 func (o *Orch) plan() *plan {
-	p := &plan{sessions: map[string][]sai.Attr{}, ways: map[string]Way{}, binds: map[slot]string{}, names: map[slot]string{}}
+	p := &plan{
+		sessions: map[string][]sai.Attr{}, ways: map[string]Way{}, binds: map[slot]string{}, names: map[slot]string{},
+	}
 	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
 		k := row(name)
 		if !o.applied {

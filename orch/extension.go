@@ -22,7 +22,10 @@ type extensionAttr struct {
 // ExtensionEntry is an ENTRY with one attribute, JSON for SAI.
 func ExtensionEntry(attr string, value any) (sai.Bytes, error) {
 	return json.Marshal(map[string]any{"attributes": []any{map[string]extensionAttr{attr: {
-		Meta:  map[string]string{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_JSON", "sai_attr_flags": "SAI_ATTR_FLAGS_CREATE_AND_SET"},
+		Meta: map[string]string{
+			"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_JSON",
+			"sai_attr_flags":      "SAI_ATTR_FLAGS_CREATE_AND_SET",
+		},
 		Value: value,
 	}}}})
 }
@@ -38,7 +41,8 @@ func CreateExtension(ctx context.Context, api sai.API, name string, entry sai.By
 
 // SetExtension gives an extension object another entry.
 func SetExtension(ctx context.Context, api sai.API, oid sai.OID, entry sai.Bytes) error {
-	return api.Set(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: entry})
+	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
+	return api.Set(ctx, k, sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: entry})
 }
 
 // ReadExtension returns the ENTRY of an object, which is about room bytes long.

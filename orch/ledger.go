@@ -40,7 +40,9 @@ type Ledger struct {
 // NewLedger registers the tables on the daemon, in their order. pass brings the
 // ASIC to what the rows ask for; its error means that it has to be done again.
 // verdict puts an outcome into the words of STATE_DB; nil is [Verdict].
-func NewLedger(d *Daemon, db *swss.DB, tables []string, verdict func(error) (string, string), pass func(context.Context) error) *Ledger {
+func NewLedger(
+	d *Daemon, db *swss.DB, tables []string, verdict func(error) (string, string), pass func(context.Context) error,
+) *Ledger {
 	if verdict == nil {
 		verdict = Verdict
 	}

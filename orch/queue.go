@@ -111,7 +111,8 @@ func (d *Daemon) process(ctx context.Context) (worked bool, err error) {
 			}
 			again = true
 			if round >= maxRounds {
-				return true, fmt.Errorf("%s: %s does not settle: %s", d.name, in.table, strings.Join(slices.Sorted(maps.Keys(in.ready)), ", "))
+				rows := strings.Join(slices.Sorted(maps.Keys(in.ready)), ", ")
+				return true, fmt.Errorf("%s: %s does not settle: %s", d.name, in.table, rows)
 			}
 			if err := d.processInput(ctx, in); err != nil {
 				return true, err

@@ -94,7 +94,8 @@ func (d *Daemon) Report(_ context.Context, stateTable, key, status, reason strin
 // Unreport deletes the state row of a row that is gone.
 func (d *Daemon) Unreport(_ context.Context, stateTable, key string) {
 	rep := d.reports[stateTable]
-	d.report(stateRow{table: stateTable, key: key, by: cmp.Or(rep.By, d.name), field: rep.Words.withDefaults().Field, del: true})
+	field := rep.Words.withDefaults().Field
+	d.report(stateRow{table: stateTable, key: key, by: cmp.Or(rep.By, d.name), field: field, del: true})
 }
 
 // Handover tells that rows are now orchagent's: a manager calls it before it

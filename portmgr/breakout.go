@@ -58,7 +58,8 @@ func (d *decision) checkBreakout(b schema.Breakout, end string) string {
 			lanes += len(p.Lanes)
 		}
 		if g.Lanes != 0 && lanes != g.Lanes {
-			return fmt.Sprintf("ports %s to %s have %d lanes, %s gives them %d", ports[0], ports[g.Count-1], lanes, b.Mode, g.Lanes)
+			return fmt.Sprintf("ports %s to %s have %d lanes, %s gives them %d",
+				ports[0], ports[g.Count-1], lanes, b.Mode, g.Lanes)
 		}
 		ports = ports[g.Count:]
 	}

@@ -44,9 +44,13 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 				"lanes", "speed", "alias", "index", "mtu", "admin_status", "fec", "autoneg", "description", "count",
 			}},
 			forward.Table{Appl: schema.AppLAG, State: schema.StateLAG, Fields: []string{"admin_status", "mtu"}},
-			forward.Table{Appl: schema.AppLAGMember, State: schema.StateLAGMember, Fields: []string{"status", schema.FieldAlias}},
+			forward.Table{
+				Appl: schema.AppLAGMember, State: schema.StateLAGMember, Fields: []string{"status", schema.FieldAlias},
+			},
 			forward.Table{Appl: schema.AppVLAN, State: schema.StateVLAN, Fields: []string{"vlanid", "admin_status", "mtu"}},
-			forward.Table{Appl: schema.AppVLANMember, State: schema.StateVLANMember, Fields: []string{"tagging_mode", schema.FieldAlias}},
+			forward.Table{
+				Appl: schema.AppVLANMember, State: schema.StateVLANMember, Fields: []string{"tagging_mode", schema.FieldAlias},
+			},
 			forward.Table{State: schema.StateBreakout},
 		),
 		due:   true,
@@ -63,7 +67,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		{schema.CfgVLANMember, schema.StateVLANMember, m.vlanMembers},
 		{schema.CfgBreakout, schema.StateBreakout, m.breakouts},
 	} {
-		forward.Consume(d, r.DB(swss.ConfigDB), t.table, orch.Reporting{StateTable: t.state}, func(key string, fields swss.FieldValues) {
+		words := orch.Reporting{StateTable: t.state}
+		forward.Consume(d, r.DB(swss.ConfigDB), t.table, words, func(key string, fields swss.FieldValues) {
 			m.due = true
 			if fields == nil {
 				delete(t.rows, key)
@@ -213,7 +218,8 @@ func (d *decision) decideLAGMembers(members rows) {
 		d.master[port] = m.PortChannel
 		p := d.ports[port]
 		p.MTU = lag.MTU
-		d.book.Forward(forward.Row{Table: schema.AppPort, Key: port}, p.Fields(), forward.Row{Table: schema.StatePort, Key: port})
+		d.book.Forward(forward.Row{Table: schema.AppPort, Key: port}, p.Fields(),
+			forward.Row{Table: schema.StatePort, Key: port})
 	}
 }
 

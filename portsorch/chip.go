@@ -101,7 +101,10 @@ func (c *chip) readPorts(ctx context.Context, api sai.API) error {
 }
 
 // parts are the attributes of a port that name what came with it.
-var parts = []sai.AttrID{sai.PortAttrQoSQueueList, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList, sai.PortAttrPortSerdesID}
+var parts = []sai.AttrID{
+	sai.PortAttrQoSQueueList, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList,
+	sai.PortAttrPortSerdesID,
+}
 
 // readParts reads the names of what came with a port. Nothing is made of them:
 // of a port that was created in a former life, SONiC's syncd takes away whatever
@@ -127,7 +130,8 @@ func (c *chip) removeDefaults(ctx context.Context, api sai.API) error {
 	}
 	var bridgePorts []sai.OID
 	for _, m := range members {
-		got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeVLANMember, m), []sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)})
+		want := []sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)}
+		got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeVLANMember, m), want)
 		if err != nil {
 			return fmt.Errorf("read the bridge port of a member of the default VLAN: %w", err)
 		}

@@ -90,7 +90,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, err
 	}
 	appl := cfg.Redis.DB(swss.ApplDB)
-	for _, table := range []string{schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember} {
+	for _, table := range []string{
+		schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember,
+	} {
 		source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, table) }
 		cfg.Daemon.Consume(source, table, orch.HandlerFunc(o.handle),
 			orch.Reporting{StateTable: stateTables[table], None: true})
@@ -185,7 +187,9 @@ func (o *Orch) flush(ctx context.Context) error {
 
 // report writes what became of each row to STATE_DB, if that has changed.
 func (o *Orch) report(ctx context.Context) {
-	for _, table := range []string{schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember} {
+	for _, table := range []string{
+		schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember,
+	} {
 		for _, key := range o.rows.keys(table) {
 			k := rowKey{table, key}
 			err := o.failed[k]

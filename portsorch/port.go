@@ -101,7 +101,9 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 		return rolledBack(ctx, &undo, fmt.Errorf("create the host interface: %w", err))
 	}
 	have.hostif = hostif
-	undo.Push("host interface "+name, func(ctx context.Context) error { return o.remove(ctx, sai.ObjectTypeHostif, hostif) })
+	undo.Push("host interface "+name, func(ctx context.Context) error {
+		return o.remove(ctx, sai.ObjectTypeHostif, hostif)
+	})
 	if err := o.update(ctx, have, want); err != nil {
 		return rolledBack(ctx, &undo, err)
 	}

@@ -73,7 +73,8 @@ func (o *Orch) removeBridgePorts(ctx context.Context, p *plan) {
 }
 
 func (o *Orch) removeBridgePort(ctx context.Context, name string, b *bridged) error {
-	if err := o.set(ctx, sai.ObjectTypeBridgePort, b.bridgePort, sai.BridgePortAttrAdminState, sai.Bool(false)); err != nil {
+	err := o.set(ctx, sai.ObjectTypeBridgePort, b.bridgePort, sai.BridgePortAttrAdminState, sai.Bool(false))
+	if err != nil {
 		return fmt.Errorf("set the bridge port down: %w", err)
 	}
 	flush := []sai.Attr{{ID: sai.FDBFlushAttrBridgePortID, Value: b.bridgePort}}
@@ -151,7 +152,8 @@ func (o *Orch) createVLANs(ctx context.Context, p *plan) {
 			o.vlans[name] = o.chip.vlan
 			continue
 		}
-		oid, err := o.api.Create(ctx, sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(p.vlans[name])}})
+		attrs := []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(p.vlans[name])}}
+		oid, err := o.api.Create(ctx, sai.ObjectTypeVLAN, attrs)
 		if err != nil {
 			o.fail(k, "create the VLAN", err)
 			continue

@@ -63,7 +63,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		own = append(own, forward.Table{Appl: t + "_TABLE", State: t + "_TABLE"})
 		consume(t, orch.Reporting{StateTable: t + "_TABLE", Words: words(t)})
 	}
-	own = append(own, forward.Table{Appl: schema.AppCOPP, State: schema.AppCOPP}, forward.Table{State: schema.StateCOPPTrap})
+	own = append(own,
+		forward.Table{Appl: schema.AppCOPP, State: schema.AppCOPP}, forward.Table{State: schema.StateCOPPTrap})
 	consume(schema.CfgCOPPGroup, orch.Reporting{StateTable: schema.AppCOPP})
 	consume(schema.CfgCOPPTrap, orch.Reporting{StateTable: schema.StateCOPPTrap})
 	consume(schema.CfgFeature, orch.Reporting{})
@@ -162,7 +163,9 @@ func applKey(key string) string {
 }
 
 // parse reads a row, and returns what is to be checked of it beside.
-func (d *decision) parse(table, key string, fields swss.FieldValues) (row interface{ Fields() map[string]string }, check func() verdict, err error) {
+func (d *decision) parse(
+	table, key string, fields swss.FieldValues,
+) (row interface{ Fields() map[string]string }, check func() verdict, err error) {
 	check = func() verdict { return verdict{} }
 	switch table {
 	case schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue:
@@ -186,7 +189,9 @@ func (d *decision) parse(table, key string, fields swss.FieldValues) (row interf
 		}
 	case schema.CfgBufferQueue:
 		q, e := schema.ParseBufferQueue(key, fields)
-		row, err, check = q, e, func() verdict { return d.queues(table, key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile}) }
+		row, err, check = q, e, func() verdict {
+			return d.queues(table, key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile})
+		}
 	case schema.CfgMirrorSession:
 		m, e := schema.ParseMirrorSession(key, fields)
 		row, err, check = m, e, func() verdict { return d.session(key, m) }

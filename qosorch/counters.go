@@ -69,7 +69,10 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 			}
 		}
 	}
-	for _, name := range []string{schema.CountersQueueNameMap, schema.CountersQueuePortMap, schema.CountersQueueIndexMap, schema.CountersQueueTypeMap} {
+	for _, name := range []string{
+		schema.CountersQueueNameMap, schema.CountersQueuePortMap,
+		schema.CountersQueueIndexMap, schema.CountersQueueTypeMap,
+	} {
 		c.maps = append(c.maps, swss.Hash{Table: swss.NewTable(db, name)})
 	}
 	old, _, err := c.maps[0].Table.Get(ctx, "")

@@ -197,7 +197,8 @@ func mapSpec(m schema.QoSMap) spec {
 
 func schedulerSpec(s schema.Scheduler) spec {
 	if s.Type == schema.SchedulerStrict {
-		return spec{typ: sai.ObjectTypeScheduler, attrs: []sai.Attr{{ID: sai.SchedulerAttrSchedulingType, Value: sai.SchedulingTypeStrict}}}
+		strict := sai.Attr{ID: sai.SchedulerAttrSchedulingType, Value: sai.SchedulingTypeStrict}
+		return spec{typ: sai.ObjectTypeScheduler, attrs: []sai.Attr{strict}}
 	}
 	typ := sai.SchedulingTypeWrr
 	if s.Type == schema.SchedulerDWRR {

@@ -22,7 +22,8 @@ func inTable(table, key string) string {
 
 // configKey takes back what inTable did.
 func configKey(kept string) string {
-	if _, key, wrong := strings.Cut(kept, " "); wrong && slices.Contains(schema.InterfaceTables, kept[:len(kept)-len(key)-1]) {
+	_, key, wrong := strings.Cut(kept, " ")
+	if wrong && slices.Contains(schema.InterfaceTables, kept[:len(kept)-len(key)-1]) {
 		return key
 	}
 	return kept

@@ -66,7 +66,10 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	mark := schema.FieldConfigKey
 	m := &Manager{
 		book: forward.New(d, r,
-			forward.Table{Appl: schema.AppSwitch, State: schema.StateSwitch, Fields: slices.Sorted(maps.Keys(schema.Switch{}.Fields()))},
+			forward.Table{
+				Appl: schema.AppSwitch, State: schema.StateSwitch,
+				Fields: slices.Sorted(maps.Keys(schema.Switch{}.Fields())),
+			},
 			forward.Table{Appl: schema.AppInterface, State: schema.StateInterface, Mark: mark},
 			forward.Table{Appl: schema.AppNeigh, State: schema.StateNeigh, Mark: mark},
 			forward.Table{Appl: schema.AppRoute, State: schema.StateStaticRoute, Mark: mark},
@@ -95,7 +98,10 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 }
 
 // consume keeps the rows of a table, parsed, in to.
-func consume[T any](m *Manager, d *orch.Daemon, db *swss.DB, table, state string, to rows[T], parse func(string, map[string]string) (T, error)) {
+func consume[T any](
+	m *Manager, d *orch.Daemon, db *swss.DB, table, state string, to rows[T],
+	parse func(string, map[string]string) (T, error),
+) {
 	forward.Consume(d, db, table, orch.Reporting{StateTable: state}, func(key string, fields swss.FieldValues) {
 		m.due = true
 		if fields == nil {
@@ -111,7 +117,8 @@ func consume[T any](m *Manager, d *orch.Daemon, db *swss.DB, table, state string
 // by name, those of addresses by key. A row in the wrong table is kept with the
 // table's name in front, where no other row is looked for.
 func (m *Manager) consumeInterfaces(d *orch.Daemon, db *swss.DB, table string) {
-	forward.Consume(d, db, table, orch.Reporting{StateTable: schema.StateInterface}, func(key string, fields swss.FieldValues) {
+	words := orch.Reporting{StateTable: schema.StateInterface}
+	forward.Consume(d, db, table, words, func(key string, fields swss.FieldValues) {
 		m.due = true
 		if !schema.IsAddressKey(key) {
 			row, err := schema.ParseInterface(table, key, fields)
@@ -173,7 +180,9 @@ type subnet struct {
 
 // accept forwards a row, or says why not: err is for what is wrong with the
 // row, missing for what it lacks. key is the row's in CONFIG_DB.
-func (d *decision) accept(appl, state forward.Row, key string, fields func() map[string]string, err error, missing string) bool {
+func (d *decision) accept(
+	appl, state forward.Row, key string, fields func() map[string]string, err error, missing string,
+) bool {
 	switch {
 	case err != nil:
 		d.book.Tell(state, schema.StatusFailed, schema.Reason(err))

@@ -70,7 +70,8 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	for _, key := range sorted(o.rows.addresses) {
 		a := o.rows.addresses[key].row
 		own := a.Prefix.Addr()
-		if !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast() || o.outcome[rowKey{schema.AppInterface, key}] != nil {
+		other := !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
+		if other || o.outcome[rowKey{schema.AppInterface, key}] != nil {
 			continue
 		}
 		r := 2

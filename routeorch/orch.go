@@ -67,7 +67,8 @@ var tables = []string{schema.AppInterface, schema.AppNeigh, schema.AppRoute}
 
 // stateTables are those of STATE_DB with the outcomes.
 var stateTables = map[string]string{
-	schema.AppInterface: schema.StateInterface, schema.AppNeigh: schema.StateNeigh, schema.AppRoute: schema.StateStaticRoute,
+	schema.AppInterface: schema.StateInterface, schema.AppNeigh: schema.StateNeigh,
+	schema.AppRoute: schema.StateStaticRoute,
 }
 
 // New reads the default virtual router, makes the routes that are always there,
@@ -78,7 +79,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		rows: newStore(), rifs: map[string]*rif{}, hops: map[hop]*nextHop{}, groups: map[string]*group{},
 		routes: map[netip.Prefix]target{}, failed: map[rowKey]error{}, said: map[rowKey]string{},
 	}
-	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, cfg.Switch), []sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)})
+	want := []sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)}
+	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, cfg.Switch), want)
 	if err != nil {
 		return nil, fmt.Errorf("read the default virtual router: %w", err)
 	}
@@ -86,7 +88,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	appl := cfg.Redis.DB(swss.ApplDB)
 	for _, table := range tables {
 		source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, table) }
-		cfg.Daemon.Consume(source, table, orch.HandlerFunc(o.handle), orch.Reporting{StateTable: stateTables[table], None: true})
+		words := orch.Reporting{StateTable: stateTables[table], None: true}
+		cfg.Daemon.Consume(source, table, orch.HandlerFunc(o.handle), words)
 	}
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Opers().Subscribe(o.layoutChanged)

@@ -124,7 +124,10 @@ func (o *Orch) planRIF(p *plan, name string) {
 // sameLayout says whether ports and VLANs give the router interfaces that there
 // are, and the same of them are down.
 func (o *Orch) sameLayout() bool {
-	p := &plan{rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{}, why: map[rowKey]error{}}
+	p := &plan{
+		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{},
+		why: map[rowKey]error{},
+	}
 	for name := range o.rows.interfaces {
 		o.planRIF(p, name)
 		k := rowKey{schema.AppInterface, name}

@@ -130,7 +130,8 @@ func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, 
 			o.fail(spec.row, "route", err)
 			return target{}, false, false
 		}
-		o.outcome[spec.row] = &partlyError{joined(append(lacks, "only "+hopOf(hops[0]).String()+" is used: "+orch.Explain(err)))}
+		lacks = append(lacks, "only "+hopOf(hops[0]).String()+" is used: "+orch.Explain(err))
+		o.outcome[spec.row] = &partlyError{joined(lacks)}
 		short = true
 	}
 	h := hopOf(hops[0])
@@ -196,7 +197,9 @@ func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wan
 	o.removeRoutes(ctx, stuck)
 }
 
-func (o *Orch) createRoutes(ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target) (short bool) {
+func (o *Orch) createRoutes(
+	ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target,
+) (short bool) {
 	if len(list) == 0 {
 		return false
 	}

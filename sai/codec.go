@@ -62,7 +62,9 @@ func listOf[L interface {
 func noACLCapability(n int) Value { return ACLCapability{Actions: make([]Enum, n)} }
 
 // of makes a writer of any value from one of the kind's Go type.
-func of[T Value](write func(m *AttrMeta, b []byte, v T) ([]byte, error)) func(*AttrMeta, []byte, Value) ([]byte, error) {
+func of[T Value](
+	write func(m *AttrMeta, b []byte, v T) ([]byte, error),
+) func(*AttrMeta, []byte, Value) ([]byte, error) {
 	return func(m *AttrMeta, b []byte, v Value) ([]byte, error) {
 		if v, ok := v.(T); ok {
 			return write(m, b, v)

@@ -96,6 +96,11 @@ const (
 	SetOnly
 )
 
+// flagLetters are the flags in metadata.txt.
+var flagLetters = map[rune]Flags{
+	'M': MandatoryOnCreate, 'C': CreateOnly, 'S': CreateAndSet, 'R': ReadOnly, 'K': KeyAttr, 'T': SetOnly,
+}
+
 // An EnumMeta describes an enum type.
 type EnumMeta struct {
 	Name   string
@@ -279,7 +284,7 @@ func (t *tables) buildAttr(o ObjectType, f *attrFacts) *AttrMeta {
 		}
 	}
 	for _, c := range f.flags {
-		m.Flags |= map[rune]Flags{'M': MandatoryOnCreate, 'C': CreateOnly, 'S': CreateAndSet, 'R': ReadOnly, 'K': KeyAttr, 'T': SetOnly}[c]
+		m.Flags |= flagLetters[c]
 	}
 	if f.objects != "" {
 		for _, w := range strings.Split(f.objects, ",") {

@@ -97,7 +97,8 @@ func (c *Client) BulkCreateEntries(ctx context.Context, entries []sai.Entry, att
 		}
 	}
 	if len(items) > 0 {
-		c.bulk(ctx, opBulkCreate, keyType(items[0].key), items, errs, func(it bulkItem) { c.check.Created(it.key, attrs[it.index]) })
+		created := func(it bulkItem) { c.check.Created(it.key, attrs[it.index]) }
+		c.bulk(ctx, opBulkCreate, keyType(items[0].key), items, errs, created)
 	}
 	return errs
 }
@@ -162,7 +163,8 @@ func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) 
 		}
 	}
 	if len(items) > 0 {
-		c.bulk(ctx, opBulkSet, keyType(items[0].key), items, errs, func(it bulkItem) { c.check.Changed(it.key, attrs[it.index]) })
+		changed := func(it bulkItem) { c.check.Changed(it.key, attrs[it.index]) }
+		c.bulk(ctx, opBulkSet, keyType(items[0].key), items, errs, changed)
 	}
 	return errs
 }
@@ -176,7 +178,9 @@ func keyType(k sai.Key) sai.ObjectType {
 
 // bulk sends items, bulkSize at a time, puts each item's error into errs and
 // calls done for each that succeeded.
-func (c *Client) bulk(ctx context.Context, op string, t sai.ObjectType, items []bulkItem, errs []error, done func(bulkItem)) {
+func (c *Client) bulk(
+	ctx context.Context, op string, t sai.ObjectType, items []bulkItem, errs []error, done func(bulkItem),
+) {
 	for len(items) > 0 {
 		n := min(len(items), bulkSize)
 		c.bulkOne(ctx, op, t, items[:n], errs, done)
@@ -184,14 +188,17 @@ func (c *Client) bulk(ctx context.Context, op string, t sai.ObjectType, items []
 	}
 }
 
-func (c *Client) bulkOne(ctx context.Context, op string, t sai.ObjectType, items []bulkItem, errs []error, done func(bulkItem)) {
+func (c *Client) bulkOne(
+	ctx context.Context, op string, t sai.ObjectType, items []bulkItem, errs []error, done func(bulkItem),
+) {
 	fields := make([]swss.Pair, len(items))
 	for i, it := range items {
 		_, id, _ := strings.Cut(sai.FormatKey(it.key), ":")
 		fields[i] = swss.Pair{Field: id, Value: it.value}
 	}
 	c.rec.bulk(op, t, fields)
-	status, answers, err := c.do(ctx, message{key: fmt.Sprintf("%s:%d", t, len(items)), op: op, fields: fields}, opResponse)
+	m := message{key: fmt.Sprintf("%s:%d", t, len(items)), op: op, fields: fields}
+	status, answers, err := c.do(ctx, m, opResponse)
 	switch {
 	case err != nil:
 	case len(answers) == 0 && status != sai.StatusSuccess: // refused as a whole

@@ -34,7 +34,8 @@ func (s *Server) bulk(ctx context.Context, m message) (*result, error) {
 		}
 		if status != sai.StatusSuccess {
 			res.status = sai.StatusFailure
-			s.log.Warn("syncd: refused an object of a bulk request", "op", m.op, "object", m.fields[i].Field, "status", status, "error", err)
+			s.log.Warn("syncd: refused an object of a bulk request", "op", m.op, "object", m.fields[i].Field,
+				"status", status, "error", err)
 		}
 		res.fields[i].Field = status.String()
 	}
@@ -52,7 +53,9 @@ type batch struct {
 }
 
 // bulkItem does one object of a bulk request, or puts it into the batch.
-func (s *Server) bulkItem(ctx context.Context, res *result, b *batch, i int, op string, t sai.ObjectType, f swss.Pair) (string, error) {
+func (s *Server) bulkItem(
+	ctx context.Context, res *result, b *batch, i int, op string, t sai.ObjectType, f swss.Pair,
+) (string, error) {
 	k, err := sai.ParseKeyOf(t, f.Field)
 	if err != nil {
 		return "", err

@@ -26,7 +26,8 @@ func CanonicalView(ctx context.Context, r *swss.Redis, alike ...func(sai.Attr) s
 		return "", err
 	}
 	var bad error
-	g, err := readView(ctx, db, func(vid sai.OID) bool { return cold[vid.String()] != "" }, func(e error) { bad = errors.Join(bad, e) })
+	known := func(vid sai.OID) bool { return cold[vid.String()] != "" }
+	g, err := readView(ctx, db, known, func(e error) { bad = errors.Join(bad, e) })
 	if err = errors.Join(err, bad); err != nil {
 		return "", err
 	}

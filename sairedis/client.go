@@ -54,7 +54,8 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	asic := r.DB(swss.ASICDB)
 	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
 	c := &Client{
-		asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable), requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
+		asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable),
+		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
 		timeout: opts.Timeout, log: opts.Logger, rec: newRecorder(opts.Recorder, opts.Now),
 		turn: make(chan struct{}, 1), check: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, lost: make(chan struct{}),
 	}
@@ -332,7 +333,9 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 // parseGot reads what a get returned, and notes the objects it tells of. An
 // answer that does not fit may be that to another request: from then on nobody
 // knows which is whose.
-func (c *Client) parseGot(k sai.Key, want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error)) ([]sai.Attr, error) {
+func (c *Client) parseGot(
+	k sai.Key, want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error),
+) ([]sai.Attr, error) {
 	if len(fields) != len(want) {
 		return nil, c.lose(fmt.Errorf("%d attributes, want %d", len(fields), len(want)))
 	}

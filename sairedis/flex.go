@@ -76,7 +76,8 @@ func (f *flexCounters) setGroup(name string, fields []swss.Pair) error {
 			g.next = time.Time{}
 		case FieldStatsMode:
 			if p.Value != StatsModeRead && p.Value != StatsModeReadAndClear {
-				return fmt.Errorf("%s %s=%.40q: want %s or %s: %w", name, p.Field, p.Value, StatsModeRead, StatsModeReadAndClear, sai.StatusInvalidParameter)
+				return fmt.Errorf("%s %s=%.40q: want %s or %s: %w",
+					name, p.Field, p.Value, StatsModeRead, StatsModeReadAndClear, sai.StatusInvalidParameter)
 			}
 			g.clear = p.Value == StatsModeReadAndClear
 		}
@@ -197,7 +198,9 @@ func (s *Server) pollRequest(ctx context.Context, m message) ([]func(redis.Pipel
 	return writes, nil
 }
 
-func (s *Server) startPoll(ctx context.Context, group string, vid sai.OID, fields []swss.Pair) (func(redis.Pipeliner), error) {
+func (s *Server) startPoll(
+	ctx context.Context, group string, vid sai.OID, fields []swss.Pair,
+) (func(redis.Pipeliner), error) {
 	t, ok := VIDType(vid)
 	if !ok {
 		return nil, fmt.Errorf("object %s: %w", vid, sai.StatusInvalidObjectID)

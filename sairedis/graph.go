@@ -69,7 +69,8 @@ func (g *graph) sorted() []*node {
 }
 
 func compareNodes(a, b *node) int {
-	return cmp.Or(cmp.Compare(keyType(a.key), keyType(b.key)), cmp.Compare(a.key.OID, b.key.OID), strings.Compare(a.text, b.text))
+	return cmp.Or(cmp.Compare(keyType(a.key), keyType(b.key)),
+		cmp.Compare(a.key.OID, b.key.OID), strings.Compare(a.text, b.text))
 }
 
 // sortedAttrs returns the attributes of a node by id.

@@ -29,7 +29,8 @@ func (c *Client) checkRemove(k sai.Key) error {
 	}
 	for _, child := range c.children[k.OID] {
 		if n := c.check.References(child.OID); n > 0 {
-			return refuse(opRemove, k.Type, sai.StatusObjectInUse, "%s, which goes with it, is used by %d other objects", child, n)
+			return refuse(opRemove, k.Type, sai.StatusObjectInUse,
+				"%s, which goes with it, is used by %d other objects", child, n)
 		}
 	}
 	return nil
@@ -138,7 +139,8 @@ func (g CounterGroup) check() error {
 	case g.Interval != 0 && (g.Interval < time.Millisecond || g.Interval > 24*time.Hour):
 		return refuse(opSetGroup, 0, sai.StatusInvalidParameter, "interval %s: want 1ms to 24h", g.Interval)
 	case g.Mode != "" && g.Mode != StatsModeRead && g.Mode != StatsModeReadAndClear:
-		return refuse(opSetGroup, 0, sai.StatusInvalidParameter, "mode %.40q: want %s or %s", g.Mode, StatsModeRead, StatsModeReadAndClear)
+		return refuse(opSetGroup, 0, sai.StatusInvalidParameter,
+			"mode %.40q: want %s or %s", g.Mode, StatsModeRead, StatsModeReadAndClear)
 	}
 	return nil
 }

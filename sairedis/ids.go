@@ -136,7 +136,8 @@ func (s *Server) toVirtual(ctx context.Context, res *result, a sai.Attr) (sai.Va
 		return vid
 	})
 	if unknown != 0 {
-		return nil, fmt.Errorf("%s: the backend gave the object %s, which it does not know itself: %w", a.ID, unknown, sai.StatusFailure)
+		return nil, fmt.Errorf("%s: the backend gave the object %s, which it does not know itself: %w",
+			a.ID, unknown, sai.StatusFailure)
 	}
 	return v, nil
 }

@@ -73,7 +73,9 @@ type matcher struct {
 func (m *matcher) equals(nodes []*node) {
 	t := keyType(nodes[0].key)
 	for round := colorRounds; round > 0; round-- {
-		m.equal(t, nodes, func(n *node, cur bool) string { return fmt.Sprintf("%x %s", n.colors[round], m.text(n, cur, true)) })
+		m.equal(t, nodes, func(n *node, cur bool) string {
+			return fmt.Sprintf("%x %s", n.colors[round], m.text(n, cur, true))
+		})
 	}
 	m.vote(t, nodes)
 	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })

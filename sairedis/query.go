@@ -27,7 +27,8 @@ func (c *Client) Stats(ctx context.Context, k sai.Key, ids []sai.StatID) ([]uint
 	for i, f := range fields {
 		n, err := strconv.ParseUint(f.Value, 10, 64)
 		if err != nil || f.Field != ids[i].String() {
-			return nil, fmt.Errorf("sairedis: answer to %s %s: %s=%.40q, want a number for %s", opGetStats, k, f.Field, f.Value, ids[i])
+			return nil, fmt.Errorf("sairedis: answer to %s %s: %s=%.40q, want a number for %s",
+				opGetStats, k, f.Field, f.Value, ids[i])
 		}
 		values[i] = n
 	}
@@ -90,7 +91,9 @@ func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 }
 
 // ask does a query on the switch: an object type and one more field.
-func (c *Client) ask(ctx context.Context, op, answer string, t sai.ObjectType, fields ...swss.Pair) (map[string]string, error) {
+func (c *Client) ask(
+	ctx context.Context, op, answer string, t sai.ObjectType, fields ...swss.Pair,
+) (map[string]string, error) {
 	if err := c.take(ctx); err != nil {
 		return nil, err
 	}
@@ -108,7 +111,9 @@ func typeField(t sai.ObjectType) swss.Pair { return swss.Pair{Field: "OBJECT_TYP
 // stop syncd.
 func known(op string, t sai.ObjectType, id sai.AttrID) error {
 	if sai.ObjectMeta(t) == nil || id != 0 && sai.Meta(id) == nil {
-		return &sai.CallError{Op: op, Type: t, Attr: id, Status: sai.StatusInvalidParameter, Reason: "unknown to SAI's metadata"}
+		return &sai.CallError{
+			Op: op, Type: t, Attr: id, Status: sai.StatusInvalidParameter, Reason: "unknown to SAI's metadata",
+		}
 	}
 	return nil
 }
@@ -119,9 +124,12 @@ func (c *Client) AttrCapability(ctx context.Context, id sai.AttrID) (sai.Capabil
 	if err := known(opAttrQuery, t, id); err != nil {
 		return sai.Capability{}, err
 	}
-	got, err := c.ask(ctx, opAttrQuery, "attribute_capability_response", t, typeField(t), swss.Pair{Field: "ATTR_ID", Value: id.String()})
+	got, err := c.ask(ctx, opAttrQuery, "attribute_capability_response", t,
+		typeField(t), swss.Pair{Field: "ATTR_ID", Value: id.String()})
 	return sai.Capability{
-		Create: got["CREATE_IMPLEMENTED"] == "true", Set: got["SET_IMPLEMENTED"] == "true", Get: got["GET_IMPLEMENTED"] == "true",
+		Create: got["CREATE_IMPLEMENTED"] == "true",
+		Set:    got["SET_IMPLEMENTED"] == "true",
+		Get:    got["GET_IMPLEMENTED"] == "true",
 	}, err
 }
 
@@ -194,7 +202,10 @@ func (c *Client) Availability(ctx context.Context, t sai.ObjectType, attrs []sai
 	}
 	for _, a := range attrs {
 		if sai.Meta(a.ID) == nil || a.ID.ObjectType() != t {
-			return 0, &sai.CallError{Op: opAvailQuery, Type: t, Attr: a.ID, Status: sai.StatusInvalidParameter, Reason: "no such attribute of this type"}
+			return 0, &sai.CallError{
+				Op: opAvailQuery, Type: t, Attr: a.ID, Status: sai.StatusInvalidParameter,
+				Reason: "no such attribute of this type",
+			}
 		}
 	}
 	pairs, err := formatAttrs(attrs)

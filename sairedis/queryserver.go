@@ -170,7 +170,9 @@ func statsResult(ids []sai.StatID, room int) *result {
 		fmt.Fprintf(&list, "%d,", int32(uint32(id)))
 		modes.WriteString("1,") // read
 	}
-	return &result{fields: []swss.Pair{{Field: "STAT_ENUM", Value: list.String()}, {Field: "STAT_MODES", Value: modes.String()}, count}}
+	return &result{fields: []swss.Pair{
+		{Field: "STAT_ENUM", Value: list.String()}, {Field: "STAT_MODES", Value: modes.String()}, count,
+	}}
 }
 
 // checkSwitch checks the key of a query: the switch's virtual id.

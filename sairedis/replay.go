@@ -76,7 +76,9 @@ func switchAttrs(sw *node) ([]sai.Attr, *graph) {
 // recognize gives the objects that came with the switch the virtual ids that
 // they had, and adds them to the view cur. It returns those that were removed
 // in the earlier run.
-func (s *Server) recognize(ctx context.Context, res *result, old *oldIDs, cur *graph, sw sai.Key) (map[sai.OID]bool, error) {
+func (s *Server) recognize(
+	ctx context.Context, res *result, old *oldIDs, cur *graph, sw sai.Key,
+) (map[sai.OID]bool, error) {
 	if err := s.movePorts(ctx, old, sw); err != nil {
 		return nil, err
 	}

@@ -109,7 +109,8 @@ func (v *view) create(ctx context.Context, res *result, k sai.Key, attrs []sai.A
 		if err := v.check.CheckCreate(k.Type, attrs); err != nil {
 			return err
 		}
-		if v.check.Exists(k) || k.OID == sai.NullOID || isSwitch(k) && k.OID != SwitchVID || !isSwitch(k) && v.ids.known(k.OID) {
+		if v.check.Exists(k) || k.OID == sai.NullOID || isSwitch(k) && k.OID != SwitchVID ||
+			!isSwitch(k) && v.ids.known(k.OID) {
 			return fmt.Errorf("create %s: the virtual id is in use: %w", k, sai.StatusItemAlreadyExists)
 		}
 	}

@@ -126,7 +126,8 @@ func (r *reader) takeMatches(t ACLTableType, rule *ACLRule) {
 			continue
 		}
 		r.known = append(r.known, name)
-		if matchSpecs[f].tam && t.Name != ACLTypeTAM || f == MatchIPProtocol && !t.Matches.Has(f) && !t.Matches.Has(MatchNextHeader) ||
+		protocol := f == MatchIPProtocol && !t.Matches.Has(f) && !t.Matches.Has(MatchNextHeader)
+		if matchSpecs[f].tam && t.Name != ACLTypeTAM || protocol ||
 			f != MatchIPProtocol && !t.Matches.Has(f) {
 			r.bad(name, cmp.Or(v, empty), "a match that a table of type "+t.Name+" has")
 			continue
@@ -231,7 +232,8 @@ func (rule *ACLRule) drop(f MatchField) {
 }
 
 func (rule *ACLRule) add(m ACLMatch) {
-	i, _ := slices.BinarySearchFunc(rule.Matches, m.Field, func(m ACLMatch, f MatchField) int { return cmp.Compare(m.Field, f) })
+	i, _ := slices.BinarySearchFunc(rule.Matches, m.Field,
+		func(m ACLMatch, f MatchField) int { return cmp.Compare(m.Field, f) })
 	rule.Matches = slices.Insert(rule.Matches, i, m)
 }
 

@@ -133,10 +133,13 @@ func (r *reader) interval() altmark.Interval {
 
 func altMarkFields(s altmark.Session) map[string]string {
 	f := map[string]string{
-		"role": s.Role.String(), "method": s.Method.String(), "interval": strconv.Itoa(int(s.Interval)), "mark": s.Mark.String(),
-		"clear": strconv.FormatBool(s.Clear), "slot-sync": strconv.FormatBool(s.SlotSync), "foreign-marks": s.Foreign.String(),
-		"clock-trust": s.Trust.String(),
-		"clock-error": utoa(uint64(s.ClockError)), "delay-min": utoa(uint64(s.MinDelay)), "delay-max": utoa(uint64(s.MaxDelay)),
+		"role": s.Role.String(), "method": s.Method.String(),
+		"interval": strconv.Itoa(int(s.Interval)), "mark": s.Mark.String(),
+		"clear": strconv.FormatBool(s.Clear), "slot-sync": strconv.FormatBool(s.SlotSync),
+		"foreign-marks": s.Foreign.String(),
+		"clock-trust":   s.Trust.String(),
+		"clock-error":   utoa(uint64(s.ClockError)),
+		"delay-min":     utoa(uint64(s.MinDelay)), "delay-max": utoa(uint64(s.MaxDelay)),
 	}
 	if s.Mark2 != altmark.NoMark {
 		f["mark2"] = s.Mark2.String()
@@ -172,7 +175,8 @@ func (c AltMarkCounters) Fields() map[string]string {
 // ParseAltMarkCounters reads TAM_ALTMARK_COUNTERS.
 func ParseAltMarkCounters(key string, fields map[string]string) (AltMarkCounters, error) {
 	r := newReader(CountersAltMark, key, fields)
-	c := AltMarkCounters{Engine: r.text("ENGINE"), Timing: r.text("TIMING"), Guard: time.Duration(r.number("GUARD", 0, 1<<62, 0))}
+	c := AltMarkCounters{Engine: r.text("ENGINE"), Timing: r.text("TIMING")}
+	c.Guard = time.Duration(r.number("GUARD", 0, 1<<62, 0))
 	if c.Has = r.fields["PERIOD"] != ""; c.Has {
 		c.Period = r.period()
 	}
@@ -182,7 +186,8 @@ func ParseAltMarkCounters(key string, fields map[string]string) (AltMarkCounters
 func periodFields(p altmark.Period) map[string]string {
 	f := map[string]string{
 		"PERIOD": utoa(p.Number), "COLOUR": utoa(p.Colour), "PACKETS": utoa(p.Packets), "BYTES": utoa(p.Bytes),
-		"CAPTURES": utoa(p.Captures), "OUT_OF_WINDOW": utoa(p.OutOfWindow), "READ_AT": p.ReadAt.String(), "FLAGS": p.Flags.String(),
+		"CAPTURES": utoa(p.Captures), "OUT_OF_WINDOW": utoa(p.OutOfWindow),
+		"READ_AT": p.ReadAt.String(), "FLAGS": p.Flags.String(),
 		"FOREIGN_MARKS": utoa(p.Foreign),
 	}
 	if p.Captures > 0 {
@@ -198,15 +203,18 @@ func periodFields(p altmark.Period) map[string]string {
 func (r *reader) period() altmark.Period {
 	const most = 1<<64 - 1
 	p := altmark.Period{
-		Number: r.number("PERIOD", 0, most, 0), Packets: r.number("PACKETS", 0, most, 0), Bytes: r.number("BYTES", 0, most, 0),
-		Colour: uint8(r.number("COLOUR", 0, 1, 0)), Captures: uint32(r.number("CAPTURES", 0, 1<<32-1, 0)), OutOfWindow: r.number("OUT_OF_WINDOW", 0, most, 0),
-		Foreign: r.number("FOREIGN_MARKS", 0, most, 0),
+		Number:  r.number("PERIOD", 0, most, 0),
+		Packets: r.number("PACKETS", 0, most, 0), Bytes: r.number("BYTES", 0, most, 0),
+		Colour: uint8(r.number("COLOUR", 0, 1, 0)), Captures: uint32(r.number("CAPTURES", 0, 1<<32-1, 0)),
+		OutOfWindow: r.number("OUT_OF_WINDOW", 0, most, 0),
+		Foreign:     r.number("FOREIGN_MARKS", 0, most, 0),
 	}
 	if r.fields["DIGEST"] != "" {
 		p.Digest = uint32(r.number("DIGEST", 0, 1<<32-1, 0))
 	}
 	if says := r.text("CLOCK"); says != "" {
-		p.Clock = altmark.Clock{Says: says, Kernel: r.text("KERNEL_CLOCK"), Error: time.Duration(r.number("KERNEL_CLOCK_ERROR", 0, 1<<63-1, 0))}
+		uncertain := time.Duration(r.number("KERNEL_CLOCK_ERROR", 0, 1<<63-1, 0))
+		p.Clock = altmark.Clock{Says: says, Kernel: r.text("KERNEL_CLOCK"), Error: uncertain}
 		if ahead := r.signed("KERNEL_CLOCK_OFFSET"); ahead != nil {
 			p.Clock.Ahead = time.Duration(*ahead)
 		}
@@ -245,7 +253,9 @@ func FormatAltMarkPeriod(p altmark.Period) (field, value string) {
 func ParseAltMarkPeriod(session, field, value string) (altmark.Period, error) {
 	var fields map[string]string
 	if err := json.Unmarshal([]byte(value), &fields); err != nil {
-		return altmark.Period{}, &FieldError{Object: CountersAltMarkPast + "|" + session, Field: field, Value: value, Want: "JSON of a period"}
+		return altmark.Period{}, &FieldError{
+			Object: CountersAltMarkPast + "|" + session, Field: field, Value: value, Want: "JSON of a period",
+		}
 	}
 	r := newReader(CountersAltMarkPast, session, fields)
 	p := r.period()

@@ -45,7 +45,9 @@ func (a AltMarkResult) Fields() map[string]string {
 	if a.Reasons != "" {
 		f["REASONS"] = a.Reasons
 	}
-	for field, n := range map[string]*uint64{"SENT": a.Sent, "RECEIVED": a.Received, "SENT_BYTES": a.SentBytes, "RECEIVED_BYTES": a.ReceivedBytes} {
+	for field, n := range map[string]*uint64{
+		"SENT": a.Sent, "RECEIVED": a.Received, "SENT_BYTES": a.SentBytes, "RECEIVED_BYTES": a.ReceivedBytes,
+	} {
 		if n != nil {
 			f[field] = utoa(*n)
 		}
@@ -83,7 +85,9 @@ func ParseAltMarkResult(key string, fields map[string]string) (AltMarkResult, er
 	}
 	a.Status = r.required("STATUS", []string{AltMarkComplete, AltMarkFlagged, AltMarkMissing})
 	a.Reasons, a.Revised = r.text("REASONS"), r.flag("REVISED", false, "true", "false")
-	for field, n := range map[string]**uint64{"SENT": &a.Sent, "RECEIVED": &a.Received, "SENT_BYTES": &a.SentBytes, "RECEIVED_BYTES": &a.ReceivedBytes} {
+	for field, n := range map[string]**uint64{
+		"SENT": &a.Sent, "RECEIVED": &a.Received, "SENT_BYTES": &a.SentBytes, "RECEIVED_BYTES": &a.ReceivedBytes,
+	} {
 		if _, ok := r.fields[field]; ok {
 			v := r.number(field, 0, most, 0)
 			*n = &v

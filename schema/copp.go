@@ -19,8 +19,10 @@ type COPPGroup struct {
 // COPPTraps are the traps that SONiC and SAI both know, by SONiC's name.
 func COPPTraps() []string {
 	return []string{
-		"arp_req", "arp_resp", "bfd", "bfdv6", "bgp", "bgpv6", "cdp", "dhcp", "dhcpv6", "eapol", "ip2me", "l3_mtu_error", "lacp", "lldp",
-		"neigh_discovery", "neighbor_miss", "ospf", "ospfv6", "pim", "pvrst", "snmp", "ssh", "static_fdb_move", "stp", "ttl_error", "udld", "vrrp", "vrrpv6",
+		"arp_req", "arp_resp", "bfd", "bfdv6", "bgp", "bgpv6", "cdp", "dhcp", "dhcpv6", "eapol", "ip2me",
+		"l3_mtu_error", "lacp", "lldp",
+		"neigh_discovery", "neighbor_miss", "ospf", "ospfv6", "pim", "pvrst", "snmp", "ssh",
+		"static_fdb_move", "stp", "ttl_error", "udld", "vrrp", "vrrpv6",
 	}
 }
 
@@ -35,7 +37,8 @@ func ParseCOPPGroup(key string, fields map[string]string) (COPPGroup, error) {
 		Priority: uint32(r.number("trap_priority", 0, 1<<16, 0)),
 		Queue:    uint8(r.number("queue", 0, 255, 0)),
 		Traps:    r.trapIDs(),
-		Ignored: r.ignore("meter_type", "mode", "color", "cir", "cbs", "pir", "pbs", "green_action", "yellow_action", "red_action",
+		Ignored: r.ignore("meter_type", "mode", "color", "cir", "cbs", "pir", "pbs",
+			"green_action", "yellow_action", "red_action",
 			"genetlink_name", "genetlink_mcgrp_name"),
 	}
 	r.unknown()
@@ -74,7 +77,8 @@ type COPPTrap struct {
 func ParseCOPPTrap(key string, fields map[string]string) (COPPTrap, error) {
 	r := newReader(CfgCOPPTrap, key, fields)
 	r.named(key)
-	t := COPPTrap{Name: key, Traps: r.trapIDs(), Group: r.ref("trap_group", CfgCOPPGroup), Always: r.flag("always_enabled", false, "true", "false")}
+	t := COPPTrap{Name: key, Traps: r.trapIDs(), Group: r.ref("trap_group", CfgCOPPGroup)}
+	t.Always = r.flag("always_enabled", false, "true", "false")
 	if len(t.Traps) == 0 {
 		r.bad("trap_ids", "", "traps such as arp_req,arp_resp")
 	}
@@ -87,5 +91,7 @@ func ParseCOPPTrap(key string, fields map[string]string) (COPPTrap, error) {
 
 // Fields formats the row.
 func (t COPPTrap) Fields() map[string]string {
-	return map[string]string{"trap_ids": strings.Join(t.Traps, ","), "trap_group": t.Group, "always_enabled": boolWord(t.Always)}
+	return map[string]string{
+		"trap_ids": strings.Join(t.Traps, ","), "trap_group": t.Group, "always_enabled": boolWord(t.Always),
+	}
 }

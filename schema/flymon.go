@@ -43,7 +43,9 @@ func ParseFlyMonTask(key string, fields map[string]string) (FlyMonTask, error) {
 	t.Memory = uint32(r.number("memory", 1, flymon.MaxMemory, flymon.DefaultMemory))
 	t.Rows = uint8(r.number("rows", 1, flymon.MaxRows, 0))
 	t.Accurate = r.word("allocation", "accurate", "accurate", "efficient") == "accurate"
-	t.Epoch = time.Duration(r.number("epoch", 0, flymon.MaxEpoch/1e6, uint64(flymon.DefaultEpoch/time.Millisecond))) * time.Millisecond
+	const ms = uint64(time.Millisecond)
+	epoch := r.number("epoch", 0, flymon.MaxEpoch/ms, uint64(flymon.DefaultEpoch)/ms)
+	t.Epoch = time.Duration(epoch * ms)
 	t.Threshold = r.number("threshold", 0, 1<<32-1, 0)
 	t.Live = r.word("readout", "banked", "banked", "live") == "live"
 	t.Shifted = r.word("translation", "tcam", "tcam", "shift") == "shift"
@@ -95,7 +97,8 @@ func filterMatch(f *flymon.Filter, m ACLMatch) (want string) {
 	case MatchL4DstPortRange:
 		f.DstPort = flymon.Ports{Lo: m.Min, Hi: m.Max, Has: true}
 	case MatchEtherType:
-		return filterVersion(f, etherTypeVersions, m.Value, "0x0800 or 0x86DD: the filter of a task tells IPv4 and IPv6 apart")
+		return filterVersion(f, etherTypeVersions, m.Value,
+			"0x0800 or 0x86DD: the filter of a task tells IPv4 and IPv6 apart")
 	case MatchIPType:
 		return filterVersion(f, ipTypeVersions, IPType(m.Value), "ANY, IPV4ANY or IPV6ANY")
 	default:
@@ -242,7 +245,9 @@ func ParseFlyMonFlow(key string, fields map[string]string) (FlyMonFlow, error) {
 	t, err := ParseFlyMonTask(key, rest)
 	of := fields["flowgroup"]
 	if of != "" && fields["filter"] == "" {
-		err = errors.Join(err, &FieldError{Object: AppTAMFlyMonTask + ":" + key, Field: "flowgroup", Value: of, Want: "its match beside it, as filter"})
+		err = errors.Join(err, &FieldError{
+			Object: AppTAMFlyMonTask + ":" + key, Field: "flowgroup", Value: of, Want: "its match beside it, as filter",
+		})
 	}
 	return FlyMonFlow{Name: key, Of: of, Task: t.Task}, err
 }
@@ -308,9 +313,12 @@ func (p FlyMonPlacement) Fields() map[string]string {
 		groups[i] = strconv.Itoa(g)
 	}
 	return map[string]string{
-		"PLANNED": strconv.FormatBool(p.Planned), "ALGORITHM": string(p.Algorithm), "ROWS": utoa(p.Rows), "BUCKETS": utoa(p.Buckets),
-		"BANKS": utoa(p.Banks), "BYTES": utoa(p.Bytes), "GROUPS": strings.Join(groups, ","), "UNITS": strings.Join(p.Units, ","),
-		"KEYS": strings.Join(p.Keys, ";"), "RULES": utoa(p.Rules), "TCAM_ENTRIES": utoa(p.Tcam), "EXPECTED": p.Expected, "TRANSLATION": p.Translation,
+		"PLANNED": strconv.FormatBool(p.Planned), "ALGORITHM": string(p.Algorithm),
+		"ROWS": utoa(p.Rows), "BUCKETS": utoa(p.Buckets),
+		"BANKS": utoa(p.Banks), "BYTES": utoa(p.Bytes),
+		"GROUPS": strings.Join(groups, ","), "UNITS": strings.Join(p.Units, ","),
+		"KEYS": strings.Join(p.Keys, ";"), "RULES": utoa(p.Rules), "TCAM_ENTRIES": utoa(p.Tcam),
+		"EXPECTED": p.Expected, "TRANSLATION": p.Translation,
 	}
 }
 
@@ -335,7 +343,10 @@ func (g FlyMonGroup) Fields() map[string]string {
 		}
 		return strings.Join(words, ",")
 	}
-	return map[string]string{"TASKS": utoa(g.Tasks), "KEYS": strings.Join(keys, ";"), "FREE_BUCKETS": join(g.Free), "LARGEST_FREE": join(g.Most)}
+	return map[string]string{
+		"TASKS": utoa(g.Tasks), "KEYS": strings.Join(keys, ";"),
+		"FREE_BUCKETS": join(g.Free), "LARGEST_FREE": join(g.Most),
+	}
 }
 
 // FlyMonResult is a row of COUNTERS_DB TAM_FLYMON_RESULTS: a task's last epoch. Without
@@ -357,8 +368,10 @@ type FlyMonResult struct {
 // Fields formats the row. Metrics are JSON, by their names.
 func (a FlyMonResult) Fields() map[string]string {
 	f := map[string]string{
-		"EPOCH": utoa(a.Epoch), "START": strconv.FormatInt(a.Start, 10), "END": strconv.FormatInt(a.End, 10), "FLAGS": a.Flags.String(),
-		"LOAD": strconv.FormatFloat(a.Load, 'g', 6, 64), "FULL": strconv.FormatFloat(a.Full, 'g', 6, 64), "FLOWS_FROM": a.Flows,
+		"EPOCH": utoa(a.Epoch), "START": strconv.FormatInt(a.Start, 10), "END": strconv.FormatInt(a.End, 10),
+		"FLAGS": a.Flags.String(),
+		"LOAD":  strconv.FormatFloat(a.Load, 'g', 6, 64), "FULL": strconv.FormatFloat(a.Full, 'g', 6, 64),
+		"FLOWS_FROM":   a.Flows,
 		"DIGESTS_LOST": utoa(a.DigestsLost), "FLOWS_CUT": utoa(a.FlowsCut),
 	}
 	for name, e := range a.Metrics {
@@ -370,7 +383,8 @@ func (a FlyMonResult) Fields() map[string]string {
 // ParseFlyMonResult reads TAM_FLYMON_RESULTS.
 func ParseFlyMonResult(task string, fields map[string]string) (FlyMonResult, error) {
 	r := newReader(CountersFlyMonResult, task, fields)
-	a := FlyMonResult{Epoch: r.number("EPOCH", 0, 1<<64-1, 0), Flows: r.text("FLOWS_FROM"), Metrics: map[string]flymon.Estimate{}}
+	a := FlyMonResult{Epoch: r.number("EPOCH", 0, 1<<64-1, 0), Flows: r.text("FLOWS_FROM")}
+	a.Metrics = map[string]flymon.Estimate{}
 	a.Start, a.End = int64(r.number("START", 0, 1<<63-1, 0)), int64(r.number("END", 0, 1<<63-1, 0))
 	a.DigestsLost, a.FlowsCut = r.number("DIGESTS_LOST", 0, 1<<64-1, 0), r.number("FLOWS_CUT", 0, 1<<64-1, 0)
 	var err error

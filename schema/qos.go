@@ -253,7 +253,9 @@ type Queue struct {
 // ParseQueue reads QUEUE.
 func ParseQueue(key string, fields map[string]string) (Queue, error) {
 	r := newReader(CfgQueue, key, fields)
-	q := Queue{QueueKey: r.queueKey(key), Scheduler: r.ref("scheduler", CfgScheduler), WRED: r.ref("wred_profile", CfgWRED)}
+	q := Queue{
+		QueueKey: r.queueKey(key), Scheduler: r.ref("scheduler", CfgScheduler), WRED: r.ref("wred_profile", CfgWRED),
+	}
 	r.unknown()
 	return q, r.err()
 }
@@ -291,7 +293,8 @@ func ParseWRED(key string, fields map[string]string) (WRED, error) {
 		Ignored: r.ignore("wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
 			"wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability"),
 	}
-	ecn := r.word("ecn", "ecn_none", "ecn_none", "ecn_green", "ecn_yellow", "ecn_red", "ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all")
+	ecn := r.word("ecn", "ecn_none", "ecn_none", "ecn_green", "ecn_yellow", "ecn_red",
+		"ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all")
 	w.ECN = ecn == "ecn_all" || strings.Contains(ecn, "green")
 	if !w.ECN && ecn != "ecn_none" {
 		r.bad("ecn", ecn, "ecn_none, ecn_green or ecn_all: all packets of this switch are green")

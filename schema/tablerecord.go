@@ -52,8 +52,11 @@ type RecordSession struct {
 func ParseRecordSession(key string, fields map[string]string) (RecordSession, error) {
 	r := newReader(CfgTAMTableRecord, key, fields)
 	r.tamKey(key)
-	s := RecordSession{Name: key, FlowGroup: r.name("flowgroup", ""), Collector: r.name("collector", ""), Sampler: r.name("sampler", "")}
-	for _, f := range []struct{ field, want string }{{"flowgroup", "the name of a flow group"}, {"collector", "the name of a collector"}} {
+	s := RecordSession{Name: key, FlowGroup: r.name("flowgroup", "")}
+	s.Collector, s.Sampler = r.name("collector", ""), r.name("sampler", "")
+	for _, f := range []struct{ field, want string }{
+		{"flowgroup", "the name of a flow group"}, {"collector", "the name of a collector"},
+	} {
 		if r.fields[f.field] == "" {
 			r.bad(f.field, "", f.want)
 		}
@@ -100,7 +103,7 @@ func ParseRecordFlow(key string, fields map[string]string) (RecordFlow, error) {
 	to, _ := r.take("collector")
 	var err error
 	s.Collector, err = netip.ParseAddrPort(to)
-	if a := s.Collector.Addr(); err != nil || s.Collector.Port() == 0 || a.Zone() != "" || a.Is4In6() || a.IsUnspecified() || a.IsMulticast() || a == broadcast() {
+	if err != nil || s.Collector.Port() == 0 || noHost(s.Collector.Addr()) || s.Collector.Addr().Is4In6() {
 		r.bad("collector", to, "a unicast address and a port")
 	}
 	s.Sampling = uint32(r.number("sampling-rate", 1, 1<<32-1, 1))
@@ -140,7 +143,7 @@ func (r *reader) recordSettings() RecordSettings {
 	}
 	if v, ok := r.take("source-ip"); ok && v != "" {
 		a, err := netip.ParseAddr(v)
-		if s.Source = a.Unmap(); err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() || s.Source == broadcast() {
+		if s.Source = a.Unmap(); err != nil || noHost(a) || s.Source == broadcast() {
 			r.bad("source-ip", v, "a unicast IPv4 or IPv6 address")
 		}
 	}
@@ -205,7 +208,8 @@ func RecordPlanFields(p *record.Plan) (map[string]string, error) {
 	}
 	return map[string]string{
 		"ID": utoa(p.ID), "PHV": p.PHV, "MODE": p.Mode, "ALGORITHM": p.Algorithm, "BITS": strconv.Itoa(bits),
-		"TABLES": strings.Join(tables, ","), "ENTROPY": number(p.Entropy), "ENTROPY_FULL": number(p.Full), "BOUND": number(p.Bound),
+		"TABLES":  strings.Join(tables, ","),
+		"ENTROPY": number(p.Entropy), "ENTROPY_FULL": number(p.Full), "BOUND": number(p.Bound),
 		"OPTIMAL": strconv.FormatBool(p.Optimal), "RECOVERY": number(p.Recovery), "PROBABILITIES": p.ProbabilitiesFrom,
 		"PLAN": string(text),
 	}, nil

@@ -138,6 +138,11 @@ func ParseCollector(key string, fields map[string]string) (Collector, error) {
 	return c, r.err()
 }
 
+// noHost says whether an address is that of no host, or of one on this link only by a zone.
+func noHost(a netip.Addr) bool {
+	return a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() || a == broadcast()
+}
+
 func broadcast() netip.Addr { return netip.AddrFrom4([4]byte{255, 255, 255, 255}) }
 
 func (c Collector) addrType() string {

@@ -156,7 +156,8 @@ func ParseConfig(text []byte) (Config, error) {
 	}
 	for name, db := range file.Databases {
 		if db.ID < 0 || db.Separator == "" {
-			return Config{}, fmt.Errorf("DATABASES %s: id %d, separator %q: want an id >= 0 and a separator", name, db.ID, db.Separator)
+			return Config{}, fmt.Errorf("DATABASES %s: id %d, separator %q: want an id >= 0 and a separator",
+				name, db.ID, db.Separator)
 		}
 		if _, ok := cfg.Instances[db.Instance]; !ok {
 			return Config{}, fmt.Errorf("DATABASES %s: instance %q is not in INSTANCES", name, db.Instance)

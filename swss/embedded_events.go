@@ -92,7 +92,8 @@ func (s *server) configSet(c *mini.Peer, args []string) {
 		name := strings.ToLower(args[i])
 		if name == "notify-keyspace-events" {
 			if !s.flags.set(args[i+1]) {
-				c.WriteError("ERR CONFIG SET failed (possibly related to argument '" + name + "') - Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")
+				c.WriteError("ERR CONFIG SET failed (possibly related to argument '" + name +
+					"') - Invalid event class character. Use 'Ag$lshzxeKEtmdn'.")
 				return
 			}
 			continue
@@ -142,7 +143,8 @@ type outcome struct {
 
 func (o outcome) failed() bool { return strings.HasPrefix(o.reply, "-") }
 func (o outcome) null() bool {
-	return strings.HasPrefix(o.reply, "$-1") || strings.HasPrefix(o.reply, "_") || strings.HasPrefix(o.reply, "*-1") || strings.HasPrefix(o.reply, "*0")
+	nothing := func(start string) bool { return strings.HasPrefix(o.reply, start) }
+	return slices.ContainsFunc([]string{"$-1", "_", "*-1", "*0"}, nothing)
 }
 
 // number returns an integer reply, 0 for others.

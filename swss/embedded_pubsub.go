@@ -188,6 +188,7 @@ func (s *server) subscribedOnly(ss *session, cmd string, args []string) bool {
 		ss.peer.WriteStrings([]string{"pong", text})
 		return true
 	}
-	ss.peer.WriteError("ERR Can't execute '" + strings.ToLower(cmd) + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+	ss.peer.WriteError("ERR Can't execute '" + strings.ToLower(cmd) +
+		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 	return true
 }

@@ -187,7 +187,8 @@ func (d *DB) enableEvents(ctx context.Context) error {
 		return d.wrap(err, "config get notify-keyspace-events")
 	}
 	flags := got["notify-keyspace-events"]
-	if strings.Contains(flags, "K") && (strings.Contains(flags, "A") || strings.Contains(flags, "g") && strings.Contains(flags, "h")) {
+	has := func(class string) bool { return strings.Contains(flags, class) }
+	if has("K") && (has("A") || has("g") && has("h")) {
 		return nil
 	}
 	if err := d.client.ConfigSet(ctx, "notify-keyspace-events", keyspaceFlags).Err(); err != nil {

@@ -32,7 +32,10 @@ type Bench struct {
 
 // New starts managers on a server for the length of the test.
 func New(t testing.TB, r *swss.Redis, managers func(*orch.Daemon, *swss.Redis)) *Bench {
-	b := &Bench{t: t, ctx: t.Context(), r: r, managers: managers, now: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC), taken: map[string]*swss.ConsumerState{}}
+	b := &Bench{
+		t: t, ctx: t.Context(), r: r, managers: managers, now: time.Date(2024, 1, 2, 3, 4, 5, 0, time.UTC),
+		taken: map[string]*swss.ConsumerState{},
+	}
 	b.start()
 	t.Cleanup(func() { b.stop() })
 	return b

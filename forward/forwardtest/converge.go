@@ -12,7 +12,9 @@ import (
 // at once, in another order, to managers that never saw anything else. fresh
 // starts managers on an empty server of their own; always
 // are lines that are done first in both.
-func Converge(t *testing.T, rnd *rand.Rand, fresh func() *Bench, lines []string, n int, appl, state []string, always ...string) {
+func Converge(
+	t *testing.T, rnd *rand.Rand, fresh func() *Bench, lines []string, n int, appl, state []string, always ...string,
+) {
 	t.Helper()
 	b := fresh()
 	for _, line := range always {

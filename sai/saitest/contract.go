@@ -140,16 +140,19 @@ func switchDefaults(s *session) {
 	for _, m := range members {
 		k := sai.Obj(sai.ObjectTypeVLANMember, m)
 		bp := s.get(k, sai.VLANMemberAttrBridgePortID).(sai.OID)
-		s.wantStatus("remove a bridge port in use", s.api.Remove(context.Background(), sai.Obj(sai.ObjectTypeBridgePort, bp)), sai.StatusObjectInUse)
+		s.wantStatus("remove a bridge port in use",
+			s.api.Remove(context.Background(), sai.Obj(sai.ObjectTypeBridgePort, bp)), sai.StatusObjectInUse)
 		s.wantStatus("remove VLAN member", s.api.Remove(context.Background(), k), sai.StatusSuccess)
-		s.wantStatus("remove bridge port", s.api.Remove(context.Background(), sai.Obj(sai.ObjectTypeBridgePort, bp)), sai.StatusSuccess)
+		s.wantStatus("remove bridge port",
+			s.api.Remove(context.Background(), sai.Obj(sai.ObjectTypeBridgePort, bp)), sai.StatusSuccess)
 	}
 	for _, id := range []sai.AttrID{sai.SwitchAttrCPUPort, sai.SwitchAttrDefaultVirtualRouterID} {
 		if s.get(sw, id) == sai.NullOID {
 			s.Errorf("%s is null", id)
 		}
 	}
-	lo, hi := s.get(sw, sai.SwitchAttrACLEntryMinimumPriority).(sai.Uint), s.get(sw, sai.SwitchAttrACLEntryMaximumPriority).(sai.Uint)
+	lo := s.get(sw, sai.SwitchAttrACLEntryMinimumPriority).(sai.Uint)
+	hi := s.get(sw, sai.SwitchAttrACLEntryMaximumPriority).(sai.Uint)
 	if lo >= hi {
 		s.Errorf("ACL priorities %d..%d", lo, hi)
 	}
@@ -167,17 +170,26 @@ func refused(s *session) {
 		attrs []sai.Attr
 		want  sai.Status
 	}{
-		{"ACL table without stage", sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrFieldSrcIP, sai.Bool(true)), sai.StatusMandatoryAttributeMissing},
-		{"ACL entry without table", sai.ObjectTypeACLEntry, attrs(sai.ACLEntryAttrPriority, sai.Uint(9)), sai.StatusMandatoryAttributeMissing},
+		{"ACL table without stage", sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrFieldSrcIP, sai.Bool(true)),
+			sai.StatusMandatoryAttributeMissing},
+		{"ACL entry without table", sai.ObjectTypeACLEntry, attrs(sai.ACLEntryAttrPriority, sai.Uint(9)),
+			sai.StatusMandatoryAttributeMissing},
 		{"range upside down", sai.ObjectTypeACLRange, attrs(
-			sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: 20, Max: 10}), sai.StatusInvalidParameter},
-		{"object of the wrong type", sai.ObjectTypeACLCounter, attrs(sai.ACLCounterAttrTableID, port), sai.StatusInvalidParameter},
-		{"object that does not exist", sai.ObjectTypeACLCounter, attrs(sai.ACLCounterAttrTableID, sai.OID(0x7123456)), sai.StatusInvalidParameter},
-		{"attribute twice", sai.ObjectTypeACLCounter, attrs(sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrTableID, table), sai.StatusInvalidParameter},
+			sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: 20, Max: 10}),
+			sai.StatusInvalidParameter},
+		{"object of the wrong type", sai.ObjectTypeACLCounter, attrs(sai.ACLCounterAttrTableID, port),
+			sai.StatusInvalidParameter},
+		{"object that does not exist", sai.ObjectTypeACLCounter, attrs(sai.ACLCounterAttrTableID, sai.OID(0x7123456)),
+			sai.StatusInvalidParameter},
+		{"attribute twice", sai.ObjectTypeACLCounter,
+			attrs(sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrTableID, table), sai.StatusInvalidParameter},
 		{"read-only attribute", sai.ObjectTypeACLTable, attrs(
-			sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrAvailableACLEntry, sai.Uint(1)), sai.StatusInvalidParameter},
-		{"conditional attribute", sai.ObjectTypeTAMInt, append(tamInt(), attrs(sai.TAMIntAttrIntPresenceDSCPValue, sai.Uint(1))...), sai.StatusInvalidParameter},
-		{"unknown enum value", sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.Enum(12345)), sai.StatusInvalidParameter},
+			sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrAvailableACLEntry, sai.Uint(1)),
+			sai.StatusInvalidParameter},
+		{"conditional attribute", sai.ObjectTypeTAMInt,
+			append(tamInt(), attrs(sai.TAMIntAttrIntPresenceDSCPValue, sai.Uint(1))...), sai.StatusInvalidParameter},
+		{"unknown enum value", sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.Enum(12345)),
+			sai.StatusInvalidParameter},
 	} {
 		o, err := s.api.Create(ctx, c.t, c.attrs)
 		s.wantStatus(c.name, err, c.want)
@@ -186,7 +198,8 @@ func refused(s *session) {
 		}
 	}
 	k := sai.Obj(sai.ObjectTypeACLTable, table)
-	s.wantStatus("set of a create-only attribute", s.api.Set(ctx, k, attrs(sai.ACLTableAttrFieldSrcIP, sai.Bool(false))[0]), sai.StatusInvalidParameter)
+	s.wantStatus("set of a create-only attribute",
+		s.api.Set(ctx, k, attrs(sai.ACLTableAttrFieldSrcIP, sai.Bool(false))[0]), sai.StatusInvalidParameter)
 	s.wantStatus("remove", s.api.Remove(ctx, k), sai.StatusSuccess)
 	s.wantStatus("remove again", s.api.Remove(ctx, k), sai.StatusItemNotFound)
 }
@@ -221,9 +234,11 @@ func tailstampRule(s *session) {
 		s.wantStatus("remove in use "+k.Type.String(), s.api.Remove(ctx, k), sai.StatusObjectInUse)
 	}
 	ek := sai.Obj(sai.ObjectTypeACLEntry, entry)
-	s.wantStatus("disable the action", s.api.Set(ctx, ek, sai.Attr{ID: sai.ACLEntryAttrActionTAMIntObject, Value: sai.Action{}}), sai.StatusSuccess)
+	off := sai.Attr{ID: sai.ACLEntryAttrActionTAMIntObject, Value: sai.Action{}}
+	s.wantStatus("disable the action", s.api.Set(ctx, ek, off), sai.StatusSuccess)
 	s.wantStatus("remove the TAM object", s.api.Remove(ctx, sai.Obj(sai.ObjectTypeTAMInt, tam)), sai.StatusSuccess)
-	s.wantStatus("remove the member", s.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroupMember, member)), sai.StatusSuccess)
+	s.wantStatus("remove the member",
+		s.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroupMember, member)), sai.StatusSuccess)
 	s.wantStatus("unbind", s.api.Set(ctx, pk, sai.Attr{ID: sai.PortAttrIngressACL, Value: sai.NullOID}), sai.StatusSuccess)
 	s.wantStatus("remove the group", s.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroup, group)), sai.StatusSuccess)
 	s.wantStatus("remove the entry", s.api.Remove(ctx, ek), sai.StatusSuccess)
@@ -250,7 +265,8 @@ func getAfterSet(s *session) {
 }
 
 func overflow(s *session) {
-	got, err := s.api.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, s.sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 2)})
+	got, err := s.api.Get(context.Background(), sai.Obj(sai.ObjectTypeSwitch, s.sw),
+		[]sai.Attr{sai.Want(sai.SwitchAttrPortList, 2)})
 	s.wantStatus("get with too little room", err, sai.StatusBufferOverflow)
 	if len(got) != 1 {
 		s.Fatalf("%d attributes with the overflow, want 1", len(got))
@@ -307,7 +323,8 @@ func fdbEntry(s *session) {
 	bulk := s.api.BulkCreateEntries(ctx, []sai.Entry{e, other}, [][]sai.Attr{a, a})
 	s.wantStatus("create again in bulk", bulk[0], sai.StatusItemAlreadyExists)
 	s.wantStatus("create in bulk", bulk[1], sai.StatusSuccess)
-	s.wantStatus("remove what was created in bulk", s.api.BulkRemove(ctx, []sai.Key{sai.EntryKey(other)})[0], sai.StatusSuccess)
+	s.wantStatus("remove what was created in bulk",
+		s.api.BulkRemove(ctx, []sai.Key{sai.EntryKey(other)})[0], sai.StatusSuccess)
 	if got := s.get(sai.EntryKey(e), sai.FDBEntryAttrBridgePortID); got != bp {
 		s.Errorf("bridge port %v, want %v", got, bp)
 	}
