@@ -231,6 +231,9 @@ func (r *reader) period() altmark.Period {
 		return t
 	}
 	p.Timestamp, p.ReadAt = times("TIMESTAMP"), times("READ_AT")
+	if p.Captures == 0 {
+		p.Timestamp, p.Digest = altmark.Time{}, 0 // they are those of a capture
+	}
 	flags := r.text("FLAGS")
 	var err error
 	if p.Flags, err = altmark.ParseFlags(flags); err != nil {

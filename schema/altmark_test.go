@@ -33,9 +33,6 @@ func FuzzAltMarkPeriod(f *testing.F) {
 		}
 		field, value = FormatAltMarkPeriod(p)
 		again, err := ParseAltMarkPeriod("s", field, value)
-		if p.Captures == 0 {
-			p.Timestamp, p.Digest = altmark.Time{}, 0 // a time without a capture is not told
-		}
 		if err != nil || again != p {
 			t.Errorf("%+v is read again as %+v, %v", p, again, err)
 		}
