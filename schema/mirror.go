@@ -46,6 +46,9 @@ func ParseMirrorSession(key string, fields map[string]string) (MirrorSession, er
 			r.bad("src_port", p, "ports and PortChannels")
 		}
 	}
+	if len(m.SrcPorts) == 0 {
+		m.Direction = MirrorBoth // of what the ports have: without ports it says nothing
+	}
 	for _, f := range []string{"policer", "sample_rate", "truncate_size"} {
 		if v, ok := r.take(f); ok && v != "0" {
 			r.bad(f, v, "no such field: every packet is copied, whole")
