@@ -68,7 +68,7 @@ func (m *Model) Equation2(set []Choice) float64 {
 	return h + m.Entropy(ran)
 }
 
-// Full is the entropy of recording everything of the mode.
+// Full is the entropy in bits of recording everything of the mode.
 func (m *Model) Full(hits bool) float64 { return m.Entropy(m.Everything(hits)) }
 
 // Everything records all that the mode can.

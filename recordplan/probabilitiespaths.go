@@ -9,7 +9,8 @@ import (
 
 // FromPaths makes probabilities of counted paths. Paths do not show conditions: where
 // several ways over conditions lead from one table to the next, the packets are taken
-// to have gone all of them alike. Nodes that no packet came to are as in [Complete].
+// to have gone all of them alike. Nodes that no packet came to are as in [Complete]. An error names the path
+// and the step that the graph does not have.
 func FromPaths(g *record.Graph, paths []record.PathCount) (record.Probabilities, error) {
 	x, err := record.NewIndex(g)
 	if err != nil {

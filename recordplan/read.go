@@ -53,7 +53,8 @@ type document struct {
 
 // Read reads one pipeline of a program: BMv2 JSON of any version, the plain form of
 // a graph, or a chip's description of itself; also the graph in a plan. Pipeline ""
-// is ingress, or the only one there is. The graph is checked, and knows its dependencies unless it is placed.
+// is ingress, or the only one there is. The graph is checked, and knows its dependencies unless it is
+// placed. An error names what of the program is missing or wrong. More than 16 MiB is refused.
 func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxProgram+1))
 	if err != nil {
@@ -213,7 +214,7 @@ func eachAs[T any](list json.RawMessage, what string, limit int, f func(*T) erro
 
 // Check refuses graphs that cannot be planned for: ids twice, edges from or to
 // nowhere, cycles, dependencies against the order of the program, stages that a
-// placed graph does not have. Nodes that no packet comes to are no error: they are
+// placed graph does not have. Nodes that no packet comes to are allowed: they are
 // never run, and say nothing.
 func Check(g *record.Graph) error {
 	if len(g.Nodes) > MaxNodes || len(g.Edges) > MaxEdges {

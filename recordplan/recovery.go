@@ -2,7 +2,7 @@ package recordplan
 
 import "math/big"
 
-// Recovery is the path recovery rate of the paper's section VI-A: how likely it is that
+// Recovery is the path recovery rate of the paper's section VI-A, 0 to 1: how likely it is that
 // a packet's record is that of one path only. A path is one sequence of tables. Paths of
 // probability 0 count: the program has them.
 //
