@@ -70,11 +70,10 @@ type AltMarkResult struct {
 	Status         AltMarkStatus
 	Reasons        []string // why it is not AltMarkOK
 
-	Counted                  bool   // both points reported: what follows is what they say
-	Sent, Received           uint64 // packets at From and To
-	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
-	Lost                     int64  // Sent - Received
-	LossValid                bool
+	Counted bool // both points reported: their counts are what they say
+	AltMarkCounts
+	Lost      int64 // Sent - Received
+	LossValid bool
 
 	Delay      time.Duration // of the marked packet, by the clocks of both points
 	DelayValid bool
@@ -90,6 +89,12 @@ type AltMarkResult struct {
 
 	// Revised says that this result takes the place of one given before: a report came late.
 	Revised bool
+}
+
+// AltMarkCounts are what two points counted in a period.
+type AltMarkCounts struct {
+	Sent, Received           uint64 // packets at From and To
+	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
 }
 
 // AltMarkWindow is how many periods [AltMarkResult.Window] looks at.

@@ -45,9 +45,15 @@ func TestCollectRefuses(t *testing.T) {
 func TestResultRows(t *testing.T) {
 	r := swsstest.Start(t)
 	w := &resultRows{redis: r, last: map[string]uint64{}}
-	result := collector.AltMarkResult{Path: "p", From: "a", To: "b", Period: 10, Start: altmark.Time{Seconds: 10}, Status: collector.AltMarkOK,
-		Counted: true, Sent: 5, Received: 6, Lost: -1, LossValid: true, Delay: time.Millisecond, DelayValid: true}
-	missing := collector.AltMarkResult{Path: "p", From: "a", To: "b", Period: 11, Start: altmark.Time{Seconds: 11}, Status: collector.AltMarkMissing, Reasons: []string{"a: no report", "b: no report"}}
+	result := collector.AltMarkResult{
+		Path: "p", From: "a", To: "b", Period: 10, Start: altmark.Time{Seconds: 10}, Status: collector.AltMarkOK,
+		Counted: true, AltMarkCounts: collector.AltMarkCounts{Sent: 5, Received: 6},
+		Lost: -1, LossValid: true, Delay: time.Millisecond, DelayValid: true,
+	}
+	missing := collector.AltMarkResult{
+		Path: "p", From: "a", To: "b", Period: 11, Start: altmark.Time{Seconds: 11},
+		Status: collector.AltMarkMissing, Reasons: []string{"a: no report", "b: no report"},
+	}
 	revised := result
 	revised.Revised = true
 	for _, rs := range [][]collector.AltMarkResult{{result}, {missing}, {revised}} {
