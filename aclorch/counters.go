@@ -80,7 +80,7 @@ func (c *counters) configure(row *schema.FlexCounter) {
 
 func (c *counters) start(oid sai.OID) { c.fresh = append(c.fresh, oid) }
 
-// rename has the names of a rule's counters looked at.
+// rename makes the next poll look at the names of a rule's counters.
 func (c *counters) rename(r *rule) { c.renamed[r.key] = r }
 
 // stopPolling has syncd forget counters that are about to be removed: it must

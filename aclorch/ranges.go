@@ -63,7 +63,7 @@ func (o *Orch) release(ctx context.Context, keys []rangeKey) {
 }
 
 // sweepRanges removes the range objects that nobody uses. One that cannot be
-// removed stays for the next who needs it, or for the next sweep.
+// removed stays until a rule needs it again, or until the next sweep.
 func (o *Orch) sweepRanges(ctx context.Context) {
 	for _, k := range slices.SortedFunc(maps.Keys(o.ranges), rangeKey.compare) {
 		r := o.ranges[k]

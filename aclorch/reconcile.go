@@ -28,8 +28,8 @@ type work struct {
 	create []*change
 }
 
-// markTable has a table and its rules looked at again, whatever SAI said to
-// them before.
+// markTable makes the next pass look at a table and its rules again, even where SAI
+// refused them before.
 func (o *Orch) markTable(t *table) {
 	o.dirtyTables[t.name] = t
 	clear(t.failed)
@@ -124,7 +124,7 @@ func (o *Orch) plan(w *work, r *rule) {
 	}
 }
 
-// planEntry finds out what has to be done about the entry in a slot; spec nil: there shall be none.
+// planEntry finds out what has to be done about the entry in a slot; spec nil: no entry is wanted.
 func (o *Orch) planEntry(w *work, c *change) {
 	r, have, failed := c.rule, c.have, c.rule.failed[c.slot.feature] != nil
 	switch {
@@ -249,7 +249,7 @@ func retryable(err error) bool {
 	return orch.Classify(err) == orch.Retry || errors.Is(err, swss.ErrUnavailable)
 }
 
-// retryStarved has what was refused for want of room looked at again.
+// retryStarved makes the next pass try again what was refused for want of room.
 func (o *Orch) retryStarved(such func(starving) bool) {
 	for s := range o.starved {
 		if !such(s) {

@@ -12,7 +12,7 @@ import (
 
 // BindMany has a TAM feature use flow groups: the rules[i] for users[i], with
 // the actions that their entries are to have. Users of one rule share its entry.
-// A user that is there already is no error; new actions replace the former.
+// Binding a user again is allowed: the new actions replace the old ones.
 //
 // It returns one error per rule: a wait for a rule that is not there or not
 // usable, or what SAI said. A user whose binding failed is not one.
@@ -91,7 +91,7 @@ func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
 func (o *Orch) Usable(k schema.ACLRuleKey) error { return o.bindable(k, o.rules[k]) }
 
 // UnbindMany ends uses of flow groups. The entry of a rule goes with its last
-// user. Ending what is not there is no error.
+// user. Unbinding what is not bound does nothing.
 func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
 	errs := make([]error, len(rules))
 	for i, k := range rules {

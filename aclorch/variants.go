@@ -77,9 +77,9 @@ func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 // what the rule says of the same field. Variants have names that tell them apart,
 // short ones: labels of counters have room for little.
 //
-// Like [Orch.BindMany] it returns one error per rule, a user that is there
-// already is no error, and new variants replace the former. Whether an entry is
-// active is left as [Orch.SetVariantActive] set it.
+// Like [Orch.BindMany] it returns one error per rule, and may bind a user again: the
+// new variants replace the old ones. Whether an entry is active is left as
+// [Orch.SetVariantActive] set it.
 func (o *Orch) BindVariants(
 	ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant,
 ) []error {

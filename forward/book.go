@@ -60,7 +60,7 @@ type stateRow struct {
 	have, want outcome
 }
 
-// An outcome without by is no row.
+// An outcome without by stands for a row that is not there.
 type outcome struct{ status, reason, by string }
 
 // New returns a book of the tables, which are written in their order and

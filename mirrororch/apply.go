@@ -100,7 +100,7 @@ func (o *Orch) leaving(p *plan) (going, news []string) {
 	return going, news
 }
 
-// unbind takes sessions that go, or that a port shall not have any more, from the ports.
+// unbind takes from the ports the sessions that have to go, and those that a port no longer has.
 func (o *Orch) unbind(ctx context.Context, p *plan) {
 	for _, s := range sortedSlots(o.bound) {
 		name := p.binds[s]
@@ -183,7 +183,7 @@ func (o *Orch) tell(ctx context.Context, p *plan) error {
 		if o.ledger.Rows[row(name)] != nil {
 			continue
 		}
-		// The row may be the manager's now, who writes the status alone.
+		// The row may belong to the manager now, which then writes the status alone.
 		if err := o.state.HDel(ctx, name, toldFields...); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ type Daemon struct {
 	turn     chan struct{} // holds a value while nobody has the daemon's turn
 	wake     chan struct{}
 
-	// What follows belongs to who has the turn.
+	// What follows may be used only with the turn.
 	now      time.Time
 	live     bool // Run runs
 	inputs   []*input

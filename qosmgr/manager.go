@@ -199,7 +199,7 @@ func (d *decision) parse(
 	return row, check, err
 }
 
-// A ref is a row that another names; no name is no row.
+// A ref is a row that another names; without a name, none.
 type ref struct{ table, name string }
 
 // kinds are tables in words.

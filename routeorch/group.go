@@ -91,7 +91,7 @@ func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, hops []schema.H
 }
 
 // removeGroups removes the groups that no route uses and says whether any went.
-// What is left of one that went in part is no group that a route may find again.
+// A group that was removed only in part is not given to a route again.
 func (o *Orch) removeGroups(ctx context.Context) (freed bool) {
 	for _, name := range sorted(o.groups) {
 		g := o.groups[name]

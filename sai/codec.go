@@ -4,7 +4,7 @@ package sai
 type codec struct {
 	zero  func(n int) Value // lists have n items
 	parse func(m *AttrMeta, text string) (Value, error)
-	// append adds the text of a value; it fails for what is no value of the kind.
+	// append adds the text of a value; it fails if the value is of another kind or out of range.
 	append func(m *AttrMeta, b []byte, v Value) ([]byte, error)
 }
 

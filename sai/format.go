@@ -134,7 +134,7 @@ func (m *AttrMeta) appendPlain(b []byte, v Value) ([]byte, error) {
 	return m.codec.append(m, b, v)
 }
 
-// wrongValue says that v is no value of the attribute's kind.
+// wrongValue is the error for a v that is not of the attribute's kind, or out of its range.
 func (m *AttrMeta) wrongValue(v Value) error {
 	text := fmt.Sprintf("%T", v)
 	switch v.(type) {

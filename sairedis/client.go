@@ -25,9 +25,9 @@ type ClientOptions struct {
 // their virtual ids, and waits for syncd's answer. One request is outstanding
 // at a time; calls are safe for concurrent use.
 //
-// When an answer stays out, nobody knows what the ASIC did: that call and all
-// later ones then fail with an error without a [sai.Status], and orchagent has
-// to start anew with a new Client.
+// If no answer comes in time, it is not known what the ASIC did: that call and all
+// later ones fail with [ErrUnknown], an error without a [sai.Status], and orchagent
+// has to start again with a new Client.
 type Client struct {
 	asic     *swss.DB
 	polled   *swss.Table // what syncd polls, in FLEX_COUNTER_DB

@@ -47,7 +47,7 @@ type Server struct {
 	flex  *flexCounters
 	ready bool // state was read from ASIC_DB
 
-	nmu  sync.Mutex         // guards late, and ids for those who do not hold mu
+	nmu  sync.Mutex         // guards late, and ids where mu is not held
 	late []sai.Notification // about objects that were not yet known
 }
 
@@ -283,7 +283,7 @@ func (s *Server) setIDs(ids *idMap) {
 	s.ids = ids
 }
 
-// currentIDs returns the translation of object ids, whoever holds the lock.
+// currentIDs returns the translation of object ids; mu need not be held.
 func (s *Server) currentIDs() *idMap {
 	s.nmu.Lock()
 	defer s.nmu.Unlock()

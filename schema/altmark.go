@@ -156,10 +156,10 @@ const (
 // AltMarkCounters is a row of COUNTERS_DB TAM_ALTMARK_COUNTERS: how a session is
 // measured, and its last whole period.
 type AltMarkCounters struct {
-	Engine string // AltMarkByChip or AltMarkByOrchestrator
-	Timing string // how exact the marks are in time, in words
-	Guard  time.Duration
-	Has    bool // there is a period
+	Engine string        // AltMarkByChip or AltMarkByOrchestrator
+	Timing string        // how exact the marks are in time, in words
+	Guard  time.Duration // for this long after a period its packets may still come
+	Has    bool          // there is a period
 	Period altmark.Period
 }
 

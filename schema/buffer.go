@@ -8,10 +8,10 @@ import (
 // BufferPool is a row of BUFFER_POOL and BUFFER_POOL_TABLE.
 type BufferPool struct {
 	Name    string
-	Both    bool   // for ingress and egress
-	Dynamic bool   // thresholds are shares of what is free
-	Size    uint64 // bytes
-	Ignored []string
+	Both    bool     // for ingress and egress
+	Dynamic bool     // thresholds are shares of what is free; true if not given
+	Size    uint64   // bytes, 1..2^40
+	Ignored []string // fields that have no effect, sorted
 }
 
 // ParseBufferPool reads BUFFER_POOL. Pools of ingress are refused: the buffer of
@@ -59,14 +59,14 @@ func (p BufferPool) Fields() map[string]string {
 // a pool a queue may take.
 type BufferProfile struct {
 	Name     string
-	Pool     string
-	Reserved uint64 // bytes
+	Pool     string // name of a BufferPool
+	Reserved uint64 // bytes, 0..2^40
 	// Dynamic says that a queue may hold 2^Alpha times what is free, and not
 	// Static bytes.
 	Dynamic bool
-	Alpha   int8 // -8..8
-	Static  uint64
-	Ignored []string
+	Alpha   int8     // -8..8
+	Static  uint64   // bytes, 0..2^40
+	Ignored []string // fields that have no effect, sorted
 }
 
 // ParseBufferProfile reads BUFFER_PROFILE.
@@ -117,7 +117,7 @@ func (p BufferProfile) Fields() map[string]string {
 // BufferQueue is a row of BUFFER_QUEUE and BUFFER_QUEUE_TABLE.
 type BufferQueue struct {
 	QueueKey
-	Profile string
+	Profile string // name of a BufferProfile
 }
 
 // ParseBufferQueue reads BUFFER_QUEUE.

@@ -9,11 +9,11 @@ import (
 // traps catch. In COPP_TABLE of APPL_DB it also has the traps.
 type COPPGroup struct {
 	Name     string
-	Action   string // trap, copy, drop, forward, deny, log, transit
-	Priority uint32 // of several traps that catch a packet the one with the largest counts
-	Queue    uint8  // to the CPU
-	Traps    []string
-	Ignored  []string
+	Action   string   // trap, copy, drop, forward, deny, log, transit
+	Priority uint32   // 0..65536; of several traps that catch a packet, the one with the largest counts
+	Queue    uint8    // to the CPU, 0..255
+	Traps    []string // of COPPTraps, sorted
+	Ignored  []string // fields that have no effect, sorted
 }
 
 // COPPTraps are the traps that SONiC and SAI both know, by SONiC's name.
@@ -26,8 +26,8 @@ func COPPTraps() []string {
 	}
 }
 
-// ParseCOPPGroup reads COPP_GROUP and COPP_TABLE. Policers are ignored, and told:
-// the switch has none.
+// ParseCOPPGroup reads COPP_GROUP and COPP_TABLE. Fields of policers have no effect, as the
+// switch has none; Ignored names them.
 func ParseCOPPGroup(key string, fields map[string]string) (COPPGroup, error) {
 	r := newReader(CfgCOPPGroup, key, fields)
 	r.named(key)
@@ -68,8 +68,8 @@ func (g COPPGroup) Fields() map[string]string {
 // count while the feature of the row's name is enabled in FEATURE, or always.
 type COPPTrap struct {
 	Name   string
-	Traps  []string
-	Group  string
+	Traps  []string // of COPPTraps, sorted; not empty
+	Group  string   // name of a COPPGroup
 	Always bool
 }
 

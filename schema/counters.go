@@ -8,9 +8,9 @@ import (
 // of counters is polled.
 type FlexCounter struct {
 	Group    string        // ACL, PORT, ...
-	Enabled  bool          // Given says whether the row has it
+	Enabled  bool          // false if not Given
 	Given    bool          // FLEX_COUNTER_STATUS is in the row
-	Interval time.Duration // whole milliseconds; 0: the group's default
+	Interval time.Duration // whole milliseconds, 100 ms to 1 h; 0: the group's default
 }
 
 // Bounds of POLL_INTERVAL, in milliseconds.
@@ -58,12 +58,12 @@ const (
 // it no longer is.
 type CRMThreshold struct {
 	Type      string // CRMPercentage, CRMUsed or CRMFree
-	Low, High uint32
+	Low, High uint32 // percent (0..100) of CRMPercentage, else objects; Low is at most High
 }
 
 // CRM is the row CRM|Config.
 type CRM struct {
-	Interval   time.Duration           // whole seconds
+	Interval   time.Duration           // whole seconds, 1..9999; 300 if not given
 	Thresholds map[string]CRMThreshold // by resource; what is absent has DefaultCRMThreshold
 }
 

@@ -68,14 +68,14 @@ const PortConfigDone = "PortConfigDone"
 // Port is a row of PORT and of APPL_DB PORT_TABLE.
 type Port struct {
 	Name        string
-	Lanes       []uint32 // in the order given; not empty, no lane twice
-	Speed       uint32   // Mb/s
-	Alias       string
-	Index       int // front panel index; -1: not given
-	MTU         uint16
-	AdminUp     bool
-	FEC         string // rs, fc, none, auto; empty: not given
-	Autoneg     string // on, off; empty: not given
+	Lanes       []uint32 // in the order given; 1 to 64, no lane twice
+	Speed       uint32   // Mb/s, 1..1600000
+	Alias       string   // the vendor's name; empty: not given
+	Index       int      // front panel index, 0..65536; -1: not given
+	MTU         uint16   // bytes, 68..9216; DefaultMTU if not given
+	AdminUp     bool     // false if not given
+	FEC         string   // rs, fc, none, auto; empty: not given
+	Autoneg     string   // on, off; empty: not given
 	Description string
 }
 
@@ -166,9 +166,9 @@ func upDown(up bool) string {
 
 // PortChannel is a row of PORTCHANNEL and of APPL_DB LAG_TABLE.
 type PortChannel struct {
-	Name    string
-	AdminUp bool
-	MTU     uint16
+	Name    string // PortChannelN, N in 0..9999
+	AdminUp bool   // true if not given
+	MTU     uint16 // bytes, 68..9216; DefaultMTU if not given
 }
 
 // ParsePortChannel reads PORTCHANNEL and LAG_TABLE; unknown fields are ignored.
@@ -220,8 +220,8 @@ func (PortChannelMember) Fields() map[string]string {
 type VLAN struct {
 	Name    string
 	ID      uint16 // 1..4094, that of the name
-	AdminUp bool
-	MTU     uint16
+	AdminUp bool   // true if not given
+	MTU     uint16 // bytes, 68..9216; DefaultMTU if not given
 }
 
 // ParseVLAN reads VLAN and VLAN_TABLE; unknown fields are ignored.
@@ -257,9 +257,9 @@ const (
 
 // VLANMember is a row of VLAN_MEMBER and of APPL_DB VLAN_MEMBER_TABLE.
 type VLANMember struct {
-	VLAN    string
+	VLAN    string // VlanN
 	Port    string // port or PortChannel; in CONFIG_DB maybe an alias
-	Tagging string
+	Tagging string // Tagged, Untagged or PriorityTagged; Untagged if not given
 }
 
 // ParseVLANMember reads VLAN_MEMBER, and VLAN_MEMBER_TABLE by its [ConfigKey];

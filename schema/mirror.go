@@ -21,13 +21,13 @@ type MirrorSession struct {
 	Name      string
 	DstPort   string   // EthernetN; "": the session is ERSPAN
 	SrcPorts  []string // ports and PortChannels whose packets are copied; nil: those of ACL rules alone
-	Direction string   // of SrcPorts
-	Queue     uint8    // traffic class of the copies
+	Direction string   // MirrorRX, MirrorTX or MirrorBoth: which packets of SrcPorts
+	Queue     uint8    // traffic class of the copies, 0..15
 
-	SrcIP, DstIP netip.Addr // of one family
-	GREType      uint16
-	DSCP         uint8
-	TTL          uint8
+	SrcIP, DstIP netip.Addr // unicast, of one family
+	GREType      uint16     // DefaultGREType if not given
+	DSCP         uint8      // 0..63; 8 if not given
+	TTL          uint8      // 1..255; 255 if not given
 }
 
 // ParseMirrorSession reads MIRROR_SESSION.
@@ -47,7 +47,7 @@ func ParseMirrorSession(key string, fields map[string]string) (MirrorSession, er
 		}
 	}
 	if len(m.SrcPorts) == 0 {
-		m.Direction = MirrorBoth // of what the ports have: without ports it says nothing
+		m.Direction = MirrorBoth // it says which packets of the ports: without ports, none
 	}
 	for _, f := range []string{"policer", "sample_rate", "truncate_size"} {
 		if v, ok := r.take(f); ok && v != "0" {

@@ -1,6 +1,15 @@
 // Package schema holds the names of SONiC's tables and fields and the typed
-// rows that tamtam's daemons exchange through them, with Parse and Format for
-// each. It does no I/O and knows only the standard library.
+// rows that tamtam's daemons exchange through them. It does no I/O.
+//
+// Each kind of row has a Parse function, and a method Fields that writes it in one
+// canonical form: what Parse accepts, it reads again from Fields as the same row.
+// Fields that are not given have the defaults that the comments of the type state.
+//
+// The error of a Parse function joins all that is wrong with the row. Each part is a
+// [FieldError], which says row, field, value and what would be right; [Reason] puts
+// them into the words of a status row. Numbers are decimal, or 0x and hexadecimal
+// digits (in the matches of ACL rules a leading 0 means octal, as in SONiC); words may
+// be in any case.
 package schema
 
 // CONFIG_DB tables. Only users and the northbound write them.

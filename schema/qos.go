@@ -8,7 +8,7 @@ import (
 )
 
 // FieldIgnored is the field of APPL_DB with the fields of a row of CONFIG_DB
-// that SONiC knows and this switch makes nothing of; orchagent tells them.
+// that SONiC knows and that have no effect in this switch; orchagent warns of them.
 const FieldIgnored = "ignored"
 
 // Bounds of the QoS tables.
@@ -28,7 +28,7 @@ type QoSMap struct {
 }
 
 // A QoSPair maps a DSCP, dot1p priority or traffic class to a traffic class or
-// queue.
+// queue: From is in 0..63, 0..7 or 0..15, To in 0..15.
 type QoSPair struct{ From, To uint8 }
 
 // ParseQoSMap reads a map; table is that of CONFIG_DB.
@@ -135,7 +135,7 @@ type PortQoS struct {
 }
 
 // ParsePortQoS reads PORT_QOS_MAP. The maps of priority flow control, of
-// rewriting and of MPLS are ignored, and told.
+// rewriting and of MPLS have no effect; Ignored names them.
 func ParsePortQoS(key string, fields map[string]string) (PortQoS, error) {
 	r := newReader(CfgPortQoS, key, fields)
 	p := PortQoS{
@@ -173,9 +173,9 @@ const (
 // Scheduler is a row of SCHEDULER and SCHEDULER_TABLE.
 type Scheduler struct {
 	Name    string
-	Type    string
-	Weight  uint8 // 1..100; of DWRR and WRR
-	Ignored []string
+	Type    string   // SchedulerStrict, SchedulerDWRR or SchedulerWRR; the last if not given
+	Weight  uint8    // 1..100, of DWRR and WRR; 1 if not given
+	Ignored []string // fields that have no effect, sorted
 }
 
 // ParseScheduler reads SCHEDULER. One that shapes is refused.
@@ -206,8 +206,8 @@ func (s Scheduler) Fields() map[string]string {
 
 // QueueKey is the key of QUEUE and BUFFER_QUEUE: ports, and queues of each.
 type QueueKey struct {
-	Ports  []string // sorted
-	Queues []uint8  // sorted
+	Ports  []string // sorted, none twice; not empty
+	Queues []uint8  // 0..15, sorted, none twice; not empty
 }
 
 const queueKeyWords = "ports and queues such as Ethernet0|3, Ethernet0|0-2 or Ethernet0,Ethernet4|0,3-5"
@@ -272,15 +272,15 @@ func (q Queue) Fields() map[string]string {
 // switch are green.
 type WRED struct {
 	Name        string
-	Drop        bool   // packets that cannot be marked are dropped
-	ECN         bool   // packets that can be marked are
-	Min, Max    uint32 // of a queue, in bytes
-	Probability uint8  // at Max, in percent
-	Ignored     []string
+	Drop        bool     // packets that cannot be marked are dropped
+	ECN         bool     // packets that can be marked are
+	Min, Max    uint32   // of a queue, in bytes; Min is below Max if Drop or ECN
+	Probability uint8    // at Max, in percent, 0..100; 100 if not given
+	Ignored     []string // fields that have no effect, sorted
 }
 
-// ParseWRED reads WRED_PROFILE. What it says of yellow and red packets is
-// ignored, and told.
+// ParseWRED reads WRED_PROFILE. What it says of yellow and red packets has
+// no effect; Ignored names it.
 func ParseWRED(key string, fields map[string]string) (WRED, error) {
 	r := newReader(CfgWRED, key, fields)
 	r.named(key)

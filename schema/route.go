@@ -13,7 +13,7 @@ const maxHops = 128
 // StaticRoute is a row of STATIC_ROUTE.
 type StaticRoute struct {
 	Prefix netip.Prefix
-	Hops   []StaticHop // at least one
+	Hops   []StaticHop // 1 to 128
 }
 
 // A StaticHop is one way of a static route.
@@ -181,8 +181,8 @@ func (s StaticRoute) Fields() map[string]string {
 type Route struct {
 	Prefix    netip.Prefix
 	Blackhole bool
-	Hops      []Hop // none if Blackhole
-	Protocol  string
+	Hops      []Hop  // 1 to 128; none if Blackhole
+	Protocol  string // that made the route, such as bgp; empty: not given
 }
 
 // A Hop is a next hop: an address on the link of an interface, or the link

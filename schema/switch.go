@@ -9,7 +9,7 @@ const DefaultFDBAging = 600
 // Switch is the row SWITCH|switch, and APPL_DB's SWITCH_TABLE:switch as far as
 // it is configuration.
 type Switch struct {
-	FDBAging uint32 // seconds; 0: learned addresses stay
+	FDBAging uint32 // seconds, 0..1000000; 0: learned addresses stay
 	ECMPSeed uint32 // of the hash that chooses a next hop
 	LAGSeed  uint32 // of the hash that chooses a LAG's port
 }

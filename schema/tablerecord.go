@@ -29,12 +29,12 @@ const DefaultTruncate = 128
 // in common.
 type RecordSettings struct {
 	PHV           record.Containers
-	Mode          string // record.ModeExecution or record.ModeHit
-	Algorithm     string // record.Greedy, record.GreedyRestarts or record.BranchAndBound
-	MustRecord    []string
-	Probabilities string // ProbabilitiesUniform or ProbabilitiesCounted
-	Encapsulation string
-	Truncate      uint16     // bytes; 0: whole frames
+	Mode          string     // record.ModeExecution or record.ModeHit
+	Algorithm     string     // record.Greedy, record.GreedyRestarts or record.BranchAndBound
+	MustRecord    []string   // names of tables, sorted, none twice
+	Probabilities string     // ProbabilitiesUniform or ProbabilitiesCounted
+	Encapsulation string     // RecordUDP or RecordERSPAN
+	Truncate      uint16     // bytes, 64..9216; 0: whole frames; DefaultTruncate if not given
 	Source        netip.Addr // of what is sent; invalid: the switch's own
 }
 
@@ -82,7 +82,7 @@ type RecordFlow struct {
 	Name      string
 	Rule      ACLRuleKey
 	Collector netip.AddrPort
-	Sampling  uint32 // one packet of so many; 1: all
+	Sampling  uint32 // one packet in this many, 1..2^32-1; 1: all
 	// CollectorName and SamplerName are what the session calls them, to be told: "" where it
 	// names no sampler.
 	CollectorName, SamplerName string

@@ -24,8 +24,8 @@ func (c *Consumer) Name() string { return c.queue.table }
 // DB returns the queue's database.
 func (c *Consumer) DB() *DB { return c.queue.db }
 
-// Pops takes all queued operations, oldest first. Op has no letter; what is no
-// operation is left out. What the queue held when Redis failed in the middle of
+// Pops takes all queued operations, oldest first. Op has no letter; entries that are
+// not operations are left out. What the queue held when Redis failed in the middle of
 // a call may be lost.
 func (c *Consumer) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	if c.isStale() {

@@ -7,7 +7,7 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// pubsub holds the subscriptions of all connections. It belongs to who holds
+// pubsub holds the subscriptions of all connections. It is guarded by
 // server.mu.
 type pubsub struct {
 	channels map[string][]*session

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A NotificationProducer publishes messages to whoever listens just then.
+// A NotificationProducer publishes messages to those that listen at that moment.
 type NotificationProducer struct {
 	db      *DB
 	channel string
