@@ -237,7 +237,7 @@ func (m *AltMark) later(k uint64, p int) (reasons []string) {
 // is counted as a packet of the period behind, in whichever of its quarters it comes; and a
 // packet that comes in the two middle quarters of the period behind its own is counted there,
 // as a pulse. So a period's packets are its own only if the pulses of the one before,
-// its own and the one behind are known. Where one is missing nobody knows whether it was lost
+// its own and the one behind are known. Where one is missing it cannot be told whether it was lost
 // or late. Another packet in its place, by its digest or its time, says that the pulse was lost.
 func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 	if m.method() != altmark.Muxed {

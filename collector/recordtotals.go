@@ -29,7 +29,7 @@ type Records struct {
 	frames  int64
 	cut     int64
 	other   int64
-	wrong   int64 // records that are no record of their plan
+	wrong   int64 // records that do not fit their plan
 	// only takes packets of flows whose text has this; leftOut counts the others.
 	only    string
 	leftOut int64
