@@ -3,9 +3,11 @@ package lab
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
+	"tamtam/collector"
 	"tamtam/internal/randtest"
 )
 
@@ -34,7 +36,7 @@ func TestMarkingUpset(t *testing.T) {
 				l := length(c.session.Interval)
 				c.traffic.Kind, c.traffic.Burst, c.traffic.PPS = "", OnOff{}, uint64(100*Second/l)
 				at := 8*l + l*3/10
-				// A step back by 3 L in period 8 gives periods 5 to 8 a second report; those before stay as they were.
+				// A step back by 3 L in period 8 gives periods 4 to 8 a second report; those before stay as they were.
 				what := strings.Replace(events, "-3L", fmt.Sprint(-3*l), 1)
 				top := c.topology(t, "events: ["+strings.Replace(what, "{", fmt.Sprintf("{at: %v, ", at), 1)+"]\n")
 				r, err := Run(t.Context(), withTime(top, 20*l), Options{Seed: seed})
@@ -47,15 +49,31 @@ func TestMarkingUpset(t *testing.T) {
 					}
 				}
 				n := r.AltMark["p"].Segments[0].Numbers
-				least := int64(10)
-				if strings.Contains(events, "step-clock") {
-					least = 1 // the clocks stay further apart than the sessions say
+				if n["flagged"] == 0 {
+					t.Error("nothing is flagged")
 				}
-				if n["complete"] < least || n["flagged"] == 0 {
-					t.Errorf("%d complete periods of %d, %d flagged", n["complete"], n["periods"], n["flagged"])
+				for i, p := range r.AltMark["p"].Segments[0].Periods {
+					// The clocks stay apart; and where one is set back, period 4 and those behind it come twice.
+					stepped := i >= 4 && strings.Contains(events, "step-clock")
+					if undisturbed(i) && !stepped && p.Status != "ok" && !slices.ContainsFunc(p.Reasons, ofTraffic) {
+						t.Errorf("period %d is %s: %q", i, p.Status, p.Reasons)
+					}
 				}
 				t.Logf("%d complete, %d flagged, %d missing", n["complete"], n["flagged"], n["missing"])
 			})
 		}
+	})
+}
+
+// undisturbed says whether nothing but what becomes of packets can flag a period of TestMarkingUpset. Two
+// periods begin, and two at the end lack a report that tells of late packets; so do two before that which
+// is not reported because of the event, in period 8, and it may take two to begin anew.
+func undisturbed(i int) bool { return i >= 2 && i < 5 || i > 9 && i < 17 }
+
+// ofTraffic says whether a reason is of packets that were lost, late or doubled: muxed marking without a pulse, or
+// with packets out of its slots, does not know, and more packets than were sent are told by any method.
+func ofTraffic(reason string) bool {
+	return slices.ContainsFunc([]string{collector.AltMarkPulses, collector.AltMarkSplit, "out-of-window", "late-pulse", "many-pulses"}, func(word string) bool {
+		return strings.Contains(reason, word)
 	})
 }
