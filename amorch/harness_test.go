@@ -202,8 +202,12 @@ func (b *bench) run() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.am, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: b.acl, Switch: ports.Switch(), Features: orch.NewFeatures(b.daemon)})
+	features := orch.NewFeatures(b.daemon)
+	b.am, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: b.acl, Switch: ports.Switch(), Features: features})
 	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := features.Publish(b.ctx); err != nil {
 		b.t.Fatal(err)
 	}
 	b.step()

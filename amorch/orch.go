@@ -100,7 +100,7 @@ type binding struct {
 	flip    *flip // of the orchestrator
 }
 
-// New asks the ASIC what it can do, publishes the answer in APPL_DB SWITCH_TABLE,
+// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
 // and registers the handlers on the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
@@ -111,9 +111,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.probe(ctx, cfg.Switch); err != nil {
 		return nil, err
 	}
-	if err := orch.PublishCapability(ctx, cfg.Redis, feature, o.unsupported); err != nil {
-		return nil, err
-	}
+	cfg.Features.Can(feature, o.unsupported)
 	if err := o.books.open(ctx, cfg.Redis); err != nil {
 		return nil, err
 	}

@@ -167,6 +167,9 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)
 	}
+	if err := features.Publish(ctx); err != nil {
+		return fmt.Errorf("what the switch can do: %w", err)
+	}
 	o.Daemon.Receive(o.client.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
 		notes, err := sairedis.ParseNotification(k)
 		if err != nil {

@@ -114,8 +114,12 @@ func (b *bench) run() {
 	b.daemon = orch.NewDaemon(orch.Orchagent, b.redis, orch.Options{Logger: slog.New(slog.NewTextHandler(logs{b}, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	b.t.Cleanup(func() { b.daemon.Close() })
 	var err error
-	b.fm, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Features: orch.NewFeatures(b.daemon)})
+	features := orch.NewFeatures(b.daemon)
+	b.fm, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Features: features})
 	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := features.Publish(b.ctx); err != nil {
 		b.t.Fatal(err)
 	}
 	b.daemon.Hold()

@@ -2,21 +2,24 @@ package orch
 
 import (
 	"context"
+	"fmt"
 
 	"tamtam/schema"
 	"tamtam/swss"
 )
 
 // Features hands the rows of TAM_APPL_FEATURES_TABLE to the orchs whose features
-// they are. A feature that no orch has is reported UNSUPPORTED.
+// they are, and tells the managers what the switch can do. A feature that no orch has is
+// reported UNSUPPORTED.
 type Features struct {
 	daemon *Daemon
 	orchs  map[string]func(ctx context.Context, active bool)
+	can    swss.FieldValues // of SWITCH_TABLE:switch
 }
 
 // NewFeatures registers the table on the daemon.
 func NewFeatures(d *Daemon) *Features {
-	f := &Features{daemon: d, orchs: map[string]func(context.Context, bool){}}
+	f := &Features{daemon: d, orchs: map[string]func(context.Context, bool){}, can: swss.FieldValues{}}
 	source := func(l *swss.Listener) swss.Source {
 		return swss.NewConsumerState(l, d.redis.DB(swss.ApplDB), schema.AppTAMFeature)
 	}
@@ -30,6 +33,18 @@ func NewFeatures(d *Daemon) *Features {
 // feature while it is active.
 func (f *Features) On(feature string, told func(ctx context.Context, active bool)) {
 	f.orchs[feature] = told
+}
+
+// Can notes whether the switch can do a feature; unsupported is why it cannot, "" if it can.
+func (f *Features) Can(feature, unsupported string) {
+	f.can[schema.CapabilityField(feature)] = fmt.Sprint(unsupported == "")
+	f.can[schema.CapabilityReasonField(feature)] = unsupported
+}
+
+// Publish writes what was noted of all features to APPL_DB SWITCH_TABLE, at once: a feature of which
+// nothing is said there, where others are, counts as one that the switch does not offer.
+func (f *Features) Publish(ctx context.Context) error {
+	return swss.NewTable(f.daemon.redis.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, schema.SwitchKey, f.can)
 }
 
 func (f *Features) row(ctx context.Context, t Task) error {

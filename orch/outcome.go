@@ -1,7 +1,6 @@
 package orch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -56,13 +55,4 @@ func FeatureOutcome(unsupported string, r Refused) (status, reason string) {
 			r.N, r.All, r.What, r.First, Explain(r.Err))
 	}
 	return schema.FeatureActive, ""
-}
-
-// PublishCapability tells the managers whether the switch can do a TAM feature;
-// unsupported is why it cannot.
-func PublishCapability(ctx context.Context, r *swss.Redis, feature, unsupported string) error {
-	return swss.NewTable(r.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, "switch", swss.FieldValues{
-		schema.CapabilityField(feature):       fmt.Sprint(unsupported == ""),
-		schema.CapabilityReasonField(feature): unsupported,
-	})
 }

@@ -131,10 +131,14 @@ func (b *bench) run() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	features := orch.NewFeatures(b.daemon)
 	b.rr, err = New(b.ctx, Config{
-		SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: acl, Ports: ports, Routes: b.world, Identity: b.world, Features: orch.NewFeatures(b.daemon),
+		SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: acl, Ports: ports, Routes: b.world, Identity: b.world, Features: features,
 	})
 	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := features.Publish(b.ctx); err != nil {
 		b.t.Fatal(err)
 	}
 	b.rr.plan = planAll

@@ -134,7 +134,7 @@ type session struct {
 	said  string
 }
 
-// New asks the ASIC what it can do, publishes the answer in APPL_DB SWITCH_TABLE,
+// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
 // and registers the handlers on the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
@@ -145,9 +145,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.probe(ctx); err != nil {
 		return nil, err
 	}
-	if err := orch.PublishCapability(ctx, cfg.Redis, feature, o.unsupported); err != nil {
-		return nil, err
-	}
+	cfg.Features.Can(feature, o.unsupported)
 	if err := o.books.open(ctx, cfg.Redis); err != nil {
 		return nil, err
 	}

@@ -125,8 +125,12 @@ func (b *bench) start() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.ts, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: b.acl, Switch: b.ports.Switch(), Features: orch.NewFeatures(b.daemon)})
+	features := orch.NewFeatures(b.daemon)
+	b.ts, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: b.acl, Switch: b.ports.Switch(), Features: features})
 	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := features.Publish(b.ctx); err != nil {
 		b.t.Fatal(err)
 	}
 }

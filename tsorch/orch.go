@@ -100,9 +100,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if o.unsupported, err = probe(ctx, cfg.SAI, cfg.Switch); err != nil {
 		return nil, err
 	}
-	if err := orch.PublishCapability(ctx, cfg.Redis, feature, o.unsupported); err != nil {
-		return nil, err
-	}
+	cfg.Features.Can(feature, o.unsupported)
 	if err := o.counters.open(ctx, cfg); err != nil {
 		return nil, err
 	}
