@@ -161,8 +161,11 @@ func (b *Bench) take(tables ...string) {
 	if b.listener == nil {
 		b.listener = swss.NewListener(b.r)
 	}
-	if err := b.listener.Sync(b.ctx); err != nil {
-		b.t.Fatal(err)
+	// Redis may have been restarted since, which the listener's connection learns of here.
+	for err := b.listener.Sync(b.ctx); err != nil; err = b.listener.Sync(b.ctx) {
+		if !errors.Is(err, swss.ErrUnavailable) || b.ctx.Err() != nil {
+			b.t.Fatal(err)
+		}
 	}
 	for _, t := range tables {
 		if b.taken[t] == nil {
