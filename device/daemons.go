@@ -147,28 +147,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	}
 	acl.Count(routes.Used)
 	acl.Count(fdb.Used)
-	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler)
-	features := orch.NewFeatures(o.Daemon)
-	o.ts, err = tsorch.New(ctx, tsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: ports.Switch(), Features: features})
-	if err != nil {
-		return fmt.Errorf("tail-stamping: %w", err)
-	}
-	o.am, err = amorch.New(ctx, amorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: ports.Switch(), Features: features})
-	if err != nil {
-		return fmt.Errorf("alternate marking: %w", err)
-	}
-	o.fm, err = flymonorch.New(ctx, flymonorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Features: features})
-	if err != nil {
-		return fmt.Errorf("FlyMon: %w", err)
-	}
-	o.rec, err = recordorch.New(ctx, recordorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Ports: ports, Routes: recordRoutes{routes}, Identity: o.ts, Features: features,
-	})
-	if err != nil {
-		return fmt.Errorf("table recording: %w", err)
-	}
-	if err := features.Publish(ctx); err != nil {
-		return fmt.Errorf("what the switch can do: %w", err)
+	if err := o.assembleTAM(ctx, r, acl); err != nil {
+		return err
 	}
 	o.Daemon.Receive(o.client.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
 		notes, err := sairedis.ParseNotification(k)
@@ -182,6 +162,34 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		}
 		return nil
 	})
+	return nil
+}
+
+// assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
+func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) (err error) {
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler)
+	features := orch.NewFeatures(o.Daemon)
+	o.ts, err = tsorch.New(ctx, tsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: o.ports.Switch(), Features: features})
+	if err != nil {
+		return fmt.Errorf("tail-stamping: %w", err)
+	}
+	o.am, err = amorch.New(ctx, amorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: o.ports.Switch(), Features: features})
+	if err != nil {
+		return fmt.Errorf("alternate marking: %w", err)
+	}
+	o.fm, err = flymonorch.New(ctx, flymonorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Features: features})
+	if err != nil {
+		return fmt.Errorf("FlyMon: %w", err)
+	}
+	o.rec, err = recordorch.New(ctx, recordorch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Ports: o.ports, Routes: recordRoutes{o.routes}, Identity: o.ts, Features: features,
+	})
+	if err != nil {
+		return fmt.Errorf("table recording: %w", err)
+	}
+	if err := features.Publish(ctx); err != nil {
+		return fmt.Errorf("what the switch can do: %w", err)
+	}
 	return nil
 }
 
