@@ -121,7 +121,10 @@ func (r *Reading) greatest(v flymon.Vector) flymon.Estimate {
 	step := float64(uint64(1)<<r.Sketch.Scale) - 1
 	e.Lower, e.Upper, e.Confidence = e.Value, e.Value+step, math.Max(0, 1-clean)
 	e.Bound = fmt.Sprintf("exact to %.0f unless other flows are in all %d of its buckets", step+1, len(r.Sketch.Rows))
-	if e.Confidence < leastChance {
+	switch {
+	case e.Confidence < leastChance && e.Saturated:
+		return unknown(e, "the buckets are full, and other flows are in nearly all of them")
+	case e.Confidence < leastChance:
 		e.Lower, e.Confidence, e.Bound = 0, 1, "never too little; other flows are in nearly all buckets"
 	}
 	if e.Saturated {
