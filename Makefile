@@ -46,7 +46,7 @@ FABRICS   ?= 3900
 INSTANCES ?= 1000
 PROGRAMS  ?= 1000
 calibrate:
-	TAMTAM_CASES=$(PROGRAMS) $(GO) test -count=1 -timeout 24h -v -run '^TestRecordsOfRandom' ./recordplan ./device
+	TAMTAM_CASES=$(PROGRAMS) $(GO) test -count=1 -timeout 24h -v -run '^TestRecordsOfRandom' ./tam/recordplan ./device
 	TAMTAM_CASES=$(INSTANCES) $(GO) test -count=1 -timeout 24h -v -run '^TestFlyMonCalibration' ./device
 	TAMTAM_CASES=$(FABRICS) $(GO) test -count=1 -timeout 24h -v -run '^TestAltMarkCalibration$$' ./lab
 

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"tamtam/altmark"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
+	"tamtam/tam/altmark"
 )
 
 // A profile is an object of the chip: what the sessions of one lane have in

@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/aclorch"
-	"tamtam/altmark"
 	"tamtam/orch"
-	"tamtam/portsorch"
+	aclorch "tamtam/orchagent/acl"
+	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // A chip is a fake ASIC that has windows of flows: it counts what a test says.

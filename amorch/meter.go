@@ -3,7 +3,7 @@ package amorch
 import (
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // A meter makes periods of the cumulative counters of one flow. The counters of a

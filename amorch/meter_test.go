@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // at is d behind the beginning of a period of one second.

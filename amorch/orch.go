@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 const feature = schema.FeatureAltMark

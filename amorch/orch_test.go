@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 var web = []string{"SRC_IP", "10.0.0.1", "L4_DST_PORT", "80"}

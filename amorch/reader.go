@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // A class is the sessions with one interval: they are read together.

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // withSession has the session s1 on the flow group web.

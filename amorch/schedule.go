@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
+	"tamtam/tam/altmark"
 )
 
 // A flip is a session of step marking on a switch that cannot match time. Its

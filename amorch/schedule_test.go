@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // without makes a switch that cannot match time, with the flow group dscp8.

@@ -1,6 +1,6 @@
 package amorch
 
-import "tamtam/altmark"
+import "tamtam/tam/altmark"
 
 // vouched is what vouches for the switch's clock at a reading.
 type vouched struct {

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // A switch whose clock follows its kernel's can tell delays by it where the kernel vouches for it, or

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/tam/altmark"
 )
 
 // Sizes of a window of flows.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/altmark"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 
 	"github.com/google/go-cmp/cmp"
 )

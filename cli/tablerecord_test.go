@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/record"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
 
 	"github.com/google/go-cmp/cmp"
 )

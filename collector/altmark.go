@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // AltMarkPath is a way of packets with at least two measurement points on it, in the order that

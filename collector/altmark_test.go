@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 const ms = time.Millisecond

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // Each point numbers periods by its own clock. Where two clocks are 2L apart, or a multiple of it,

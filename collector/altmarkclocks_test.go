@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // arrived is when a report made in the middle of the next period comes from a point whose clock

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/internal/randtest"
+	"tamtam/tam/altmark"
 )
 
 // random gives reports of all points for some periods, some of them missing, twice or with flags,

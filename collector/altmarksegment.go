@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // altMarkFaults says why points cannot be compared at all.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // A delay beyond its bounds says that the guard condition does not hold: the loss is void too.

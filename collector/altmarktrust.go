@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // Delays are differences of two clocks. Each point says what vouches for its own; that both follow

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // Delays are told by clocks that something vouches for: of one kernel, or each by itself. Losses are

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 	"tamtam/saisim/tailstamp"
 )
 

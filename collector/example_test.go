@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/collector"
+	"tamtam/tam/altmark"
 )
 
 // What two switches report of one flow group, joined period by period: a period's result comes when

@@ -7,7 +7,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 )
 
 // cat joins parts of a frame.

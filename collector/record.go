@@ -6,8 +6,8 @@ import (
 	"net/netip"
 	"time"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // A RecordedPacket is a mirrored frame with a record of table recording at its end.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/capture"
-	"tamtam/record"
+	"tamtam/collector/capture"
+	"tamtam/tam/record"
 )
 
 // recordPlan is of a small switch: every packet runs port, and ends there if it may

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/recordplan"
+	"tamtam/tam/recordplan"
 )
 
 // RecordDifference is what the records of one capture say otherwise than those of

@@ -9,8 +9,8 @@ import (
 	"io"
 	"os"
 
-	"tamtam/capture"
-	"tamtam/record"
+	"tamtam/collector/capture"
+	"tamtam/tam/record"
 )
 
 // RecordOptions choose what DecodeRecords prints.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"tamtam/recordplan"
+	"tamtam/tam/recordplan"
 )
 
 // shownRows is how many rows of a table the text of a report has.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"net/netip"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // A packetKind is what packets have in common that a switch is expected to do the same with:

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // RecordReport is what a [Records] has gathered.

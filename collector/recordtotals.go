@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // Bounds of what a Records remembers. What is beyond is counted all the same, without

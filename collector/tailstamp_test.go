@@ -17,7 +17,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/tailstamp"
 )

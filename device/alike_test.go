@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/record"
 	"tamtam/sai"
+	"tamtam/tam/record"
 )
 
 // A marksAlike makes the ASICs of two switches comparable that gave lanes and

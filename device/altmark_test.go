@@ -10,10 +10,10 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/altmark"
 	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // markConfig is a switch that forwards from Ethernet0 to Ethernet1, with one

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/collector"
 	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // A clock that steps while it measures, away and back again, and roles that do not fit: such

@@ -7,11 +7,11 @@ import (
 	"net/netip"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // BenchFlyMon measures CMU groups: what one update of a CMU costs by itself and with

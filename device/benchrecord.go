@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"time"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/record"
 )
 
 // BenchRecordChip measures what table recording costs the simulated chip, as

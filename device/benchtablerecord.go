@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // A TimedPlan is a plan, and how long it took to find: the planner itself knows no clock.

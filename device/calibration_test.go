@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
 	"tamtam/mgmt"
 	"tamtam/saisim"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // A measure is a kind of answer that is calibrated: of a flow, or a metric of all packets.

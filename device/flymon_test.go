@@ -17,12 +17,12 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // sketchConfig is a switch that forwards from Ethernet0 to Ethernet1.

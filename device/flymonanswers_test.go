@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // hosts has each of these hosts send so many frames in an epoch, at even distances.

@@ -3,10 +3,10 @@ package device
 import (
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // Bytes and sizes are those of frames with FCS, queues hold frames without it; and the greatest of

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 	"tamtam/saisim"
 	"tamtam/schema"
 )

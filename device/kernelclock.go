@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // bootID is one for all processes whose time of day is that of one kernel.

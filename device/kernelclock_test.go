@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // What a kernel says of its clock is what adjtimex and the boot ID say; what cannot be read is not known.

@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/altmark"
 	"tamtam/mgmt"
 	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/saisim"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // UpConfig says what switch to bring up.

@@ -3,10 +3,10 @@ package device
 import (
 	"net/netip"
 
-	"tamtam/mirrororch"
 	"tamtam/orch"
+	mirrororch "tamtam/orchagent/mirror"
+	routeorch "tamtam/orchagent/routes"
 	"tamtam/recordorch"
-	"tamtam/routeorch"
 	"tamtam/schema"
 )
 

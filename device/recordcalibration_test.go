@@ -12,13 +12,13 @@ import (
 
 	"tamtam/collector"
 	"tamtam/internal/randtest"
-	"tamtam/record"
-	"tamtam/recordplan/check"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/pipe/pipetest"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan/check"
 )
 
 // randomSwitches are those of the gate.

@@ -17,15 +17,15 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/capture"
 	"tamtam/collector"
+	"tamtam/collector/capture"
 	"tamtam/internal/randtest"
-	"tamtam/record"
-	"tamtam/recordplan"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // recordingConfig is routedConfig with table recording of what comes in at Ethernet0,

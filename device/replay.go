@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/truth"

@@ -16,7 +16,7 @@ import (
 	"github.com/gopacket/gopacket"
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 	"tamtam/saisim"
 	"tamtam/saisim/tailstamp"
 )

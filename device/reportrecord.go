@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/record"
 	"tamtam/recordorch"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
 )
 
 // A RecordReport is what a session of table recording did, as COUNTERS_DB has it.

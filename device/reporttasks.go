@@ -3,9 +3,9 @@ package device
 import (
 	"context"
 
-	"tamtam/flymon"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // A TaskReport is what a task of FlyMon has measured, as COUNTERS_DB has it: its last

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strconv"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // maxFlows are the flows of one row of TAM_FLYMON_FLOWS.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
 	"tamtam/orch"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // probe asks the ASIC whether it has CMU groups, and all that is needed to use them.

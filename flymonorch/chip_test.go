@@ -9,10 +9,10 @@ import (
 	"math"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // A chip is a fake ASIC whose extensions are those of FlyMon, on real CMU groups.

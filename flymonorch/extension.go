@@ -10,9 +10,9 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/tam/flymon"
 )
 
 // Names of the extensions of SAI that FlyMon uses; docs/extensions.md.

@@ -10,13 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/cmu"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // logs passes what the daemon warns of to the test's log.

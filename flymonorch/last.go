@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // readLast tells what a task counted where it is no more, or soon will not be: the part

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // wordTime is what it takes to read a register, assumed: a CMU of 65536 buckets then

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // oracle is a chip of the usual size that counts exactly too.

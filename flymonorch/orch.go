@@ -8,12 +8,12 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 const feature = schema.FeatureFlyMon

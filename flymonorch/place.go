@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
 	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/tam/flymon"
 )
 
 // A deployment is a task in the ASIC.

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 
-	"tamtam/flymon"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // A query is a row of TAM_FLYMON_QUERY_TABLE: it is answered whenever its task is

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // unboundedPeriod is how often a task without epochs is read: its registers are

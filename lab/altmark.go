@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/device"
 	"tamtam/saisim/truth"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // AltMark is what alternate marking is measured on.

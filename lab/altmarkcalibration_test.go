@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"tamtam/altmark"
 	"tamtam/internal/randtest"
+	"tamtam/tam/altmark"
 )
 
 // The answers of alternate marking, end to end: rows of CONFIG_DB, orchs, chips that mark and

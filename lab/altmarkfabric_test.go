@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/device"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 const (

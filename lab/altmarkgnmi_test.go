@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tamtam/altmark"
 	"tamtam/collector/dial"
 	"tamtam/mgmt"
 	"tamtam/schema"
+	"tamtam/tam/altmark"
 )
 
 // sameByGNMI holds what a collector reads of all points by gNMI, settings and periods, equal to

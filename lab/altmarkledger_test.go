@@ -3,9 +3,9 @@ package lab
 import (
 	"math/big"
 
-	"tamtam/altmark"
 	"tamtam/saisim"
 	"tamtam/saisim/truth"
+	"tamtam/tam/altmark"
 )
 
 // A bookkeeper keeps the books of the packets of all networks of a fabric: which came to

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/internal/randtest"
+	"tamtam/tam/altmark"
 )
 
 // A markCase is an experiment of alternate marking made at random: two or three

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/collector"
+	"tamtam/tam/altmark"
 )
 
 // AltMarkReport is what was measured on a path, and what was true: from each point

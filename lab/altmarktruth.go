@@ -3,9 +3,9 @@ package lab
 import (
 	"slices"
 
-	"tamtam/altmark"
 	"tamtam/saisim"
 	"tamtam/saisim/truth"
+	"tamtam/tam/altmark"
 )
 
 // A markWatch sees the packets of a flow group come to a measurement point. It

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A FlyMon is a study of measurement tasks on CMU groups, after the FlyMon paper

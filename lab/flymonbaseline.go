@@ -3,9 +3,9 @@ package lab
 import (
 	"fmt"
 
-	"tamtam/flymon"
 	"tamtam/saisim/cmu"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // baseline begins to measure by an algorithm in software. Its hash functions depend on

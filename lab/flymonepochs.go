@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // Tasks of a study of epochs. Their filters do not meet, so that they can share CMUs.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // A meter measures: a task on CMU groups, or a baseline.

@@ -7,8 +7,8 @@ import (
 	"io"
 	"net/netip"
 
-	"tamtam/capture"
-	"tamtam/flymon"
+	"tamtam/collector/capture"
+	"tamtam/tam/flymon"
 )
 
 // maxCaptureFlows bounds what is held of a capture.

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
+	"tamtam/tam/flymon"
 )
 
 // A planned is a curve at one size of memory: the task that it is, and its place.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // predictions are what theory says of each point, from the sizes of the flows.

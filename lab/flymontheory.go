@@ -5,7 +5,7 @@ import (
 	mathbits "math/bits"
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A population is how many flows there are of each size, as far as theory needs to

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A FlyMonTraffic says what packets a study has: made ones, or those of a capture.

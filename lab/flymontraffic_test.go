@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"math"
-	"tamtam/capture"
+	"tamtam/collector/capture"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
+	"tamtam/tam/flymon"
 )
 
 // The packets of a traffic are exactly those that it says, in the order of time, the

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A flyTruth is what a traffic really was. It is kept by number of flow, not by what

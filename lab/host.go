@@ -3,7 +3,7 @@ package lab
 import (
 	"math"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 	"tamtam/saisim/truth"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 )
 
 func prefixes(list ...string) (ps []netip.Prefix) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 	"tamtam/device"
 	"tamtam/saisim"
 	"tamtam/saisim/truth"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/record"
+	"tamtam/tam/record"
 )
 
 // A TableRecord is a study of table record plans, after the paper that package record

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"tamtam/device"
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // A measured is what a plan is worth and what it took to find.

@@ -6,8 +6,8 @@ import (
 	"math/big"
 	"strconv"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // A recoveryCurve says for 0, 1, 2 ... bits what a greedy plan gives. Its last point tells all paths apart,

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 //go:embed programs/*.json

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // needs says, by the number of 8-bit containers, how many stages a pipeline has to have so that a greedy plan

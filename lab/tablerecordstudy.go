@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 
 	"tamtam/device"
-	"tamtam/record"
-	"tamtam/recordplan"
-	"tamtam/recordplan/check"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/check"
 )
 
 // A recordStudy is a TableRecord at work.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"tamtam/capture"
+	"tamtam/collector/capture"
 )
 
 // A source makes the frames of one Traffic, one after the other.

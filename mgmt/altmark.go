@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/altmark"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // altMarkModule is tamtam-altmark in the databases. Periods and results are

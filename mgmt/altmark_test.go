@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/record"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
 	"tamtam/yang/tamyang"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"

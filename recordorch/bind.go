@@ -10,9 +10,9 @@ import (
 	"slices"
 
 	"tamtam/orch"
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/schema"
+	"tamtam/tam/record"
 )
 
 // What tunnels of records look like; the same as mirror sessions have by default.

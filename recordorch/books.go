@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"tamtam/record"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
 )
 
 // books keep the rows of TAM_TABLERECORD_PLANS and TAM_TABLERECORD_COUNTERS.

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"tamtam/orch"
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/swss"
+	"tamtam/tam/record"
 )
 
 // probe asks the ASIC whether it can record, and how its mirror sessions are

@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"tamtam/orch"
-	"tamtam/record"
 	"tamtam/sai"
+	"tamtam/tam/record"
 )
 
 // A chip is a fake ASIC that has the extensions of table recording: it records

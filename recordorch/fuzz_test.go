@@ -6,8 +6,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 	"tamtam/sai"
 )
 

@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/aclorch"
 	"tamtam/orch"
-	"tamtam/portsorch"
-	"tamtam/record"
+	aclorch "tamtam/orchagent/acl"
+	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
 )
 
 // pollers of syncd that poll nothing.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"tamtam/orch"
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
 )
 
 const feature = schema.FeatureTableRecord

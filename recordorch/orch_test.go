@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/record"
 )
 
 // A session is a plan's label, a mirror session with that label and an ACL entry that

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"tamtam/record"
-	"tamtam/recordplan"
 	"tamtam/schema"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // A planner finds a plan for a graph, by the paths that packets have taken, or without

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/record"
 	"tamtam/swss"
+	"tamtam/tam/record"
 )
 
 // pollPeriod is how often the chip is looked at.

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"tamtam/orch"
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/schema"
+	"tamtam/tam/record"
 )
 
 // recordBits is the record word of a packet: the plans of a chip share it.

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"tamtam/orch"
-	"tamtam/record"
-	"tamtam/recordplan"
 	"tamtam/sai"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // Bounds of what the chip is asked.

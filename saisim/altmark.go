@@ -3,8 +3,8 @@ package saisim
 import (
 	"encoding/binary"
 
-	"tamtam/altmark"
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/altmark"
 )
 
 // A markTime is when a packet came, for alternate marking.

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/altmark"
 )
 
 // The tables of "AM-PM: Efficient Network Telemetry using Alternate Marking",

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/altmark"
 )
 
 var muxedStart = altmark.Session{Role: altmark.Initiator, Method: altmark.Muxed, Interval: -4, Mark: altmark.DSCP0, SlotSync: true}

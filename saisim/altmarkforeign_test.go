@@ -3,8 +3,8 @@ package saisim_test
 import (
 	"testing"
 
-	"tamtam/altmark"
 	"tamtam/saisim"
+	"tamtam/tam/altmark"
 )
 
 // A packet that comes to an initiator with a mark, be it the first or the second, is counted with

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/sai"
+	"tamtam/tam/altmark"
 )
 
 // AltMarkProfile is the name of the extension object that is a profile of

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/altmark"
 )
 
 // A profile that cannot be is refused with what is wrong, all of it.

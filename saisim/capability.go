@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"tamtam/record"
 	"tamtam/sai"
+	"tamtam/tam/record"
 )
 
 // AttrCapability implements [sai.API]: it tells what the chip really does.

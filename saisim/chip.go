@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
 	"tamtam/saisim/tm"
+	"tamtam/tam/altmark"
 )
 
 // Config is what a chip is made from.

@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"tamtam/record"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 // A fixedTable is a fixed function of the chip as table recording sees it:

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/record"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 // lines writes a graph down, a line for each edge: stage, node, label, where it leads.

@@ -8,9 +8,9 @@ import (
 	"io"
 	"slices"
 
-	"tamtam/flymon"
-	"tamtam/record"
 	"tamtam/sai"
+	"tamtam/tam/flymon"
+	"tamtam/tam/record"
 )
 
 // An extension is what a GENERIC_PROGRAMMABLE object is to the chip. Names and

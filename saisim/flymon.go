@@ -47,9 +47,9 @@ package saisim
 import (
 	"fmt"
 
-	"tamtam/flymon"
 	"tamtam/saisim/cmu"
 	"tamtam/saisim/tm"
+	"tamtam/tam/flymon"
 )
 
 // What a mirror copy carries beside its frame, and what the recirculation port

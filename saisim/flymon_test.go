@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // A sketcher is a rig whose chip has wide buckets and an oracle.

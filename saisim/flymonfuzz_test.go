@@ -3,7 +3,7 @@ package saisim_test
 import (
 	"testing"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim"
 )

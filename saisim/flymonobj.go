@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // Names of the extension objects of FlyMon; docs/extensions.md has their JSON. A

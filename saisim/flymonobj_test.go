@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/flymon"
 )
 
 // extend makes an extension object that may be refused.

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/flymon"
 )
 
 // everything is the mask of all of the candidate key.

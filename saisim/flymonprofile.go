@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // maxSpliced are the groups that the ends of the pipe have room for: Appendix E.

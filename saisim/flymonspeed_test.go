@@ -3,9 +3,9 @@ package saisim_test
 import (
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/flymon"
 )
 
 // newSketchedLoad is a load of which each packet is measured: by a count-min sketch of

@@ -9,9 +9,9 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // Bounds of what a window reads at a time.

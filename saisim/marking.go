@@ -69,7 +69,7 @@ package saisim
 import (
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // maxMarkLanes are what 32 bits of metadata hold.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/record"
 	"tamtam/sai"
+	"tamtam/tam/record"
 )
 
 // maxMirrors bounds the mirror sessions of a chip: a packet carries one bit for

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 // A recorder is a router that records what an ACL entry selects: its IPv4 packets, to a

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"tamtam/record"
+	"tamtam/tam/record"
 )
 
 // recording is the state of table recording.

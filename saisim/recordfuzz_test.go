@@ -3,7 +3,7 @@ package saisim_test
 import (
 	"testing"
 
-	"tamtam/record"
+	"tamtam/tam/record"
 	"tamtam/sai"
 )
 

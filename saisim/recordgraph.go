@@ -3,8 +3,8 @@ package saisim
 import (
 	"slices"
 
-	"tamtam/record"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 // A chipGraph is the graph of the chip with one program.

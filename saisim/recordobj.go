@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 func recordExtensions() []string {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 // What is wrong with a plan is said by name, and nothing of it happens.

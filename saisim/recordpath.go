@@ -3,7 +3,7 @@ package saisim
 import (
 	"math/bits"
 
-	"tamtam/record"
+	"tamtam/tam/record"
 )
 
 // MaxPaths is how many paths the chip counts.

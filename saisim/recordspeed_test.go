@@ -3,9 +3,9 @@ package saisim_test
 import (
 	"testing"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/record"
 )
 
 // newRecordedLoad is a load with a plan of seven tables; of each sample packets, all

@@ -3,8 +3,8 @@ package saisim
 import (
 	"math/bits"
 
-	"tamtam/record"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 // fixedMarks say which fixed functions a packet ran, a bit for each, and from

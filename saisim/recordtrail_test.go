@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 // watch keeps the ends of frames and copies, and says of each what became of it, and

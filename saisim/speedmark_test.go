@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tamtam/altmark"
 	"tamtam/sai"
+	"tamtam/tam/altmark"
 )
 
 // newMarkedLoad is a load of which each host's packets are a flow, and more flows

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/altmark"
-	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim/tm"
+	"tamtam/tam/altmark"
+	"tamtam/tam/flymon"
 )
 
 // Tables is everything that the fixed functions of a chip are configured with,

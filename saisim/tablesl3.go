@@ -5,8 +5,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"tamtam/record"
 	"tamtam/sai"
+	"tamtam/tam/record"
 )
 
 // A RouterRow is the virtual router.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // AltMarkSession is a row of CONFIG_DB TAM_ALTMARK_TABLE.

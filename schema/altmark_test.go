@@ -3,7 +3,7 @@ package schema
 import (
 	"testing"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // A period of the history is what it was, and under its own number.

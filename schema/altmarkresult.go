@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // AltMarkResult is a row of COUNTERS_DB TAM_ALTMARK_RESULTS:path:from:to: what a collector knows

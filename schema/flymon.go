@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // FlyMonTask is a row of TAM_FLYMON_TASK_TABLE. In CONFIG_DB it may name a flow

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/record"
+	"tamtam/tam/record"
 )
 
 // Encapsulations of what a recording session sends.

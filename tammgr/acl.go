@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/forward"
+	"tamtam/cfgmgr/forward"
 	"tamtam/schema"
 	"tamtam/swss"
 )

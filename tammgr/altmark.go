@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"tamtam/altmark"
-	"tamtam/forward"
+	"tamtam/cfgmgr/forward"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // altMarkRow is a row of TAM_ALTMARK_TABLE.

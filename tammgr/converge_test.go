@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/forward/forwardtest"
+	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/internal/randtest"
 	"tamtam/schema"
 	"tamtam/swss/swsstest"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tamtam/forward"
+	"tamtam/cfgmgr/forward"
 	"tamtam/schema"
 	"tamtam/swss"
 )

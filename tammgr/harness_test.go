@@ -3,7 +3,7 @@ package tammgr
 import (
 	"testing"
 
-	"tamtam/forward/forwardtest"
+	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"

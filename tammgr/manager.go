@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"tamtam/forward"
+	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"

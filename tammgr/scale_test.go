@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/forward/forwardtest"
+	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"tamtam/forward"
+	"tamtam/cfgmgr/forward"
 	"tamtam/schema"
 	"tamtam/swss"
 )

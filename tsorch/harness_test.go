@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/aclorch"
 	"tamtam/orch"
-	"tamtam/portsorch"
+	aclorch "tamtam/orchagent/acl"
+	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"

@@ -17,12 +17,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tamtam/altmark"
 	"tamtam/device"
 	"tamtam/internal/randtest"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
+	"tamtam/tam/altmark"
 )
 
 // Of the live measurement.

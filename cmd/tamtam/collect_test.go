@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/collector"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
+	"tamtam/tam/altmark"
 )
 
 // What is wrong on the command line of the collector, or in its file, is named.

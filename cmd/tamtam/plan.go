@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/record"
-	"tamtam/recordplan"
-	"tamtam/recordplan/check"
 	"tamtam/saisim"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/check"
 )
 
 // planFlags are those of `tamtam plan`.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 const (

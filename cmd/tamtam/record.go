@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/collector"
-	"tamtam/record"
+	"tamtam/tam/record"
 )
 
 const planFlag = "`FILE` of a plan that records follow (may be repeated), as tamtam plan --format json, tamtam sim and the shell's show tam table-record plan NAME | json give it"

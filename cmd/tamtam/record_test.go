@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/record"
+	"tamtam/tam/record"
 )
 
 // recordTestPlan is of two tables, of which records tell the second, and its file.

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
-	"tamtam/flymon"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/flymon"
 )
 
 func newSim() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 
 	"tamtam/collector"
 	"tamtam/device"
-	"tamtam/record"
+	"tamtam/tam/record"
 )
 
 // writeRecordings prints what sessions of table recording did.

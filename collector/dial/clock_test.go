@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // told is what a session's leaves say once a notification is taken in.

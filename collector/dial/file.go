@@ -9,8 +9,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"tamtam/altmark"
 	"tamtam/collector"
+	"tamtam/tam/altmark"
 )
 
 // A File names the paths to measure. It is YAML, and so may be JSON:

@@ -13,7 +13,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // A leaf is one of the leaves that are subscribed to.

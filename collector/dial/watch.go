@@ -11,7 +11,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 
-	"tamtam/altmark"
+	"tamtam/tam/altmark"
 )
 
 // An Event is what a target told.

@@ -14,8 +14,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 
-	"tamtam/altmark"
 	"tamtam/collector"
+	"tamtam/tam/altmark"
 )
 
 // A fakeSwitch is a gNMI server that says what a test makes it say.

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // A run is a task on a chip's groups with traffic of a seed.

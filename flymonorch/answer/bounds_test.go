@@ -7,11 +7,11 @@ import (
 	"net/netip"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 func ip(n uint32) netip.Addr {

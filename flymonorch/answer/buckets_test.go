@@ -3,9 +3,9 @@ package answer_test
 import (
 	"math"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/internal/randtest"
+	"tamtam/tam/flymon"
 )
 
 // Which flows share buckets follows from the layout, so what registers have follows from the flows.

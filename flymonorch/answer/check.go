@@ -3,8 +3,8 @@ package answer
 import (
 	"fmt"
 
-	"tamtam/flymon"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // check says what of a dump cannot be.

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"tamtam/flymon"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // Flow answers for a flow: of the task's key, or where that is none an element of

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
 )

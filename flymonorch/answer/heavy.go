@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/flymon"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // Heavy lists those of the candidates, each once, that reach the threshold, the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Units of an instance of max-interval.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // arrivals has flows send at random times within an epoch, some with few packets, and returns the

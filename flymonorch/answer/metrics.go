@@ -7,8 +7,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"tamtam/flymon"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // Metrics are the answers for all flows together, by the names in flymon.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // leastChance is the least chance that bounds are worth telling with: what holds once in a hundred

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 
-	"tamtam/flymon"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // A Dump is one bank of a task's registers, and what they are.

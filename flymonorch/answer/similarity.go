@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/flymon"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // Units of an odd sketch: a Bloom filter, and the bits that elements turn that it does not know.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/internal/randtest"
-	"tamtam/sketch"
+	"tamtam/tam/flymon"
+	"tamtam/tam/sketch"
 )
 
 // sources is the reading of a task after packets of sources of these numbers, in any order and

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A flow that shares a full bucket of SuMax's first row with a large one is counted by the

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
+	"tamtam/tam/flymon"
 )
 
 // The time to place a task beside so many others.

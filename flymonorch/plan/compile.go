@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"time"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A recipe is a task compiled, but for its place: the units of each step are in one

@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // digest has the chip tell of flows that reach the threshold in one row. The row never counts too

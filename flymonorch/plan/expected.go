@@ -3,7 +3,7 @@ package plan
 import (
 	"fmt"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // expected says what error to expect, by the algorithm's theory and by sampling.

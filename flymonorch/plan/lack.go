@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A Lack says what a chip has too little of for a task: with fewer tasks it could be

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // flows returns vectors of packets, some flows with many.

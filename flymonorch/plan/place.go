@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // place finds the best place of a task beside all others: where it is least in the way of

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
+	"tamtam/tam/flymon"
 )
 
 func geometry() flymon.Geometry {

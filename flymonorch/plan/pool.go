@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A Pool is what of a chip's CMU groups is in use.

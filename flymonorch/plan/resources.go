@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Resource is a kind of what match-action stages have.

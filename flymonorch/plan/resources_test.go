@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
+	"tamtam/tam/flymon"
 )
 
 // paperGroup has the registers of the paper: 16 bits.

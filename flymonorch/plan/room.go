@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Bounds of the search for tasks to move: how deep (a task may move to where another one

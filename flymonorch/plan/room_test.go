@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/flymonorch/plan"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // A switch is a chip with its planner: what one says the other must take.

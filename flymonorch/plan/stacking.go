@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Stacking is figure 8, and with spliced figure 16: for each stage of a pipeline what

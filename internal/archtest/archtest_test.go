@@ -130,7 +130,7 @@ func TestOffencesAreFound(t *testing.T) {
 	}{
 		{"down", "tamtam/tsorch", []string{"tamtam/orch", "tamtam/sai", "fmt"}, ""},
 		{"own sub-package", "tamtam/mgmt", []string{"tamtam/mgmt/tree"}, ""},
-		{"sideways", "tamtam/tsorch", []string{"tamtam/aclorch"}, "tamtam/tsorch -> tamtam/aclorch: tsorch may import only orch"},
+		{"sideways", "tamtam/tsorch", []string{"tamtam/orchagent/acl"}, "tamtam/tsorch -> tamtam/orchagent/acl: tsorch may import only orch"},
 		{"up", "tamtam/saisim", []string{"tamtam/sairedis"}, "tamtam/saisim -> tamtam/sairedis"},
 		{"a room inside a room", "tamtam/saisim/tailstamp", []string{"tamtam/saisim"}, "saisim/tailstamp may import nothing"},
 		{"a name that only starts alike", "tamtam/saisimulator", nil, "no rule for this package"},

@@ -36,55 +36,55 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "capture", "altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "flymon", "recordplan", "recordplan/check", "record"}},
+		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "altmark", "flymon", "sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "recordplan", "recordplan/check", "record"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "collector/capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"mgmt", "capture", "collector", "tammgr", "portmgr", "routemgr", "qosmgr", "portsorch", "routeorch", "fdborch", "qosorch", "mirrororch", "copporch", "aclorch", "tsorch", "amorch", "recordorch", "recordplan", "record",
-			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "altmark", "flymon", "flymonorch", "flymonorch/plan"}},
-	{name: "mgmt", below: []string{"yang", "swss", "schema", "altmark", "flymon", "record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/ports", "orchagent/routes", "orchagent/fdb", "orchagent/qos", "orchagent/mirror", "orchagent/copp", "orchagent/acl", "tsorch", "amorch", "recordorch", "tam/recordplan", "tam/record",
+			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
+	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                               // generated types stop at mgmt
-	{name: "collector/dial", below: []string{"collector", "altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
-	{name: "collector", below: []string{"recordplan", "record", "capture", "saisim/tailstamp", "altmark"}, modules: []string{gopacket}},
+	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
+	{name: "collector", below: []string{"tam/recordplan", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{gopacket}},
 
-	{name: "tammgr", below: []string{"forward", "orch", "schema", "swss", "altmark", "flymon", "record"}},
-	{name: "qosmgr", below: []string{"forward", "orch", "schema", "swss"}},
-	{name: "portmgr", below: []string{"forward", "orch", "schema", "swss"}},
-	{name: "routemgr", below: []string{"forward", "orch", "schema", "swss"}},
-	{name: "forward", below: []string{"orch", "schema", "swss"}, modules: []string{goredis}}, // what all managers share
-	{name: "portsorch", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "routeorch", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "fdborch", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "qosorch", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "mirrororch", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "copporch", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "aclorch", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "tammgr", below: []string{"cfgmgr/forward", "orch", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record"}},
+	{name: "cfgmgr/qos", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
+	{name: "cfgmgr/ports", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
+	{name: "cfgmgr/routes", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
+	{name: "cfgmgr/forward", below: []string{"orch", "schema", "swss"}, modules: []string{goredis}}, // what all managers share
+	{name: "orchagent/ports", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/routes", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/fdb", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/qos", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/mirror", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/copp", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/acl", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "altmark"}},
-	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "flymon"}},
-	{name: "recordorch", below: []string{"recordplan", "orch", "sai", "schema", "swss", "record"}},
-	{name: "flymonorch/answer", below: []string{"sketch", "flymon"}}, // what a task's registers say
-	{name: "flymonorch/plan", below: []string{"flymon"}},             // from a task to its layout on a chip
+	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "tam/altmark"}},
+	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "tam/flymon"}},
+	{name: "recordorch", below: []string{"tam/recordplan", "orch", "sai", "schema", "swss", "tam/record"}},
+	{name: "flymonorch/answer", below: []string{"tam/sketch", "tam/flymon"}}, // what a task's registers say
+	{name: "flymonorch/plan", below: []string{"tam/flymon"}},             // from a task to its layout on a chip
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "altmark", "flymon", "record"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "tam/altmark", "tam/flymon", "tam/record"}}, // knows SAI and packets, nothing of Redis
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
 	{name: "sai"},
-	{name: "schema", below: []string{"altmark", "flymon", "record"}},
-	{name: "recordplan/check", below: []string{"record"}},                         // by itself: it shares no code with the planner
-	{name: "recordplan", below: []string{"record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
-	{name: "altmark"},
-	{name: "sketch", below: []string{"flymon"}},     // estimators
-	{name: "saisim/cmu", below: []string{"flymon"}}, // CMU groups, and nothing else of a chip
-	{name: "flymon"},
-	{name: "record"},
+	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
+	{name: "tam/recordplan/check", below: []string{"tam/record"}},                         // by itself: it shares no code with the planner
+	{name: "tam/recordplan", below: []string{"tam/record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
+	{name: "tam/altmark"},
+	{name: "tam/sketch", below: []string{"tam/flymon"}},     // estimators
+	{name: "saisim/cmu", below: []string{"tam/flymon"}}, // CMU groups, and nothing else of a chip
+	{name: "tam/flymon"},
+	{name: "tam/record"},
 	{name: "saisim/tailstamp"},
 	{name: "saisim/pipe"},
-	{name: "capture", modules: []string{gopacket}},
+	{name: "collector/capture", modules: []string{gopacket}},
 	{name: "internal", clock: true},
 }
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
-var testKits = []string{"internal/randtest", "saisim/pipe/pipetest", "forward/forwardtest", "sai/saitest", "swss/swsstest"}
+var testKits = []string{"internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "sai/saitest", "swss/swsstest"}

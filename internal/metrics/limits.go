@@ -32,7 +32,7 @@ var limits = []limit{
 		reason: "what is out of sight is not reviewed"},
 	{figure: "tests : code", least: true, value: 0.55, wanted: 0.55,
 		reason: "code that moves must take its tests along"},
-	{figure: "rooms at the top", value: 36, wanted: 28,
+	{figure: "rooms at the top", value: 28, wanted: 28,
 		reason: "a newcomer guesses the folder from its name, among few"},
 	{figure: "exported names without comment", value: 34, wanted: 0,
 		reason: "what others may use says what it does"},

@@ -26,7 +26,7 @@ import (
 func main() {
 	minutes := flag.Float64("minutes", 0, "how long")
 	seed := flag.Uint64("seed", 0, "first seed of every test; 0: a fresh one")
-	only := flag.String("only", "", "a regular expression: targets as in tamtam/altmark.TestAnyMarkedTraffic")
+	only := flag.String("only", "", "a regular expression: targets as in tamtam/tam/altmark.TestAnyMarkedTraffic")
 	jobs := flag.Int("jobs", runtime.GOMAXPROCS(0), "targets that run at the same time")
 	flag.Parse()
 	if flag.NArg() > 0 || *minutes <= 0 || *jobs < 1 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Apply makes a task, or replaces the one of that name, at once and whole. On an

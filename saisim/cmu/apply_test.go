@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 func TestNewWantsAGeometry(t *testing.T) {

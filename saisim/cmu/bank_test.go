@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 const second = 1_000_000_000

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // words are what filters look at: the vector without the time, with two bits in

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // fits says why a layout that is right by itself cannot be beside the other tasks;

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Any layouts, in JSON as they come from SAI: those that are taken run as the

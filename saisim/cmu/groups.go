@@ -3,7 +3,7 @@ package cmu
 import (
 	"fmt"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // maxSlots are compressed keys of one packet: each hash unit of a chip may have its own.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // geometry is the chip of the paper, small returns one that tests can look through

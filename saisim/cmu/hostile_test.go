@@ -7,8 +7,8 @@ import (
 	"reflect"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
+	"tamtam/tam/flymon"
 )
 
 // Layouts with anything in any field are refused, or run as the interpreter says.

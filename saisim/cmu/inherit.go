@@ -3,7 +3,7 @@ package cmu
 import (
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // inherit gives a task what the one before it has that still holds, and zeroes

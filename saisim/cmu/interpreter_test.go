@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // An interpreter does what the comment of package flymon says, word for word, and

@@ -3,7 +3,7 @@ package cmu
 import (
 	"math/bits"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // directBits is how many bits of a parameter may index a table of its own: more

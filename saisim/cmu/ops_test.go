@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // The operations are Appendix A's, line by line, and the fourth slot's. A second

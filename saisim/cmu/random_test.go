@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
+	"tamtam/tam/flymon"
 )
 
 // layouts makes layouts that are right by themselves; whether they fit beside others

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Read copies n words of a unit's bank, from a bucket on. Units behind those of the

@@ -3,7 +3,7 @@ package cmu
 import (
 	"math/bits"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Packet is what CMU groups see of a copy that enters the egress pipe.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/flymon"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // loads are what a chip may have to do, with the number of CMU updates of a packet.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // spliced is the task in a group of Appendix E.

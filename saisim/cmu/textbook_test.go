@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // A textbook sketch is written from its definition, with the layout only for where a

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // Truth is what the packets of a bank were, exactly: the oracle that a chip can have

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/saisim/cmu"
+	"tamtam/tam/flymon"
 )
 
 // The oracle has of each flow what the task measures.

@@ -3,7 +3,7 @@ package cmu
 import (
 	"math/bits"
 
-	"tamtam/flymon"
+	"tamtam/tam/flymon"
 )
 
 // A task is a layout as the packet path runs it.

@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"testing"
 
-	"tamtam/flymon"
 	"tamtam/internal/randtest"
+	"tamtam/tam/flymon"
 )
 
 // A task that nobody touches has the same registers, digests and counts, bit for bit,

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math/big"
 
-	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/altmark"
 )
 
 // Alternate marking as the paper has it: "AM-PM: Efficient Network Telemetry using

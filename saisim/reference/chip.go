@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/record"
 )
 
 // A Chip is the chip of saisim, stepped one cycle at a time.

@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/record"
 )
 
 // An outgoing is one copy of a packet on its way to one port.

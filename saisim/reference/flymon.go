@@ -7,8 +7,8 @@ import (
 	"net/netip"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/saisim"
+	"tamtam/tam/flymon"
 )
 
 // FlyMon, from the text of flymon, of saisim (flymon.go) and of saisim/cmu: one

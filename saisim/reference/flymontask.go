@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/saisim"
+	"tamtam/tam/flymon"
 )
 
 // setSketches makes the tasks those of a configuration.

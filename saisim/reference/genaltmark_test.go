@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/altmark"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/reference"
+	"tamtam/tam/altmark"
 )
 
 // A marker makes profiles of alternate marking and ACL entries for flows.

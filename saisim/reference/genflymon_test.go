@@ -9,10 +9,10 @@ import (
 	"math/bits"
 	"slices"
 
-	"tamtam/flymon"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/reference"
+	"tamtam/tam/flymon"
 )
 
 // A sketcher makes tasks of FlyMon.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/reference"
+	"tamtam/tam/record"
 )
 
 // A tableRecorder makes plans of table recording, sessions for them, and faults, and

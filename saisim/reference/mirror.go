@@ -6,9 +6,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/record"
 )
 
 // sessionsOf returns the indexes of mirror sessions.

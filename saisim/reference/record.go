@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/record"
 )
 
 // Table recording. A packet carries the list of the tables that it ran, each copy its

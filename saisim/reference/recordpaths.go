@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"tamtam/record"
 	"tamtam/saisim"
+	"tamtam/tam/record"
 )
 
 // maxPaths is how many paths a chip counts.

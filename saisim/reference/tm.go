@@ -3,9 +3,9 @@ package reference
 import (
 	"slices"
 
-	"tamtam/record"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/record"
 )
 
 // replicate makes the copies of a packet that leaves the ingress pipe. It goes by

@@ -13,8 +13,8 @@ import (
 	"io"
 	"os"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 func main() {

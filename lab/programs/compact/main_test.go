@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"testing"
 
-	"tamtam/record"
-	"tamtam/recordplan"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // Of a chain a -> b -> c, what a asks of c follows, if it is no stricter than the chain.

@@ -1,0 +1,272 @@
+// Package ports is the manager of ports, PortChannels and VLANs: it brings
+// what is configured in CONFIG_DB, validated and with aliases resolved, to
+// APPL_DB, and tells in STATE_DB what became of every row.
+//
+// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their
+// order: of rows that exclude each other (two ports with one lane, a port in
+// two PortChannels or untagged in two VLANs) the one with the smaller name
+// wins, and what lacks its port, PortChannel or VLAN waits for it. There are
+// few such rows, so all of them are decided about at every change.
+//
+// What may enter: decisions about those tables of CONFIG_DB. No SAI.
+package ports
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"tamtam/cfgmgr/forward"
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// rows are those of one table.
+type rows map[string]swss.FieldValues
+
+// A Manager holds the rows of ports, PortChannels and VLANs. It lives on its
+// daemon.
+type Manager struct {
+	book *forward.Book
+	due  bool
+
+	ports, lags, lagMembers, vlans, vlanMembers, breakouts rows
+}
+
+// New registers the manager on its daemon.
+func New(d *orch.Daemon, r *swss.Redis) *Manager {
+	m := &Manager{
+		book: forward.New(d, r,
+			forward.Table{Appl: schema.AppPort, State: schema.StatePort, Fields: []string{
+				"lanes", "speed", "alias", "index", "mtu", "admin_status", "fec", "autoneg", "description", "count",
+			}},
+			forward.Table{Appl: schema.AppLAG, State: schema.StateLAG, Fields: []string{"admin_status", "mtu"}},
+			forward.Table{
+				Appl: schema.AppLAGMember, State: schema.StateLAGMember, Fields: []string{"status", schema.FieldAlias},
+			},
+			forward.Table{Appl: schema.AppVLAN, State: schema.StateVLAN, Fields: []string{"vlanid", "admin_status", "mtu"}},
+			forward.Table{
+				Appl: schema.AppVLANMember, State: schema.StateVLANMember, Fields: []string{"tagging_mode", schema.FieldAlias},
+			},
+			forward.Table{State: schema.StateBreakout},
+		),
+		due:   true,
+		ports: rows{}, lags: rows{}, lagMembers: rows{}, vlans: rows{}, vlanMembers: rows{}, breakouts: rows{},
+	}
+	for _, t := range []struct {
+		table, state string
+		rows         rows
+	}{
+		{schema.CfgPort, schema.StatePort, m.ports},
+		{schema.CfgPortChannel, schema.StateLAG, m.lags},
+		{schema.CfgPortChannelMbr, schema.StateLAGMember, m.lagMembers},
+		{schema.CfgVLAN, schema.StateVLAN, m.vlans},
+		{schema.CfgVLANMember, schema.StateVLANMember, m.vlanMembers},
+		{schema.CfgBreakout, schema.StateBreakout, m.breakouts},
+	} {
+		words := orch.Reporting{StateTable: t.state}
+		forward.Consume(d, r.DB(swss.ConfigDB), t.table, words, func(key string, fields swss.FieldValues) {
+			m.due = true
+			if fields == nil {
+				delete(t.rows, key)
+				return
+			}
+			t.rows[key] = fields
+		})
+	}
+	forward.Settle(d, "portmgr", func() bool { return m.due }, m.flush)
+	return m
+}
+
+// flush decides about all rows and writes what changed.
+func (m *Manager) flush(ctx context.Context) error {
+	if err := m.book.Load(ctx); err != nil {
+		return err
+	}
+	m.book.Clear()
+	d := decision{book: m.book}
+	d.decidePorts(m.ports)
+	d.decideLAGs(m.lags)
+	d.decideLAGMembers(m.lagMembers)
+	d.decideVLANs(m.vlans)
+	d.decideVLANMembers(m.vlanMembers)
+	d.decideBreakouts(m.breakouts)
+	if err := m.book.Flush(ctx); err != nil {
+		return err
+	}
+	m.due = false
+	return nil
+}
+
+// decision is one pass over all rows: what was accepted so far.
+type decision struct {
+	book    *forward.Book
+	ports   map[string]schema.Port
+	order   []string          // of ports
+	aliases map[string]string // port by alias
+	lags    map[string]schema.PortChannel
+	master  map[string]string // PortChannel by member
+	vlans   map[string]bool
+}
+
+// sorted lists the keys of a table in the order in which rows win.
+func (r rows) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
+
+// accept forwards a row, or says why not: err is for what is wrong with the
+// row, missing for what it lacks.
+func (d *decision) accept(appl, state forward.Row, fields func() map[string]string, err error, missing string) bool {
+	switch {
+	case err != nil:
+		d.book.Tell(state, schema.StatusFailed, schema.Reason(err))
+	case missing != "":
+		d.book.Tell(state, schema.StatusPending, missing)
+	default:
+		d.book.Forward(appl, fields(), state)
+		return true
+	}
+	return false
+}
+
+// refuse tells that another row won.
+func (d *decision) refuse(state forward.Row, reason string, args ...any) {
+	d.book.Tell(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
+}
+
+func (d *decision) decidePorts(ports rows) {
+	d.ports, d.aliases = map[string]schema.Port{}, map[string]string{}
+	owner := map[uint32]string{} // by lane
+	for _, key := range ports.sorted() {
+		appl, state := forward.Row{Table: schema.AppPort, Key: key}, forward.Row{Table: schema.StatePort, Key: key}
+		p, err := schema.ParsePort(key, ports[key])
+		i := slices.IndexFunc(p.Lanes, func(l uint32) bool { return owner[l] != "" })
+		if err == nil && i >= 0 {
+			d.refuse(state, "lane %d is already used by port %q", p.Lanes[i], owner[p.Lanes[i]])
+			continue
+		}
+		if !d.accept(appl, state, p.Fields, err, "") {
+			continue
+		}
+		d.ports[key] = p
+		d.order = append(d.order, key)
+		for _, l := range p.Lanes {
+			owner[l] = key
+		}
+		if _, taken := d.aliases[p.Alias]; p.Alias != "" && !taken {
+			d.aliases[p.Alias] = key
+		}
+	}
+	done := forward.Row{Table: schema.AppPort, Key: schema.PortConfigDone}
+	d.book.Keep(done, swss.FieldValues{"count": strconv.Itoa(len(d.ports))})
+}
+
+// port returns the name of a port that is written as name or alias.
+func (d *decision) port(name string) (string, bool) {
+	if _, ok := d.ports[name]; ok {
+		return name, true
+	}
+	if p, ok := d.aliases[name]; ok {
+		return p, true
+	}
+	return name, false
+}
+
+func (d *decision) decideLAGs(lags rows) {
+	d.lags = map[string]schema.PortChannel{}
+	for _, key := range lags.sorted() {
+		appl, state := forward.Row{Table: schema.AppLAG, Key: key}, forward.Row{Table: schema.StateLAG, Key: key}
+		c, err := schema.ParsePortChannel(key, lags[key])
+		if d.accept(appl, state, c.Fields, err, "") {
+			d.lags[key] = c
+		}
+	}
+}
+
+// decideLAGMembers also gives the members what SONiC's teammgrd gives them: the
+// MTU of their PortChannel, and no traffic while it is down.
+func (d *decision) decideLAGMembers(members rows) {
+	d.master = map[string]string{}
+	for _, key := range members.sorted() {
+		state := forward.Row{Table: schema.StateLAGMember, Key: key}
+		m, err := schema.ParsePortChannelMember(key, members[key])
+		port, ok := d.port(m.Port)
+		lag, found := d.lags[m.PortChannel]
+		fields := aliased(m.Fields(), port, m.Port)
+		if !lag.AdminUp {
+			fields["status"] = "disabled"
+		}
+		missing := ""
+		switch {
+		case err != nil:
+		case !found:
+			missing = fmt.Sprintf("PortChannel %q does not exist", m.PortChannel)
+		case !ok:
+			missing = fmt.Sprintf("port %q does not exist", m.Port)
+		case port != m.Port && members[m.PortChannel+"|"+port] != nil:
+			d.refuse(state, "%q is port %q, which has a row of its own", m.Port, port)
+			continue
+		case d.master[port] != "":
+			d.refuse(state, "port %q is already a member of PortChannel %q", port, d.master[port])
+			continue
+		}
+		appl := forward.Row{Table: schema.AppLAGMember, Key: m.PortChannel + ":" + port}
+		if !d.accept(appl, state, func() map[string]string { return fields }, err, missing) {
+			continue
+		}
+		d.master[port] = m.PortChannel
+		p := d.ports[port]
+		p.MTU = lag.MTU
+		d.book.Forward(forward.Row{Table: schema.AppPort, Key: port}, p.Fields(),
+			forward.Row{Table: schema.StatePort, Key: port})
+	}
+}
+
+func (d *decision) decideVLANs(vlans rows) {
+	d.vlans = map[string]bool{}
+	for _, key := range vlans.sorted() {
+		appl, state := forward.Row{Table: schema.AppVLAN, Key: key}, forward.Row{Table: schema.StateVLAN, Key: key}
+		v, err := schema.ParseVLAN(key, vlans[key])
+		d.vlans[key] = d.accept(appl, state, v.Fields, err, "")
+	}
+}
+
+func (d *decision) decideVLANMembers(members rows) {
+	untagged := map[string]string{} // VLAN by port
+	for _, key := range members.sorted() {
+		state := forward.Row{Table: schema.StateVLANMember, Key: key}
+		m, err := schema.ParseVLANMember(key, members[key])
+		port, ok := d.port(m.Port)
+		missing := ""
+		switch {
+		case err != nil:
+		case !d.vlans[m.VLAN]:
+			missing = fmt.Sprintf("VLAN %q does not exist", m.VLAN)
+		case !ok && d.lags[m.Port].Name == "":
+			missing = fmt.Sprintf("port %q does not exist", m.Port)
+		case d.master[port] != "":
+			missing = fmt.Sprintf("port %q is a member of PortChannel %q", port, d.master[port])
+		case port != m.Port && members[m.VLAN+"|"+port] != nil:
+			d.refuse(state, "%q is port %q, which has a row of its own", m.Port, port)
+			continue
+		case m.Tagging == schema.Untagged && untagged[port] != "":
+			d.refuse(state, "port %q is already untagged in VLAN %q", port, untagged[port])
+			continue
+		}
+		appl := forward.Row{Table: schema.AppVLANMember, Key: m.VLAN + ":" + port}
+		fields := func() map[string]string { return aliased(m.Fields(), port, m.Port) }
+		if d.accept(appl, state, fields, err, missing) && m.Tagging == schema.Untagged {
+			untagged[port] = m.VLAN
+		}
+	}
+}
+
+// aliased adds how the port of a member is written in CONFIG_DB, if that is not
+// its name: orchagent tells about the row by that.
+func aliased(fields map[string]string, port, written string) map[string]string {
+	if port != written {
+		fields[schema.FieldAlias] = written
+	}
+	return fields
+}

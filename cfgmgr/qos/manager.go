@@ -1,0 +1,296 @@
+// Package qos is the manager of QoS, buffers, mirror sessions and CPU traps:
+// it brings what is configured in CONFIG_DB, validated and with everything that
+// it names there, to APPL_DB, and tells in STATE_DB what became of every row.
+//
+// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their
+// order: of rows that exclude each other (two for one queue, two that mirror one
+// port) the one with the smaller key wins, and what lacks its port, map,
+// scheduler or profile waits for it.
+//
+// What may enter: decisions about those tables of CONFIG_DB. No SAI.
+package qos
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/cfgmgr/forward"
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// rows are those of one table.
+type rows map[string]swss.FieldValues
+
+// sorted lists the keys of a table in the order in which rows win.
+func (r rows) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
+
+// tables are those of CONFIG_DB that the manager forwards, each after those
+// that its rows name. In APPL_DB and STATE_DB their names end in _TABLE.
+var tables = []string{
+	schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgScheduler, schema.CfgWRED,
+	schema.CfgBufferPool, schema.CfgBufferProfile,
+	schema.CfgPortQoS, schema.CfgQueue, schema.CfgBufferQueue,
+	schema.CfgMirrorSession,
+}
+
+// A Manager holds the rows. It lives on its daemon.
+type Manager struct {
+	book *forward.Book
+	due  bool
+	rows map[string]rows // by table: those of tables, PORT and PORTCHANNEL
+}
+
+// New registers the manager on its daemon.
+func New(d *orch.Daemon, r *swss.Redis) *Manager {
+	m := &Manager{due: true, rows: map[string]rows{}}
+	var own []forward.Table
+	consume := func(table string, words orch.Reporting) {
+		m.rows[table] = rows{}
+		forward.Consume(d, r.DB(swss.ConfigDB), table, words, func(key string, fields swss.FieldValues) {
+			m.due = true
+			if fields == nil {
+				delete(m.rows[table], key)
+				return
+			}
+			m.rows[table][key] = fields
+		})
+	}
+	for _, t := range tables {
+		own = append(own, forward.Table{Appl: t + "_TABLE", State: t + "_TABLE"})
+		consume(t, orch.Reporting{StateTable: t + "_TABLE", Words: words(t)})
+	}
+	own = append(own,
+		forward.Table{Appl: schema.AppCOPP, State: schema.AppCOPP}, forward.Table{State: schema.StateCOPPTrap})
+	consume(schema.CfgCOPPGroup, orch.Reporting{StateTable: schema.AppCOPP})
+	consume(schema.CfgCOPPTrap, orch.Reporting{StateTable: schema.StateCOPPTrap})
+	consume(schema.CfgFeature, orch.Reporting{})
+	consume(schema.CfgPort, orch.Reporting{})
+	consume(schema.CfgPortChannel, orch.Reporting{})
+	m.book = forward.New(d, r, own...)
+	forward.Settle(d, "qosmgr", func() bool { return m.due }, m.flush)
+	return m
+}
+
+// words are those of SONiC for mirror sessions, ours for the other tables.
+func words(table string) orch.Words {
+	if table == schema.CfgMirrorSession {
+		return orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive}
+	}
+	return orch.Words{}
+}
+
+// flush decides about all rows and writes what changed.
+func (m *Manager) flush(ctx context.Context) error {
+	if err := m.book.Load(ctx); err != nil {
+		return err
+	}
+	m.book.Clear()
+	d := decision{book: m.book, rows: m.rows, there: map[string]map[string]bool{}, owner: map[string]string{}}
+	for _, t := range []string{schema.CfgPort, schema.CfgPortChannel} {
+		d.there[t] = map[string]bool{}
+		for key, fields := range m.rows[t] {
+			var err error
+			if t == schema.CfgPort {
+				_, err = schema.ParsePort(key, fields)
+			} else {
+				_, err = schema.ParsePortChannel(key, fields)
+			}
+			d.there[t][key] = err == nil
+		}
+	}
+	for _, t := range tables {
+		d.there[t] = map[string]bool{}
+		for _, key := range m.rows[t].sorted() {
+			d.decide(t, key, m.rows[t][key])
+		}
+	}
+	d.copp()
+	if err := m.book.Flush(ctx); err != nil {
+		return err
+	}
+	m.due = false
+	return nil
+}
+
+// decision is one pass over all rows.
+type decision struct {
+	book  *forward.Book
+	rows  map[string]rows
+	there map[string]map[string]bool // rows that were accepted, by table
+	owner map[string]string          // the row that a thing of which there is one belongs to
+}
+
+// A verdict is what is to be said of a row that cannot be forwarded.
+type verdict struct{ status, reason string }
+
+// decide forwards a row, or says why not.
+func (d *decision) decide(table, key string, fields swss.FieldValues) {
+	row, check, err := d.parse(table, key, fields)
+	var v verdict
+	if err == nil {
+		v = check()
+	} else {
+		v = verdict{schema.StatusFailed, schema.Reason(err)}
+	}
+	state := forward.Row{Table: table + "_TABLE", Key: key}
+	if v != (verdict{}) {
+		if table == schema.CfgMirrorSession {
+			v.status = schema.MirrorInactive
+		}
+		d.book.Tell(state, v.status, v.reason)
+		return
+	}
+	d.there[table][key] = true
+	out := row.Fields()
+	if len(out) == 0 {
+		out = swss.FieldValues{"NULL": "NULL"}
+	}
+	d.book.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, out, state)
+}
+
+// applKey is a key as APPL_DB has it.
+func applKey(key string) string {
+	for i := range len(key) {
+		if key[i] == '|' {
+			return key[:i] + ":" + key[i+1:]
+		}
+	}
+	return key
+}
+
+// parse reads a row, and returns what is to be checked of it beside.
+func (d *decision) parse(
+	table, key string, fields swss.FieldValues,
+) (row interface{ Fields() map[string]string }, check func() verdict, err error) {
+	check = func() verdict { return verdict{} }
+	switch table {
+	case schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue:
+		row, err = schema.ParseQoSMap(table, key, fields)
+	case schema.CfgScheduler:
+		row, err = schema.ParseScheduler(key, fields)
+	case schema.CfgWRED:
+		row, err = schema.ParseWRED(key, fields)
+	case schema.CfgBufferPool:
+		row, err = schema.ParseBufferPool(key, fields)
+	case schema.CfgBufferProfile:
+		p, e := schema.ParseBufferProfile(key, fields)
+		row, err, check = p, e, func() verdict { return d.named(ref{schema.CfgBufferPool, p.Pool}) }
+	case schema.CfgPortQoS:
+		p, e := schema.ParsePortQoS(key, fields)
+		row, err, check = p, e, func() verdict { return d.portQoS(key, p) }
+	case schema.CfgQueue:
+		q, e := schema.ParseQueue(key, fields)
+		row, err, check = q, e, func() verdict {
+			return d.queues(table, key, q.QueueKey, ref{schema.CfgScheduler, q.Scheduler}, ref{schema.CfgWRED, q.WRED})
+		}
+	case schema.CfgBufferQueue:
+		q, e := schema.ParseBufferQueue(key, fields)
+		row, err, check = q, e, func() verdict {
+			return d.queues(table, key, q.QueueKey, ref{schema.CfgBufferProfile, q.Profile})
+		}
+	case schema.CfgMirrorSession:
+		m, e := schema.ParseMirrorSession(key, fields)
+		row, err, check = m, e, func() verdict { return d.session(key, m) }
+	}
+	return row, check, err
+}
+
+// A ref is a row that another names; without a name, none.
+type ref struct{ table, name string }
+
+// kinds are tables in words.
+var kinds = map[string]string{
+	schema.CfgDSCPToTC: "DSCP to TC map", schema.CfgDot1pToTC: "dot1p to TC map", schema.CfgTCToQueue: "TC to queue map",
+	schema.CfgScheduler: "scheduler", schema.CfgWRED: "WRED profile", schema.CfgBufferPool: "buffer pool",
+	schema.CfgBufferProfile: "buffer profile", schema.CfgPort: "port", schema.CfgPortChannel: "PortChannel",
+}
+
+// named looks for the rows that a row names.
+func (d *decision) named(refs ...ref) verdict {
+	for _, r := range refs {
+		if r.name != "" && !d.there[r.table][r.name] {
+			return verdict{schema.StatusPending, fmt.Sprintf("%s %q does not exist", kinds[r.table], r.name)}
+		}
+	}
+	return verdict{}
+}
+
+// portRefs are ports that a row names.
+func portRefs(ports []string) []ref {
+	var refs []ref
+	for _, p := range ports {
+		if schema.IsPortChannelName(p) {
+			refs = append(refs, ref{schema.CfgPortChannel, p})
+			continue
+		}
+		refs = append(refs, ref{schema.CfgPort, p})
+	}
+	return refs
+}
+
+// take makes a thing the row's, or says whose it is.
+func (d *decision) take(key string, things ...string) verdict {
+	for _, t := range things {
+		if o, taken := d.owner[t]; taken {
+			return verdict{schema.StatusFailed, fmt.Sprintf("%s is configured by %q", t, o)}
+		}
+	}
+	for _, t := range things {
+		d.owner[t] = key
+	}
+	return verdict{}
+}
+
+func (d *decision) portQoS(key string, p schema.PortQoS) verdict {
+	refs := append(portRefs(p.Ports),
+		ref{schema.CfgDSCPToTC, p.DSCPToTC}, ref{schema.CfgDot1pToTC, p.Dot1pToTC}, ref{schema.CfgTCToQueue, p.TCToQueue})
+	if v := d.named(refs...); v != (verdict{}) {
+		return v
+	}
+	var things []string
+	for _, port := range p.Ports {
+		things = append(things, "the QoS maps of "+port)
+	}
+	return d.take(key, things...)
+}
+
+func (d *decision) queues(table, key string, k schema.QueueKey, refs ...ref) verdict {
+	if v := d.named(append(portRefs(k.Ports), refs...)...); v != (verdict{}) {
+		return v
+	}
+	what := "queue"
+	if table == schema.CfgBufferQueue {
+		what = "the buffer of queue"
+	}
+	var things []string
+	for _, port := range k.Ports {
+		for _, q := range k.Queues {
+			things = append(things, fmt.Sprintf("%s %d of %s", what, q, port))
+		}
+	}
+	return d.take(key, things...)
+}
+
+func (d *decision) session(key string, m schema.MirrorSession) verdict {
+	refs := portRefs(m.SrcPorts)
+	if m.DstPort != "" {
+		refs = append(refs, ref{schema.CfgPort, m.DstPort})
+	}
+	if v := d.named(refs...); v != (verdict{}) {
+		return v
+	}
+	var things []string
+	for _, p := range m.SrcPorts {
+		if m.Direction != schema.MirrorTX {
+			things = append(things, "the mirror of what "+p+" receives")
+		}
+		if m.Direction != schema.MirrorRX {
+			things = append(things, "the mirror of what "+p+" sends")
+		}
+	}
+	return d.take(key, things...)
+}

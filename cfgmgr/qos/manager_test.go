@@ -1,0 +1,147 @@
+package qos
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/cfgmgr/forward/forwardtest"
+	"tamtam/internal/randtest"
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// forwarded are the tables of APPL_DB and STATE_DB.
+func forwarded() (names []string) {
+	for _, t := range tables {
+		names = append(names, t+"_TABLE")
+	}
+	return append(names, schema.AppCOPP, schema.StateCOPPTrap)
+}
+
+func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
+	return forwardtest.New(t, r, func(d *orch.Daemon, r *swss.Redis) { New(d, r) })
+}
+
+const (
+	port0 = "PORT|Ethernet0 lanes=0 speed=1000"
+	port4 = "PORT|Ethernet4 lanes=4 speed=1000"
+	dscp  = "DSCP_TO_TC_MAP|AZURE 46=5"
+	sched = "SCHEDULER|s0 type=STRICT"
+	pool  = "BUFFER_POOL|p type=egress size=100000"
+
+	waiting = "pending: waiting for orchagent (orchagent)"
+)
+
+// Each case writes rows, then looks at one table of APPL_DB and at statuses.
+func TestRules(t *testing.T) {
+	tests := []struct {
+		name   string
+		do     []string
+		table  string
+		want   []string
+		status map[string]string
+	}{
+		{
+			name: "maps of a port", do: []string{port0, dscp, "PORT_QOS_MAP|Ethernet0 dscp_to_tc_map=AZURE pfc_enable=3,4"},
+			table: "PORT_QOS_MAP_TABLE", want: []string{"Ethernet0 dscp_to_tc_map=AZURE ignored=pfc_enable"},
+			status: map[string]string{"PORT_QOS_MAP_TABLE|Ethernet0": waiting, "DSCP_TO_TC_MAP_TABLE|AZURE": waiting},
+		},
+		{
+			name: "what is missing", do: []string{port0, "PORT_QOS_MAP|Ethernet0 dscp_to_tc_map=AZURE", "QUEUE|Ethernet4|0 scheduler=s0", "BUFFER_PROFILE|f pool=p dynamic_th=0"},
+			table: "PORT_QOS_MAP_TABLE",
+			status: map[string]string{
+				"PORT_QOS_MAP_TABLE|Ethernet0": `pending: DSCP to TC map "AZURE" does not exist (tammgrd)`,
+				"QUEUE_TABLE|Ethernet4|0":      `pending: port "Ethernet4" does not exist (tammgrd)`,
+				"BUFFER_PROFILE_TABLE|f":       `pending: buffer pool "p" does not exist (tammgrd)`,
+			},
+		},
+		{
+			name: "ranges and lists; a queue is configured once", do: []string{port0, port4, sched, "QUEUE|Ethernet0,Ethernet4|0-2,5 scheduler=s0", "QUEUE|Ethernet4|5 scheduler=s0", "QUEUE|Ethernet4|3 scheduler=s0"},
+			table: "QUEUE_TABLE", want: []string{"Ethernet0,Ethernet4:0-2,5 scheduler=s0", "Ethernet4:3 scheduler=s0"},
+			status: map[string]string{"QUEUE_TABLE|Ethernet4|5": `failed: queue 5 of Ethernet4 is configured by "Ethernet0,Ethernet4|0-2,5" (tammgrd)`},
+		},
+		{
+			name: "what the switch cannot do", do: []string{"SCHEDULER|s type=DWRR weight=3 pir=1000", "WRED_PROFILE|w ecn=ecn_red", "BUFFER_POOL|p type=ingress size=5"},
+			status: map[string]string{
+				"SCHEDULER_TABLE|s":    `failed: pir "1000": want 0 or no such field: the switch does not shape (tammgrd)`,
+				"WRED_PROFILE_TABLE|w": `failed: ecn "ecn_red": want ecn_none, ecn_green or ecn_all: all packets of this switch are green (tammgrd)`,
+				"BUFFER_POOL_TABLE|p":  `failed: type "ingress": want egress or both: packets are held at egress (tammgrd)`,
+			},
+		},
+		{
+			name: "buffers", do: []string{port0, pool, "BUFFER_PROFILE|f pool=p static_th=9000", "BUFFER_QUEUE|Ethernet0|0 profile=f"},
+			table: "BUFFER_QUEUE_TABLE", want: []string{"Ethernet0:0 profile=f"},
+		},
+		{
+			name: "mirror sessions", do: []string{
+				port0, port4, "MIRROR_SESSION|a type=SPAN dst_port=Ethernet4 src_port=Ethernet0 direction=RX", "MIRROR_SESSION|b src_ip=10.0.0.1 dst_ip=10.0.0.2 src_port=Ethernet0",
+				"MIRROR_SESSION|c type=SPAN dst_port=Ethernet8", "MIRROR_SESSION|d src_ip=10.0.0.1 dst_ip=::2",
+			},
+			table: "MIRROR_SESSION_TABLE", want: []string{"a direction=RX dst_port=Ethernet4 queue=0 src_port=Ethernet0 type=SPAN"},
+			status: map[string]string{
+				"MIRROR_SESSION_TABLE|a": "inactive: waiting for orchagent (orchagent)",
+				"MIRROR_SESSION_TABLE|b": `inactive: the mirror of what Ethernet0 receives is configured by "a" (tammgrd)`,
+				"MIRROR_SESSION_TABLE|c": `inactive: port "Ethernet8" does not exist (tammgrd)`,
+				"MIRROR_SESSION_TABLE|d": `inactive: dst_ip "::2": want an address of the family of src_ip, 10.0.0.1 (tammgrd)`,
+			},
+		},
+		{
+			name: "traps and their groups", do: []string{
+				"COPP_GROUP|g1 trap_action=copy trap_priority=4 queue=4 cir=600", "COPP_TRAP|arp trap_ids=arp_req,arp_resp trap_group=g1 always_enabled=true",
+				"COPP_TRAP|bgp trap_ids=bgp trap_group=g1", "COPP_TRAP|lldp trap_ids=lldp trap_group=g1", "FEATURE|lldp state=enabled",
+				"COPP_TRAP|x trap_ids=lldp trap_group=g1 always_enabled=true", "COPP_TRAP|y trap_ids=stp trap_group=g2 always_enabled=true",
+			},
+			table: "COPP_TABLE", want: []string{"g1 ignored=cir queue=4 trap_action=copy trap_ids=arp_req,arp_resp,lldp trap_priority=4"},
+			status: map[string]string{
+				"COPP_TABLE|g1": waiting, "COPP_TRAP_TABLE|arp": "active (tammgrd)", "COPP_TRAP_TABLE|lldp": "active (tammgrd)",
+				"COPP_TRAP_TABLE|bgp": `pending: feature "bgp" is not enabled (tammgrd)`,
+				"COPP_TRAP_TABLE|x":   `failed: trap lldp is configured by "lldp" (tammgrd)`,
+				"COPP_TRAP_TABLE|y":   `pending: trap group "g2" does not exist (tammgrd)`,
+			},
+		},
+		{
+			name: "rows that are gone leave nothing", do: []string{port0, dscp, sched, "QUEUE|Ethernet0|0 scheduler=s0", "step", "-QUEUE|Ethernet0|0", "-SCHEDULER|s0", "-DSCP_TO_TC_MAP|AZURE"},
+			table: "SCHEDULER_TABLE", status: map[string]string{"QUEUE_TABLE|Ethernet0|0": "", "SCHEDULER_TABLE|s0": "", "DSCP_TO_TC_MAP_TABLE|AZURE": ""},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, swsstest.Start(t))
+			b.Do(tt.do...)
+			if tt.table != "" {
+				if d := cmp.Diff(tt.want, b.ApplOf(tt.table)); d != "" {
+					t.Errorf("%s: %s", tt.table, d)
+				}
+			}
+			for row, want := range tt.status {
+				if got := b.Status(row); got != want {
+					t.Errorf("%s\n got %s\nwant %s", row, got, want)
+				}
+			}
+		})
+	}
+}
+
+// Any sequence of rows and restarts leads to what the last rows give when they
+// are applied once.
+func TestConvergence(t *testing.T) {
+	lines := []string{
+		port0, port4, "-PORT|Ethernet0", "-PORT|Ethernet4", "PORTCHANNEL|PortChannel1 admin_status=up", "-PORTCHANNEL|PortChannel1",
+		dscp, "DSCP_TO_TC_MAP|AZURE 64=1", "-DSCP_TO_TC_MAP|AZURE", "PORT_QOS_MAP|Ethernet0 dscp_to_tc_map=AZURE", "PORT_QOS_MAP|Ethernet0,Ethernet4 dscp_to_tc_map=AZURE", "-PORT_QOS_MAP|Ethernet0",
+		sched, "SCHEDULER|s0 type=NONE", "-SCHEDULER|s0", "QUEUE|Ethernet0|0-2 scheduler=s0", "QUEUE|Ethernet0,Ethernet4|2 scheduler=s0", "QUEUE|Ethernet0|2 scheduler=s0", "-QUEUE|Ethernet0|0-2", "-QUEUE|Ethernet0|2",
+		pool, "-BUFFER_POOL|p", "BUFFER_PROFILE|f pool=p static_th=9", "BUFFER_PROFILE|f pool=p", "BUFFER_QUEUE|Ethernet0|0 profile=f", "-BUFFER_QUEUE|Ethernet0|0",
+		"MIRROR_SESSION|a type=SPAN dst_port=Ethernet4 src_port=Ethernet0", "MIRROR_SESSION|b src_ip=10.0.0.1 dst_ip=10.0.0.2 src_port=Ethernet0,PortChannel1", "-MIRROR_SESSION|a", "-MIRROR_SESSION|b",
+		"COPP_GROUP|g trap_action=copy", "-COPP_GROUP|g", "COPP_TRAP|a trap_ids=stp trap_group=g always_enabled=true", "COPP_TRAP|b trap_ids=stp trap_group=g", "FEATURE|b state=enabled", "-FEATURE|b", "-COPP_TRAP|a",
+		"restart", "step", "step",
+	}
+	randtest.Run(t, randtest.Cases{Count: 40}, func(t *testing.T, seed uint64) {
+		t.Parallel()
+		fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
+		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 40, forwarded(), forwarded())
+	})
+}

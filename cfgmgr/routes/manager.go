@@ -1,0 +1,260 @@
+// Package routes is the manager of routed interfaces, static routes,
+// neighbours, static FDB entries and the switch's settings: it brings what is
+// configured in CONFIG_DB, validated, to APPL_DB, and tells in STATE_DB what
+// became of every row. For static routes it does what FRR's zebra does: it finds
+// the interface of a next hop and chooses the ways with the smallest distance.
+//
+// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their
+// order: of rows that exclude each other the one with the smaller name wins, and
+// what lacks an interface waits for it. Rows are parsed as they come; all of
+// them are decided about at every change.
+//
+// ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are not the manager's alone: rows
+// without [schema.FieldConfigKey] belong to others (FRR, neighsyncd), and stay.
+//
+// What may enter: decisions about those tables of CONFIG_DB. No SAI.
+package routes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"tamtam/cfgmgr/forward"
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A parsed is a row of CONFIG_DB.
+type parsed[T any] struct {
+	row T
+	err error
+}
+
+// rows are those of one table, by key.
+type rows[T any] map[string]parsed[T]
+
+// sorted lists the keys in the order in which rows win.
+func (r rows[T]) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
+
+// A Manager holds the rows. It lives on its daemon.
+type Manager struct {
+	book *forward.Book
+	due  bool
+
+	// What interfaces are made of.
+	ports      rows[schema.Port]
+	lags       rows[schema.PortChannel]
+	vlans      rows[schema.VLAN]
+	lagMembers rows[schema.PortChannelMember]
+	members    rows[schema.VLANMember]
+
+	// By name, of all tables of interfaces; the table is the name's.
+	interfaces rows[schema.Interface]
+	addresses  rows[schema.InterfaceAddress]
+	routes     rows[schema.StaticRoute]
+	neighbors  rows[schema.Neighbor]
+	fdb        rows[schema.FDBEntry]
+	switches   rows[schema.Switch]
+}
+
+// New registers the manager on its daemon.
+func New(d *orch.Daemon, r *swss.Redis) *Manager {
+	mark := schema.FieldConfigKey
+	m := &Manager{
+		book: forward.New(d, r,
+			forward.Table{
+				Appl: schema.AppSwitch, State: schema.StateSwitch,
+				Fields: slices.Sorted(maps.Keys(schema.Switch{}.Fields())),
+			},
+			forward.Table{Appl: schema.AppInterface, State: schema.StateInterface, Mark: mark},
+			forward.Table{Appl: schema.AppNeigh, State: schema.StateNeigh, Mark: mark},
+			forward.Table{Appl: schema.AppRoute, State: schema.StateStaticRoute, Mark: mark},
+			forward.Table{Appl: schema.AppFDB, State: schema.StateStaticFDB, Mark: mark},
+		),
+		due: true, ports: rows[schema.Port]{}, lags: rows[schema.PortChannel]{}, vlans: rows[schema.VLAN]{},
+		lagMembers: rows[schema.PortChannelMember]{}, members: rows[schema.VLANMember]{},
+		interfaces: rows[schema.Interface]{}, addresses: rows[schema.InterfaceAddress]{}, routes: rows[schema.StaticRoute]{},
+		neighbors: rows[schema.Neighbor]{}, fdb: rows[schema.FDBEntry]{}, switches: rows[schema.Switch]{},
+	}
+	db := r.DB(swss.ConfigDB)
+	consume(m, d, db, schema.CfgPort, "", m.ports, schema.ParsePort)
+	consume(m, d, db, schema.CfgPortChannel, "", m.lags, schema.ParsePortChannel)
+	consume(m, d, db, schema.CfgVLAN, "", m.vlans, schema.ParseVLAN)
+	consume(m, d, db, schema.CfgPortChannelMbr, "", m.lagMembers, schema.ParsePortChannelMember)
+	consume(m, d, db, schema.CfgVLANMember, "", m.members, schema.ParseVLANMember)
+	for _, t := range schema.InterfaceTables {
+		m.consumeInterfaces(d, db, t)
+	}
+	consume(m, d, db, schema.CfgStaticRoute, schema.StateStaticRoute, m.routes, schema.ParseStaticRoute)
+	consume(m, d, db, schema.CfgNeigh, schema.StateNeigh, m.neighbors, schema.ParseNeighbor)
+	consume(m, d, db, schema.CfgFDB, schema.StateStaticFDB, m.fdb, schema.ParseFDB)
+	consume(m, d, db, schema.CfgSwitch, schema.StateSwitch, m.switches, schema.ParseSwitch)
+	forward.Settle(d, "routemgr", func() bool { return m.due }, m.flush)
+	return m
+}
+
+// consume keeps the rows of a table, parsed, in to.
+func consume[T any](
+	m *Manager, d *orch.Daemon, db *swss.DB, table, state string, to rows[T],
+	parse func(string, map[string]string) (T, error),
+) {
+	forward.Consume(d, db, table, orch.Reporting{StateTable: state}, func(key string, fields swss.FieldValues) {
+		m.due = true
+		if fields == nil {
+			delete(to, key)
+			return
+		}
+		row, err := parse(key, fields)
+		to[key] = parsed[T]{row, err}
+	})
+}
+
+// consumeInterfaces keeps the rows of a table of interfaces: those of interfaces
+// by name, those of addresses by key. A row in the wrong table is kept with the
+// table's name in front, where no other row is looked for.
+func (m *Manager) consumeInterfaces(d *orch.Daemon, db *swss.DB, table string) {
+	words := orch.Reporting{StateTable: schema.StateInterface}
+	forward.Consume(d, db, table, words, func(key string, fields swss.FieldValues) {
+		m.due = true
+		if !schema.IsAddressKey(key) {
+			row, err := schema.ParseInterface(table, key, fields)
+			keep(m.interfaces, inTable(table, key), fields, row, err)
+			return
+		}
+		row, err := schema.ParseInterfaceAddress(table, key, fields)
+		keep(m.addresses, inTable(table, key), fields, row, err)
+	})
+}
+
+func keep[T any](to rows[T], key string, fields swss.FieldValues, row T, err error) {
+	if fields == nil {
+		delete(to, key)
+		return
+	}
+	to[key] = parsed[T]{row, err}
+}
+
+// flush decides about all rows and writes what changed.
+func (m *Manager) flush(ctx context.Context) error {
+	if err := m.book.Load(ctx); err != nil {
+		return err
+	}
+	m.book.Clear()
+	d := decision{Manager: m}
+	d.decideSwitch()
+	d.learnPorts()
+	d.decideInterfaces()
+	d.decideAddresses()
+	d.decideNeighbors()
+	d.decideRoutes()
+	d.decideFDB()
+	if err := m.book.Flush(ctx); err != nil {
+		return err
+	}
+	m.due = false
+	return nil
+}
+
+// decision is one pass over all rows: what was accepted so far.
+type decision struct {
+	*Manager
+	aliases map[string]string // port by alias
+	master  map[string]string // PortChannel by member
+	vlanOf  map[string]string // first VLAN by member
+	inVLAN  map[string]bool   // VLAN|port
+	routed  map[string]bool   // interfaces
+	subnets map[netip.Prefix]subnet
+	lengths [2][]int // of subnets, IPv4 and IPv6, the longest first
+	own     map[netip.Addr]string
+}
+
+// A subnet is that of an address.
+type subnet struct {
+	name  string       // interface
+	first netip.Prefix // the address that is configured first
+}
+
+// accept forwards a row, or says why not: err is for what is wrong with the
+// row, missing for what it lacks. key is the row's in CONFIG_DB.
+func (d *decision) accept(
+	appl, state forward.Row, key string, fields func() map[string]string, err error, missing string,
+) bool {
+	switch {
+	case err != nil:
+		d.book.Tell(state, schema.StatusFailed, schema.Reason(err))
+	case missing != "":
+		d.book.Tell(state, schema.StatusPending, missing)
+	default:
+		f := fields()
+		f[schema.FieldConfigKey] = key
+		d.book.Forward(appl, f, state)
+		return true
+	}
+	return false
+}
+
+// refuse tells that another row won, or that the row contradicts itself.
+func (d *decision) refuse(state forward.Row, reason string, args ...any) {
+	d.book.Tell(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
+}
+
+// decideSwitch forwards the switch's settings. There is always a row, with
+// SONiC's defaults: orchagent tells what the switch can do in the same.
+func (d *decision) decideSwitch() {
+	appl := forward.Row{Table: schema.AppSwitch, Key: schema.SwitchKey}
+	d.book.Keep(appl, schema.DefaultSwitch().Fields())
+	for _, key := range d.switches.sorted() {
+		row, state := d.switches[key], forward.Row{Table: schema.StateSwitch, Key: key}
+		if row.err != nil {
+			d.book.Tell(state, schema.StatusFailed, schema.Reason(row.err))
+			continue
+		}
+		d.book.Forward(appl, row.row.Fields(), state)
+	}
+}
+
+// learnPorts notes what ports are called and used for.
+func (d *decision) learnPorts() {
+	d.aliases, d.master = map[string]string{}, map[string]string{}
+	d.vlanOf, d.inVLAN = map[string]string{}, map[string]bool{}
+	for _, key := range d.ports.sorted() {
+		if alias := d.ports[key].row.Alias; d.ports[key].err == nil && alias != "" && d.aliases[alias] == "" {
+			d.aliases[alias] = key
+		}
+	}
+	for _, key := range d.lagMembers.sorted() {
+		m := d.lagMembers[key]
+		if port := d.port(m.row.Port); m.err == nil && d.master[port] == "" && d.lags.valid(m.row.PortChannel) {
+			d.master[port] = m.row.PortChannel
+		}
+	}
+	for _, key := range d.members.sorted() {
+		m := d.members[key]
+		port := d.port(m.row.Port)
+		if m.err != nil || d.master[port] != "" || !d.vlans.valid(m.row.VLAN) {
+			continue
+		}
+		d.inVLAN[m.row.VLAN+"|"+port] = true
+		if d.vlanOf[port] == "" {
+			d.vlanOf[port] = m.row.VLAN
+		}
+	}
+}
+
+// port is the name of a port that is written as name or alias.
+func (d *decision) port(name string) string {
+	if p, ok := d.aliases[name]; ok && !d.ports.valid(name) {
+		return p
+	}
+	return name
+}
+
+// valid says whether there is such a row, without errors.
+func (r rows[T]) valid(key string) bool {
+	row, ok := r[key]
+	return ok && row.err == nil
+}

@@ -1,0 +1,92 @@
+package routes
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"tamtam/cfgmgr/forward"
+	"tamtam/schema"
+)
+
+// protocolStatic is what FRR calls static routes.
+const protocolStatic = "static"
+
+// decideRoutes decides about static routes. Of the ways that there are, those
+// with the smallest distance are taken; a route without any waits.
+func (d *decision) decideRoutes() {
+	taken := map[netip.Prefix]string{}
+	for _, key := range d.routes.sorted() {
+		row, state := d.routes[key], forward.Row{Table: schema.StateStaticRoute, Key: key}
+		var route schema.Route
+		missing := ""
+		if row.err == nil {
+			if other := taken[row.row.Prefix]; other != "" {
+				d.refuse(state, "%s is the same route, and has a row of its own", other)
+				continue
+			}
+			taken[row.row.Prefix] = key
+			route, missing = d.resolve(row.row)
+		}
+		appl := forward.Row{Table: schema.AppRoute, Key: schema.RouteKey(row.row.Prefix)}
+		d.accept(appl, state, key, func() map[string]string { return route.Fields() }, row.err, missing)
+	}
+}
+
+// resolve chooses the ways of a route, or says what all of them lack.
+func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
+	route := schema.Route{Prefix: s.Prefix, Protocol: protocolStatic}
+	var lacks []string
+	best := -1
+	for _, h := range s.Hops {
+		hop, lack := d.way(h)
+		if lack != "" {
+			lacks = append(lacks, lack)
+			continue
+		}
+		switch dist := int(h.Distance); {
+		case best >= 0 && dist > best:
+			continue
+		case dist < best || best < 0:
+			best, route.Hops, route.Blackhole = dist, nil, false
+		}
+		if h.Blackhole {
+			route.Blackhole = true
+			continue
+		}
+		route.Hops = append(route.Hops, hop)
+	}
+	if best < 0 {
+		return route, strings.Join(slices.Compact(lacks), "; ")
+	}
+	if len(route.Hops) > 0 { // beside a way that leads somewhere, one that drops is none
+		route.Blackhole = false
+	}
+	slices.SortFunc(route.Hops, schema.Hop.Compare)
+	route.Hops = slices.CompactFunc(route.Hops, func(a, b schema.Hop) bool { return a.Compare(b) == 0 })
+	return route, ""
+}
+
+// way finds the interface of a next hop, or says what it lacks.
+func (d *decision) way(h schema.StaticHop) (schema.Hop, string) {
+	hop := schema.Hop{Addr: h.Addr, Interface: h.Interface, Weight: 1}
+	switch {
+	case h.Blackhole:
+		return hop, ""
+	case h.Addr.IsValid() && d.own[h.Addr] != "":
+		return hop, fmt.Sprintf("next hop %s is the switch's own address, of %s", h.Addr, d.own[h.Addr])
+	case schema.IsLoopbackName(hop.Interface):
+		return hop, fmt.Sprintf("%s leads to no next hop", hop.Interface)
+	case hop.Interface != "" && !d.routed[hop.Interface]:
+		return hop, d.unrouted(hop.Interface)
+	case hop.Interface != "":
+		return hop, ""
+	}
+	name, ok := d.connected(h.Addr)
+	if !ok {
+		return hop, fmt.Sprintf("next hop %s is in the subnet of no interface", h.Addr)
+	}
+	hop.Interface = name
+	return hop, ""
+}

@@ -1,0 +1,56 @@
+package capture_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+
+	"tamtam/collector/capture"
+)
+
+// Writes a capture of two frames that are out of order, and reads it back in the order of their times.
+func Example() {
+	var file bytes.Buffer
+	w := capture.NewWriter(&file, "port1.pcap")
+	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	frame := make([]byte, 60)
+	for _, err := range []error{
+		w.Write(start.Add(2*time.Nanosecond), frame, 60),
+		w.Write(start.Add(time.Nanosecond), frame[:14], 1500), // only its beginning was captured
+		w.Close(),
+	} {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+
+	r, err := capture.NewReader(&file, "port1.pcap")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for sorted := capture.NewSorted(r); ; {
+		p, err := sorted.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(p.Number, p.Time.Sub(start), len(p.Data), p.Len, p.Cut())
+	}
+	// Output:
+	// 2 1ns 14 1500 true
+	// 1 2ns 60 60 false
+}
+
+// A damaged file gives an error that says where, and never a packet that was made up.
+func ExampleError() {
+	_, err := capture.NewReader(bytes.NewReader([]byte("GIF89a")), "picture.gif")
+	fmt.Println(err)
+	// Output:
+	// picture.gif: file header at byte 0: magic number 47 49 46 38 is that of no known capture format; supported are pcap (microseconds or nanoseconds) and pcapng
+}

@@ -1,0 +1,198 @@
+package acl
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// memberPriority is the priority of all members of a group; the group is
+// parallel, so it does not matter.
+const memberPriority = 100
+
+// A target is a port or LAG that a table is to be bound to.
+type target struct {
+	name string
+	key  sai.Key
+}
+
+// A bound is a table's binding to a port or LAG.
+type bound struct {
+	group  *group
+	member sai.OID
+}
+
+// A group is the table group of a port or LAG at a stage. It exists while
+// tables are bound there.
+type group struct {
+	oid     sai.OID
+	target  target
+	stage   string
+	members int
+}
+
+type groupKey struct{ name, stage string }
+
+// targets returns the ports and LAGs that there are of those that a table is to
+// be bound to, sorted: those of its row, or all for a TAM table without any.
+func (o *Orch) targets(t *table) []target {
+	names := t.row.Ports
+	if t.tam() && len(names) == 0 {
+		names = o.ports.Names()
+	}
+	var list []target
+	for _, n := range names {
+		if oid, lag, ok := o.ports.Port(n); ok && lag == "" {
+			list = append(list, target{n, sai.Obj(sai.ObjectTypePort, oid)})
+		} else if oid, _, ok := o.ports.LAG(n); ok {
+			list = append(list, target{n, sai.Obj(sai.ObjectTypeLAG, oid)})
+		}
+	}
+	return list
+}
+
+// absent returns the ports of the table's row that are not there, sorted.
+func (o *Orch) absent(t *table) []string {
+	var list []string
+	for _, n := range t.row.Ports {
+		_, _, port := o.ports.Port(n)
+		_, _, lag := o.ports.LAG(n)
+		if !port && !lag {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// bindAttr is the attribute of a port or LAG that holds its group.
+func bindAttr(t sai.ObjectType, stage string) sai.AttrID {
+	switch {
+	case t == sai.ObjectTypePort && stage == schema.StageIngress:
+		return sai.PortAttrIngressACL
+	case t == sai.ObjectTypePort:
+		return sai.PortAttrEgressACL
+	case stage == schema.StageIngress:
+		return sai.LAGAttrIngressACL
+	}
+	return sai.LAGAttrEgressACL
+}
+
+// bind binds a table to a port or LAG, with all steps or none.
+func (o *Orch) bind(ctx context.Context, in *instance, tg target) error {
+	var undo orch.Undo
+	gk := groupKey{tg.name, in.def.stage}
+	g := o.groups[gk]
+	if g == nil {
+		var err error
+		if g, err = o.createGroup(ctx, &undo, gk, tg); err != nil {
+			return rolledBack(ctx, &undo, err)
+		}
+	}
+	member, err := o.api.Create(ctx, sai.ObjectTypeACLTableGroupMember, []sai.Attr{
+		{ID: sai.ACLTableGroupMemberAttrACLTableGroupID, Value: g.oid},
+		{ID: sai.ACLTableGroupMemberAttrACLTableID, Value: in.oid},
+		{ID: sai.ACLTableGroupMemberAttrPriority, Value: sai.Uint(memberPriority)},
+	})
+	if err != nil {
+		return rolledBack(ctx, &undo,
+			fmt.Errorf("make ACL table %s a member of the group of %s: %w", in.table.name, tg.name, err))
+	}
+	g.members++
+	in.bound[tg.name] = &bound{group: g, member: member}
+	return nil
+}
+
+func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, gk groupKey, tg target) (*group, error) {
+	point := bindPoints[schema.BindPort]
+	if tg.key.Type == sai.ObjectTypeLAG {
+		point = bindPoints[schema.BindPortChannel]
+	}
+	oid, err := o.api.Create(ctx, sai.ObjectTypeACLTableGroup, []sai.Attr{
+		{ID: sai.ACLTableGroupAttrACLStage, Value: stages[gk.stage]},
+		{ID: sai.ACLTableGroupAttrACLBindPointTypeList, Value: sai.Enums{point}},
+		{ID: sai.ACLTableGroupAttrType, Value: sai.ACLTableGroupTypeParallel},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the ACL group of %s: %w", tg.name, err)
+	}
+	g := &group{oid: oid, target: tg, stage: gk.stage}
+	undo.Push("ACL group of "+tg.name, func(ctx context.Context) error {
+		delete(o.groups, gk)
+		o.crm.groupRemoved(g)
+		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroup, oid))
+	})
+	o.groups[gk] = g
+	o.crm.groupAdded(g)
+	id := bindAttr(tg.key.Type, gk.stage)
+	if err := o.api.Set(ctx, tg.key, sai.Attr{ID: id, Value: oid}); err != nil {
+		return nil, fmt.Errorf("bind the ACL group to %s: %w", tg.name, err)
+	}
+	undo.Push("binding of the ACL group to "+tg.name, func(ctx context.Context) error {
+		return o.api.Set(ctx, tg.key, sai.Attr{ID: id, Value: sai.NullOID})
+	})
+	return g, nil
+}
+
+// unbind takes a table off a port or LAG, and the group with the last table.
+// What of it fails can be tried again.
+func (o *Orch) unbind(ctx context.Context, in *instance, name string) error {
+	b := in.bound[name]
+	g := b.group
+	if b.member != sai.NullOID {
+		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroupMember, b.member)); err != nil {
+			return fmt.Errorf("take ACL table %s out of the group of %s: %w", in.table.name, name, err)
+		}
+		b.member = sai.NullOID
+		g.members--
+	}
+	if g.members == 0 {
+		none := sai.Attr{ID: bindAttr(g.target.key.Type, g.stage), Value: sai.NullOID}
+		if err := o.api.Set(ctx, g.target.key, none); err != nil {
+			return fmt.Errorf("unbind the ACL group from %s: %w", name, err)
+		}
+		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroup, g.oid)); err != nil {
+			return fmt.Errorf("remove the ACL group of %s: %w", name, err)
+		}
+		delete(o.groups, groupKey{name, g.stage})
+		o.crm.groupRemoved(g)
+	}
+	delete(in.bound, name)
+	return nil
+}
+
+// rebind brings the bindings of a table that stays to where they belong. A port
+// that cannot be bound does not keep the others from it.
+func (o *Orch) rebind(ctx context.Context, in *instance) {
+	want := map[string]target{}
+	for _, tg := range o.targets(in.table) {
+		want[tg.name] = tg
+	}
+	in.refused = nil
+	refuse := func(name string, err error) {
+		if in.refused == nil {
+			in.refused = map[string]error{}
+		}
+		in.refused[name] = err
+		o.log.Error("ACL binding", "table", in.table.name, "port", name, "err", err)
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(in.bound), schema.CompareNames) {
+		if tg, ok := want[name]; ok && tg == in.bound[name].group.target && in.bound[name].member != sai.NullOID {
+			delete(want, name)
+			continue
+		}
+		if err := o.unbind(ctx, in, name); err != nil {
+			refuse(name, err)
+			delete(want, name)
+		}
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(want), schema.CompareNames) {
+		if err := o.bind(ctx, in, want[name]); err != nil {
+			refuse(name, err)
+		}
+	}
+}

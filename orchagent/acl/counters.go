@@ -1,0 +1,200 @@
+package acl
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// counterGroup is the flex counter group of ACL counters.
+const counterGroup = "ACL_STAT_COUNTER"
+
+// counterInterval is how often ACL counters are read unless FLEX_COUNTER_TABLE
+// says otherwise; as in SONiC.
+const counterInterval = 10 * time.Second
+
+// A Poller has counters of objects read by syncd into COUNTERS_DB. The client of
+// sairedis is one, once its groups can be set this way.
+type Poller interface {
+	// SetGroup says how often the counters of a group are read, and whether.
+	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
+	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
+	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
+}
+
+// counters keeps what COUNTERS_DB says about which counter is which rule's, and
+// what is polled. Changes are collected and written by flush.
+type counters struct {
+	poller   Poller
+	log      *slog.Logger
+	rows     *swss.Table                 // COUNTERS
+	names    *swss.Table                 // ACL_COUNTER_RULE_MAP
+	fresh    []sai.OID                   // to be polled
+	gone     []string                    // rows to be deleted
+	renamed  map[schema.ACLRuleKey]*rule // whose names have to be looked at
+	put      swss.FieldValues            // names to be written
+	del      map[string]bool             // names to be deleted
+	enabled  bool
+	interval time.Duration
+	dirty    bool // the group's settings have to be sent
+}
+
+// open removes what a former life left in the map.
+func (c *counters) open(ctx context.Context, r *swss.Redis) error {
+	db := r.DB(swss.CountersDB)
+	c.rows = swss.NewTable(db, schema.CountersTable)
+	c.names = swss.NewTable(db, schema.CountersACLRuleMap)
+	c.renamed = map[schema.ACLRuleKey]*rule{}
+	c.put, c.del = swss.FieldValues{}, map[string]bool{}
+	c.enabled, c.interval, c.dirty = true, counterInterval, true
+	old, _, err := c.names.Get(ctx, "")
+	if err != nil {
+		return err
+	}
+	if err := c.rows.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
+		return err
+	}
+	return c.names.Del(ctx, "")
+}
+
+// configure takes a row of FLEX_COUNTER_TABLE; nil if there is none.
+func (c *counters) configure(row *schema.FlexCounter) {
+	enabled, interval := true, counterInterval
+	if row != nil {
+		enabled = !row.Given || row.Enabled
+		if row.Interval > 0 {
+			interval = row.Interval
+		}
+	}
+	if enabled != c.enabled || interval != c.interval {
+		c.enabled, c.interval, c.dirty = enabled, interval, true
+	}
+}
+
+func (c *counters) start(oid sai.OID) { c.fresh = append(c.fresh, oid) }
+
+// rename makes the next poll look at the names of a rule's counters.
+func (c *counters) rename(r *rule) { c.renamed[r.key] = r }
+
+// stopPolling has syncd forget counters that are about to be removed: it must
+// not be asked to read an object that does not exist.
+func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
+	var polled []sai.OID
+	fresh := map[sai.OID]bool{}
+	for _, oid := range c.fresh {
+		fresh[oid] = true
+	}
+	drop := map[sai.OID]bool{}
+	for _, oid := range oids {
+		if fresh[oid] {
+			drop[oid] = true
+			continue
+		}
+		polled = append(polled, oid)
+		c.gone = append(c.gone, oid.String())
+	}
+	if len(drop) > 0 {
+		c.fresh = slices.DeleteFunc(c.fresh, func(oid sai.OID) bool { return drop[oid] })
+	}
+	if c.poller == nil || len(polled) == 0 {
+		return
+	}
+	if err := c.poller.StopPoll(ctx, counterGroup, polled...); err != nil {
+		c.log.Error("ACL counters that go are still polled", "err", err)
+	}
+}
+
+// retry is when to flush again what could not be written.
+func (c *counters) retry() time.Duration {
+	if c.dirty && c.poller != nil || len(c.fresh)+len(c.gone)+len(c.renamed)+len(c.put)+len(c.del) > 0 {
+		return time.Second
+	}
+	return 0
+}
+
+// flush sends what has changed.
+func (c *counters) flush(ctx context.Context) error {
+	if c.dirty && c.poller != nil {
+		if err := c.poller.SetGroup(ctx, counterGroup, c.interval, c.enabled); err != nil {
+			return err
+		}
+		c.dirty = false
+	}
+	if c.poller != nil && len(c.fresh) > 0 {
+		ids := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}
+		if err := c.poller.StartPoll(ctx, counterGroup, "ACL_COUNTER_ATTR_ID_LIST", ids, c.fresh...); err != nil {
+			return err
+		}
+	}
+	c.fresh = nil
+	if err := c.rows.DelMany(ctx, c.gone); err != nil {
+		return err
+	}
+	c.gone = nil
+	return c.flushNames(ctx)
+}
+
+// flushNames brings ACL_COUNTER_RULE_MAP up to date.
+func (c *counters) flushNames(ctx context.Context) error {
+	for k, r := range c.renamed {
+		c.nameAll(r)
+		delete(c.renamed, k)
+	}
+	if len(c.del) > 0 {
+		if err := c.names.HDel(ctx, "", slices.Sorted(maps.Keys(c.del))...); err != nil {
+			return err
+		}
+		clear(c.del)
+	}
+	if len(c.put) > 0 {
+		if err := c.names.Set(ctx, "", c.put); err != nil {
+			return err
+		}
+		clear(c.put)
+	}
+	return nil
+}
+
+// nameAll names the counters of a rule: those of the first feature by the rule,
+// those of further features by rule and feature, and those of variants by their
+// names after that.
+func (c *counters) nameAll(r *rule) {
+	want := map[string]sai.OID{}
+	slots := r.slots()
+	for _, s := range slots {
+		name := r.key.Appl()
+		if s.feature != slots[0].feature {
+			name += ":" + s.feature
+		}
+		if s.variant != "" {
+			name += ":" + s.variant
+		}
+		want[name] = r.entries[s].counter.oid
+	}
+	for name := range r.mapped {
+		if _, ok := want[name]; !ok {
+			c.del[name] = true
+			delete(c.put, name)
+		}
+	}
+	for name, oid := range want {
+		if r.mapped[name] != oid {
+			c.put[name] = oid.String()
+			delete(c.del, name)
+		}
+	}
+	r.mapped = want
+}
+
+// compareFeatures has TAM features in SONiC's order; "" comes first.
+func compareFeatures(a, b string) int {
+	all := schema.Features()
+	return cmp.Or(slices.Index(all, a)-slices.Index(all, b), schema.CompareNames(a, b))
+}

@@ -1,0 +1,247 @@
+package acl
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// crmMaxWarnings is how often a threshold is told to be exceeded until it is
+// not any more.
+const crmMaxWarnings = 10
+
+// pointKey is where tables and groups are counted.
+type pointKey struct{ stage, point string }
+
+// crm counts the ACL resources that are used and asks the ASIC what is left
+// (SONiC's critical resource monitoring).
+type crm struct {
+	api      sai.API
+	log      *slog.Logger
+	table    *swss.Table
+	switchID sai.OID
+	config   schema.CRM
+	rows     map[string]schema.CRM // the valid ones of CRM
+
+	others      []func() map[sai.AttrID]int // see Orch.Count
+	tables      map[pointKey]int
+	groups      map[pointKey]int
+	entries     map[*instance]int
+	warned      map[string]int
+	unsupported map[sai.AttrID]bool // what the ASIC does not tell
+	written     map[string]bool     // rows in COUNTERS_DB
+}
+
+func (c *crm) open(ctx context.Context, r *swss.Redis) error {
+	c.table = swss.NewTable(r.DB(swss.CountersDB), schema.CountersCRM)
+	c.config, c.rows = schema.DefaultCRM(), map[string]schema.CRM{}
+	c.tables, c.groups, c.entries = map[pointKey]int{}, map[pointKey]int{}, map[*instance]int{}
+	c.warned, c.unsupported, c.written = map[string]int{}, map[sai.AttrID]bool{}, map[string]bool{}
+	old, err := c.table.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	old = slices.DeleteFunc(old, func(k string) bool { return !strings.HasPrefix(k, "ACL_") && k != "STATS" })
+	return c.table.DelMany(ctx, old)
+}
+
+// crmPoints has CRM's names of SAI's bind points.
+var crmPoints = map[string]string{schema.BindPort: "PORT", schema.BindPortChannel: "LAG"}
+
+func (c *crm) tableAdded(in *instance)   { c.countTable(in, 1) }
+func (c *crm) tableRemoved(in *instance) { c.countTable(in, -1); delete(c.entries, in) }
+
+func (c *crm) countTable(in *instance, n int) {
+	for _, b := range in.def.bind {
+		c.tables[pointKey{in.def.stage, crmPoints[b]}] += n
+	}
+	if n > 0 {
+		c.entries[in] = 0
+	}
+}
+
+func (c *crm) groupAdded(g *group)   { c.groups[g.point()]++ }
+func (c *crm) groupRemoved(g *group) { c.groups[g.point()]-- }
+
+func (g *group) point() pointKey {
+	if g.target.key.Type == sai.ObjectTypeLAG {
+		return pointKey{g.stage, "LAG"}
+	}
+	return pointKey{g.stage, "PORT"}
+}
+
+func (c *crm) entryAdded(in *instance)   { c.entries[in]++ }
+func (c *crm) entryRemoved(in *instance) { c.entries[in]-- }
+
+func (c *crm) interval() time.Duration { return c.config.Interval }
+
+// poll writes what is used and available to COUNTERS_DB and logs thresholds.
+func (c *crm) poll(ctx context.Context, _ time.Time) error {
+	rows := map[string]swss.FieldValues{}
+	c.pollPoints(ctx, rows, "acl_table", c.tables, sai.SwitchAttrAvailableACLTable)
+	c.pollPoints(ctx, rows, "acl_group", c.groups, sai.SwitchAttrAvailableACLTableGroup)
+	for _, in := range c.sortedTables() {
+		used := c.entries[in]
+		key := fmt.Sprintf("ACL_TABLE_STATS:0x%x", uint64(in.oid))
+		k := sai.Obj(sai.ObjectTypeACLTable, in.oid)
+		c.pollTable(ctx, rows, key, "acl_entry", k, sai.ACLTableAttrAvailableACLEntry, used)
+		c.pollTable(ctx, rows, key, "acl_counter", k, sai.ACLTableAttrAvailableACLCounter, used)
+	}
+	c.pollOthers(ctx, rows)
+	var stale []string
+	for k := range c.written {
+		if rows[k] == nil {
+			stale = append(stale, k)
+		}
+	}
+	slices.Sort(stale)
+	if err := c.table.DelMany(ctx, stale); err != nil {
+		return err
+	}
+	c.written = map[string]bool{}
+	for k := range rows {
+		c.written[k] = true
+	}
+	return c.table.SetMany(ctx, rows)
+}
+
+// resources names what other orchs count, by the attribute of the switch that
+// says how many are left.
+var resources = map[sai.AttrID]string{
+	sai.SwitchAttrAvailableIPv4RouteEntry: "ipv4_route", sai.SwitchAttrAvailableIPv6RouteEntry: "ipv6_route",
+	sai.SwitchAttrAvailableIPv4NexthopEntry: "ipv4_nexthop", sai.SwitchAttrAvailableIPv6NexthopEntry: "ipv6_nexthop",
+	sai.SwitchAttrAvailableIPv4NeighborEntry: "ipv4_neighbor", sai.SwitchAttrAvailableIPv6NeighborEntry: "ipv6_neighbor",
+	sai.SwitchAttrAvailableNextHopGroupEntry:       "nexthop_group",
+	sai.SwitchAttrAvailableNextHopGroupMemberEntry: "nexthop_group_member",
+	sai.SwitchAttrAvailableFDBEntry:                "fdb_entry",
+}
+
+// pollOthers does what other orchs count.
+func (c *crm) pollOthers(ctx context.Context, rows map[string]swss.FieldValues) {
+	for _, count := range c.others {
+		used := count()
+		for _, id := range slices.Sorted(maps.Keys(used)) {
+			if res := resources[id]; res != "" {
+				c.pollTable(ctx, rows, "STATS", res, sai.Obj(sai.ObjectTypeSwitch, c.switchID), id, used[id])
+			}
+		}
+	}
+}
+
+// pollPoints does the resources that are counted by stage and bind point.
+func (c *crm) pollPoints(
+	ctx context.Context, rows map[string]swss.FieldValues, res string, used map[pointKey]int, id sai.AttrID,
+) {
+	v, ok := c.get(ctx, sai.Obj(sai.ObjectTypeSwitch, c.switchID), sai.Want(id, 64))
+	if !ok {
+		return
+	}
+	list, _ := v.(sai.ACLResources)
+	for _, r := range list {
+		key, ok := resourceKey(r)
+		if !ok {
+			continue
+		}
+		c.write(rows, "ACL_STATS:"+key.stage+":"+key.point, res, used[key], uint64(r.Available))
+	}
+}
+
+// resourceKey says where the ASIC's answer belongs; false where SONiC does not
+// count.
+func resourceKey(r sai.ACLResource) (pointKey, bool) {
+	points := map[sai.Enum]string{
+		sai.ACLBindPointTypePort: "PORT", sai.ACLBindPointTypeLAG: "LAG", sai.ACLBindPointTypeVLAN: "VLAN",
+		sai.ACLBindPointTypeRouterInterface: "RIF", sai.ACLBindPointTypeSwitch: "SWITCH",
+	}
+	for name, stage := range stages {
+		if point, ok := points[r.BindPoint]; ok && stage == r.Stage {
+			return pointKey{name, point}, true
+		}
+	}
+	return pointKey{}, false
+}
+
+func (c *crm) pollTable(
+	ctx context.Context, rows map[string]swss.FieldValues, key, res string, k sai.Key, id sai.AttrID, used int,
+) {
+	v, ok := c.get(ctx, k, sai.Want(id, 0))
+	if !ok {
+		return
+	}
+	n, _ := v.(sai.Uint)
+	c.write(rows, key, res, used, uint64(n))
+}
+
+// get reads one attribute; once the ASIC says that it does not have it, it is
+// not asked again.
+func (c *crm) get(ctx context.Context, k sai.Key, want sai.Attr) (sai.Value, bool) {
+	if c.unsupported[want.ID] {
+		return nil, false
+	}
+	got, err := c.api.Get(ctx, k, []sai.Attr{want})
+	if err != nil {
+		status, _ := sai.StatusOf(err)
+		c.unsupported[want.ID] = orch.Unsupported(status)
+		c.log.Warn("the switch does not tell what is available", "attribute", want.ID.String(), "err", err)
+		return nil, false
+	}
+	return got[0].Value, true
+}
+
+func (c *crm) write(rows map[string]swss.FieldValues, key, res string, used int, available uint64) {
+	if rows[key] == nil {
+		rows[key] = swss.FieldValues{}
+	}
+	rows[key]["crm_stats_"+res+"_used"] = strconv.Itoa(used)
+	rows[key]["crm_stats_"+res+"_available"] = strconv.FormatUint(available, 10)
+	c.check(key, res, uint64(max(used, 0)), available)
+}
+
+// check logs when a threshold is exceeded, and when it no longer is.
+func (c *crm) check(key, res string, used, available uint64) {
+	t, ok := c.config.Thresholds[res]
+	if !ok {
+		t = schema.DefaultCRMThreshold()
+	}
+	value := used
+	switch t.Type {
+	case schema.CRMFree:
+		value = available
+	case schema.CRMPercentage:
+		if used+available == 0 {
+			return
+		}
+		value = used * 100 / (used + available)
+	}
+	name := key + " " + res
+	switch {
+	case value >= uint64(t.High) && c.warned[name] < crmMaxWarnings:
+		c.warned[name]++
+		c.log.Warn("THRESHOLD_EXCEEDED", "resource", name, "type", t.Type, "value", value, "high", t.High,
+			"used", used, "available", available)
+	case value <= uint64(t.Low) && c.warned[name] > 0:
+		delete(c.warned, name)
+		c.log.Warn("THRESHOLD_CLEAR", "resource", name, "type", t.Type, "value", value, "low", t.Low,
+			"used", used, "available", available)
+	}
+}
+
+// sortedTables lists the tables of the ASIC, in the order of their creation.
+func (c *crm) sortedTables() []*instance {
+	return slices.SortedFunc(maps.Keys(c.entries), func(a, b *instance) int {
+		if a.oid < b.oid {
+			return -1
+		}
+		return 1
+	})
+}

@@ -1,0 +1,372 @@
+package acl
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// bulk bounds the objects of one bulk call.
+const bulk = 1000
+
+// createMany creates objects in as few calls as possible. It always returns one
+// id or error per object.
+func createMany(ctx context.Context, api sai.API, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
+	if len(objs) == 1 {
+		oid, err := api.Create(ctx, t, objs[0])
+		return []sai.OID{oid}, []error{err}
+	}
+	var oids []sai.OID
+	var errs []error
+	for chunk := range slices.Chunk(objs, bulk) {
+		o, e := api.BulkCreate(ctx, t, chunk)
+		oids, errs = append(oids, o...), append(errs, e...)
+	}
+	return oids, errs
+}
+
+// removeMany removes objects of one type in as few calls as possible.
+func removeMany(ctx context.Context, api sai.API, t sai.ObjectType, oids []sai.OID) []error {
+	keys := make([]sai.Key, len(oids))
+	for i, oid := range oids {
+		keys[i] = sai.Obj(t, oid)
+	}
+	if len(keys) == 1 {
+		return []error{api.Remove(ctx, keys[0])}
+	}
+	var errs []error
+	for chunk := range slices.Chunk(keys, bulk) {
+		errs = append(errs, api.BulkRemove(ctx, chunk)...)
+	}
+	return errs
+}
+
+// removeEntries removes entries from the ASIC, the lowest priority first, then
+// the counters and ranges of those that are to be dropped.
+func (o *Orch) removeEntries(ctx context.Context, w *work) {
+	keep := map[*entry]*change{}
+	all := slices.Clone(w.drop)
+	for _, c := range w.remake {
+		keep[c.have] = c
+		all = append(all, c.have)
+	}
+	slices.SortFunc(all, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.spec.priority, b.spec.priority),
+			compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
+	})
+	oids := make([]sai.OID, len(all))
+	for i, e := range all {
+		oids[i] = e.oid
+	}
+	var dropped []*entry
+	failed := map[*entry]bool{}
+	for i, err := range removeMany(ctx, o.api, sai.ObjectTypeACLEntry, oids) {
+		e := all[i]
+		if err != nil {
+			e.rule.failed[e.in.feature] = fmt.Errorf("remove the entry of ACL rule %s: %w", e.rule.key, err)
+			o.log.Error("ACL entry stays in the ASIC", "rule", e.rule.key.Config(), "err", err)
+			failed[e] = true
+			if e.slot.variant != "" {
+				o.left[e.rule.key] = e.rule
+			}
+			continue
+		}
+		if keep[e] == nil {
+			dropped = append(dropped, e)
+		}
+	}
+	w.remake = slices.DeleteFunc(w.remake, func(c *change) bool { return failed[c.have] })
+	w.create = slices.DeleteFunc(w.create, func(c *change) bool { return failed[c.rule.entries[c.slot]] })
+	o.forget(ctx, dropped)
+}
+
+// forget drops what belongs to entries that are no longer in the ASIC.
+func (o *Orch) forget(ctx context.Context, gone []*entry) {
+	if len(gone) == 0 {
+		return
+	}
+	var counters []*counter
+	for _, e := range gone {
+		counters = append(counters, e.counter)
+		o.release(ctx, e.ranges)
+		o.crm.entryRemoved(e.in)
+		e.in.entries--
+		delete(e.rule.entries, e.slot)
+		o.freed = o.freed || !e.fresh
+		o.counters.rename(e.rule)
+	}
+	o.removeCounters(ctx, counters)
+}
+
+// removeCounters removes counters; syncd forgets them first.
+func (o *Orch) removeCounters(ctx context.Context, list []*counter) {
+	oids := make([]sai.OID, len(list))
+	for i, c := range list {
+		oids[i] = c.oid
+	}
+	o.counters.stopPolling(ctx, oids)
+	o.orphans = append(o.orphans, oids...)
+	o.removeOrphans(ctx)
+}
+
+// removeOrphans removes counters that no entry has. Those that the ASIC keeps
+// are tried again in the next pass.
+func (o *Orch) removeOrphans(ctx context.Context) {
+	oids := o.orphans
+	o.orphans = nil
+	for i, err := range removeMany(ctx, o.api, sai.ObjectTypeACLCounter, oids) {
+		if err != nil && orch.Classify(err) != orch.Benign {
+			o.log.Error("an ACL counter stays in the ASIC", "counter", oids[i].String(), "err", err)
+			o.orphans = append(o.orphans, oids[i])
+		}
+	}
+}
+
+// createEntries creates entries, the highest priority first: all counters in
+// bulk, the ranges, then all entries in bulk. An entry that fails is undone
+// alone.
+func (o *Orch) createEntries(ctx context.Context, w *work) {
+	var list []*change
+	for _, c := range slices.Concat(w.remake, w.create) {
+		if _, err := c.instance(); err != nil {
+			c.rule.failed[c.slot.feature] = err
+			o.starve(err, starving{rule: c.rule, feature: c.slot.feature})
+			continue
+		}
+		list = append(list, c)
+	}
+	slices.SortFunc(list, byRank)
+	entries := o.addCounters(ctx, list)
+	var objs [][]sai.Attr
+	var ready []*entry
+	for _, e := range entries {
+		ranges, err := o.acquire(ctx, e.spec.ranges)
+		if err != nil {
+			o.refuse(ctx, e, err)
+			continue
+		}
+		e.ranges = e.spec.ranges
+		objs = append(objs, entryAttrs(e.in, e.spec, e.counter, ranges))
+		ready = append(ready, e)
+	}
+	defer o.removeOrphans(ctx)
+	if len(ready) == 0 {
+		return
+	}
+	oids, errs := createMany(ctx, o.api, sai.ObjectTypeACLEntry, objs)
+	for i, e := range ready {
+		if errs[i] != nil {
+			err := orch.AtAttr(errs[i], sai.ObjectTypeACLEntry, objs[i])
+			o.refuse(ctx, e, fmt.Errorf("create the entry of ACL rule %s: %w", e.rule.key, err))
+			continue
+		}
+		o.added(ctx, e, oids[i])
+	}
+}
+
+// added takes an entry that is in the ASIC into the books.
+func (o *Orch) added(ctx context.Context, e *entry, oid sai.OID) {
+	e.oid = oid
+	if old := e.rule.entries[e.slot]; old != nil { // made anew
+		o.release(ctx, old.ranges)
+	} else {
+		e.in.entries++
+		o.crm.entryAdded(e.in)
+		o.counters.start(e.counter.oid)
+		e.fresh = true
+	}
+	e.rule.entries[e.slot] = e
+	o.counters.rename(e.rule)
+}
+
+// addCounters makes the entries to be created, with their counters. Those made
+// anew keep the counter that they have.
+func (o *Orch) addCounters(ctx context.Context, list []*change) []*entry {
+	entries := make([]*entry, len(list))
+	var objs [][]sai.Attr
+	var fresh []*entry
+	for i, c := range list {
+		in, _ := c.instance()
+		entries[i] = &entry{in: in, rule: c.rule, slot: c.slot, spec: c.spec}
+		if c.have != nil {
+			entries[i].counter = c.have.counter
+			continue
+		}
+		entries[i].counter = &counter{}
+		attrs := []sai.Attr{
+			{ID: sai.ACLCounterAttrTableID, Value: in.oid},
+			{ID: sai.ACLCounterAttrEnableByteCount, Value: sai.Bool(true)},
+			{ID: sai.ACLCounterAttrEnablePacketCount, Value: sai.Bool(true)},
+		}
+		if c.slot.feature != "" {
+			l := label(c.slot, c.rule.key)
+			entries[i].counter.label = l
+			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text(l)})
+		}
+		objs = append(objs, attrs)
+		fresh = append(fresh, entries[i])
+	}
+	if len(fresh) == 0 {
+		return entries
+	}
+	oids, errs := createMany(ctx, o.api, sai.ObjectTypeACLCounter, objs)
+	failed := map[*entry]bool{}
+	for i, e := range fresh {
+		if errs[i] != nil {
+			failed[e] = true
+			o.noteRefusal(e, fmt.Errorf("create the counter of ACL rule %s: %w", e.rule.key, errs[i]))
+			continue
+		}
+		e.counter.oid = oids[i]
+	}
+	return slices.DeleteFunc(entries, func(e *entry) bool { return failed[e] })
+}
+
+// refuse undoes an entry that could not be created. One that was being made
+// anew is gone.
+func (o *Orch) refuse(ctx context.Context, e *entry, err error) {
+	o.release(ctx, e.ranges)
+	o.noteRefusal(e, err)
+	if old := e.rule.entries[e.slot]; old != nil {
+		o.forget(ctx, []*entry{old})
+		return
+	}
+	o.orphans = append(o.orphans, e.counter.oid)
+}
+
+func (o *Orch) noteRefusal(e *entry, err error) {
+	e.rule.failed[e.in.feature] = err
+	o.starve(err, starving{rule: e.rule, feature: e.slot.feature})
+	o.log.Error("ACL rule", "rule", e.rule.key.Config(), "err", err)
+}
+
+// setEntries changes entries in place. Changes of one attribute go in bulk.
+func (o *Orch) setEntries(ctx context.Context, w *work) {
+	var keys []sai.Key
+	var attrs []sai.Attr
+	var simple []*change
+	for _, c := range w.set {
+		sets, _ := c.have.spec.diff(c.spec)
+		if len(sets) == 1 && slices.Equal(c.have.ranges, c.spec.ranges) {
+			keys = append(keys, sai.Obj(sai.ObjectTypeACLEntry, c.have.oid))
+			attrs, simple = append(attrs, sets[0]), append(simple, c)
+			continue
+		}
+		if err := o.change(ctx, c, sets); err != nil {
+			o.noteRefusal(c.have, fmt.Errorf("change the entry of ACL rule %s: %w", c.rule.key, err))
+		}
+	}
+	for i, err := range setMany(ctx, o.api, keys, attrs) {
+		if err != nil {
+			o.noteRefusal(simple[i].have, fmt.Errorf("change the entry of ACL rule %s: %w", simple[i].rule.key, err))
+			continue
+		}
+		simple[i].have.spec = simple[i].spec
+	}
+}
+
+func setMany(ctx context.Context, api sai.API, keys []sai.Key, attrs []sai.Attr) []error {
+	if len(keys) == 1 {
+		return []error{api.Set(ctx, keys[0], attrs[0])}
+	}
+	var errs []error
+	for i := 0; i < len(keys); i += bulk {
+		end := min(i+bulk, len(keys))
+		errs = append(errs, api.BulkSet(ctx, keys[i:end], attrs[i:end])...)
+	}
+	return errs
+}
+
+// change sets several attributes of an entry, or none.
+func (o *Orch) change(ctx context.Context, c *change, sets []sai.Attr) error {
+	var undo orch.Undo
+	e := c.have
+	k := sai.Obj(sai.ObjectTypeACLEntry, e.oid)
+	if !slices.Equal(e.ranges, c.spec.ranges) {
+		oids, err := o.acquire(ctx, c.spec.ranges)
+		if err != nil {
+			return err
+		}
+		undo.Push("ranges", func(ctx context.Context) error { o.release(ctx, c.spec.ranges); return nil })
+		sets = append([]sai.Attr{{ID: sai.ACLEntryAttrFieldACLRangeType, Value: sai.Match(oids, nil)}}, sets...)
+	}
+	for _, a := range sets {
+		if err := o.api.Set(ctx, k, a); err != nil {
+			return rolledBack(ctx, &undo, err)
+		}
+		was := o.former(e, a.ID)
+		undo.Push(a.ID.String(), func(ctx context.Context) error { return o.api.Set(ctx, k, was) })
+	}
+	if !slices.Equal(e.ranges, c.spec.ranges) {
+		o.release(ctx, e.ranges)
+		e.ranges = c.spec.ranges
+	}
+	e.spec = c.spec
+	return nil
+}
+
+// former is what an attribute of an entry was set to, or disabled.
+func (o *Orch) former(e *entry, id sai.AttrID) sai.Attr {
+	switch {
+	case id == sai.ACLEntryAttrPriority:
+		return sai.Attr{ID: id, Value: sai.Uint(e.spec.priority)}
+	case id == sai.ACLEntryAttrAdminState:
+		return sai.Attr{ID: id, Value: sai.Bool(!e.spec.off)}
+	case id == sai.ACLEntryAttrFieldACLRangeType && len(e.ranges) > 0:
+		var oids sai.OIDs
+		for _, k := range e.ranges {
+			oids = append(oids, o.ranges[k].oid)
+		}
+		return sai.Attr{ID: id, Value: sai.Match(oids, nil)}
+	}
+	if v, ok := sai.Find(e.spec.attrs, id); ok {
+		return sai.Attr{ID: id, Value: v}
+	}
+	if _, ok := actionType(id); ok {
+		return sai.Attr{ID: id, Value: sai.Action{}}
+	}
+	return sai.Attr{ID: id, Value: sai.Field{}}
+}
+
+// maxLabel is the longest label of a counter: SAI has room for 31 bytes, but
+// its metadata library takes texts of up to 15.
+const maxLabel = 15
+
+// featureShort has what labels call a TAM feature.
+var featureShort = map[string]string{
+	schema.FeatureTailStamping: "ts",
+	schema.FeatureAltMark:      "am",
+	schema.FeatureFlyMon:       "fm",
+	schema.FeatureTableRecord:  "tr",
+}
+
+// label names the counter of a flow group's entry for a feature and variant, the
+// same in every life of the process. Long names are cut, and a hash tells them
+// apart.
+func label(s slot, k schema.ACLRuleKey) string {
+	short := featureShort[s.feature]
+	if short == "" {
+		short = s.feature
+	}
+	short += s.variant
+	l := short + ":" + k.Rule
+	if k.Table != schema.TAMTable {
+		l = short + ":" + k.Table + ":" + k.Rule
+	}
+	if len(l) <= maxLabel {
+		return l
+	}
+	of := s.feature + "|"
+	if s.variant != "" {
+		of += s.variant + "|"
+	}
+	sum := sha256.Sum256([]byte(of + k.Config()))
+	const hash = 12
+	return fmt.Sprintf("%s#%x", l[:maxLabel-1-hash], sum[:hash/2])
+}

@@ -1,0 +1,419 @@
+package acl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Ports is what ACLs need to know of ports and LAGs; portsorch has it.
+type Ports interface {
+	// Port returns a port's object and the LAG that it is a member of ("" none).
+	Port(name string) (oid sai.OID, lag string, ok bool)
+	// LAG returns a LAG's object and the names of its members, sorted.
+	LAG(name string) (oid sai.OID, members []string, ok bool)
+	// Names returns the names of all ports and LAGs, sorted.
+	Names() []string
+	// Changes names ports and LAGs that came, joined or left, or are about to
+	// go: these are not found any more and must be let go of at once.
+	Changes() *orch.Topic[[]string]
+}
+
+// Sessions is what ACLs need to know of mirror sessions; mirrororch has it.
+type Sessions interface {
+	// Session returns the object of a session that is active.
+	Session(name string) (oid sai.OID, ok bool)
+	// Changes names sessions that came or are about to go: these are not found
+	// any more and must be let go of at once.
+	Changes() *orch.Topic[[]string]
+}
+
+// NextHops is what ACLs need to know of routing; routeorch has it.
+type NextHops interface {
+	// NextHop returns the object of a neighbour that packets can be sent to.
+	NextHop(name string, addr netip.Addr) (sai.OID, bool)
+	// Changes tells that next hops came or are about to go, as of sessions.
+	Changes() *orch.Topic[struct{}]
+}
+
+// Config is what an [Orch] works with.
+type Config struct {
+	SAI    sai.API
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	Ports  Ports
+	Poller Poller // polls the counters; nil: nobody does
+	Switch sai.OID
+
+	Sessions Sessions // nil: there are no mirror sessions
+	NextHops NextHops // nil: there are no next hops
+}
+
+// An Orch owns the ACL objects of the ASIC. All its methods run on the daemon's
+// goroutine.
+type Orch struct {
+	api    sai.API
+	daemon *orch.Daemon
+	log    *slog.Logger
+	ports  Ports
+
+	sessions Sessions
+	nextHops NextHops
+
+	capability map[string]sai.ACLCapability // by stage
+	priorities sai.Range                    // of entries
+
+	types    map[string]schema.ACLTableType
+	tables   map[string]*table
+	rules    map[schema.ACLRuleKey]*rule
+	groups   map[groupKey]*group
+	ranges   map[rangeKey]*rangeObject
+	orphans  []sai.OID        // counters that no entry has and that could not be removed
+	features map[string]needs // of the tables of TAM features
+
+	dirtyTables map[string]*table
+	dirtyRules  map[schema.ACLRuleKey]*rule
+	left        map[schema.ACLRuleKey]*rule // with entries that have to go and could not be removed
+	starved     map[starving]bool
+	freed       bool // something was removed in this pass
+	spared      bool // of several variants that did not all fit, some were removed
+	news        map[schema.ACLRuleKey]bool
+	telling     bool
+
+	watch    orch.Topic[[]schema.ACLRuleKey]
+	counters counters
+	crm      crm
+}
+
+// wordsOf are SONiC's status words of ACL tables and rules.
+var wordsOf = orch.Words{
+	Active: schema.ACLActive, Pending: schema.ACLPendingCreation, Removing: schema.ACLPendingRemoval,
+	Failed: schema.ACLInactive, Invalid: schema.ACLInactive,
+}
+
+// New asks the ASIC for its limits, publishes ACL_STAGE_CAPABILITY_TABLE, and
+// registers the handlers on the daemon.
+func New(ctx context.Context, cfg Config) (*Orch, error) {
+	o := &Orch{
+		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports,
+		sessions: cfg.Sessions, nextHops: cfg.NextHops,
+		capability: map[string]sai.ACLCapability{},
+		types:      map[string]schema.ACLTableType{}, tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
+		groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{}, features: map[string]needs{},
+		dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{},
+		news: map[schema.ACLRuleKey]bool{}, left: map[schema.ACLRuleKey]*rule{},
+		counters: counters{poller: cfg.Poller, log: cfg.Daemon.Logger()},
+		crm:      crm{api: cfg.SAI, log: cfg.Daemon.Logger(), switchID: cfg.Switch},
+	}
+	if err := o.readLimits(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if err := o.counters.open(ctx, cfg.Redis); err != nil {
+		return nil, err
+	}
+	if err := o.crm.open(ctx, cfg.Redis); err != nil {
+		return nil, err
+	}
+	o.register(cfg)
+	return o, nil
+}
+
+func (o *Orch) register(cfg Config) {
+	appl, config := cfg.Redis.DB(swss.ApplDB), cfg.Redis.DB(swss.ConfigDB)
+	consume := func(table, state string, words orch.Words, each func(context.Context, orch.Task)) {
+		source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, table) }
+		handler := orch.HandlerFunc(func(ctx context.Context, tasks []orch.Task) []error {
+			for _, t := range tasks {
+				each(ctx, t)
+				if t.Op == orch.Del {
+					o.daemon.Unreport(ctx, state, schema.ConfigKey(t.Key))
+				}
+			}
+			return o.settleAll(ctx, len(tasks))
+		})
+		cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, Words: words, None: true})
+	}
+	consume(schema.AppACLTableType, schema.StateACLTableType, orch.Words{}, o.typeRow)
+	consume(schema.AppACLTable, schema.StateACLTable, wordsOf, o.tableRow)
+	consume(schema.AppACLRule, schema.StateACLRule, wordsOf, o.ruleRow)
+
+	subscribe := func(table, state string, each func(context.Context, orch.Task)) {
+		source := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, config, table) }
+		cfg.Daemon.Consume(source, table, orch.Each(func(ctx context.Context, t orch.Task) error {
+			each(ctx, t)
+			return o.counters.flush(ctx)
+		}), orch.Reporting{StateTable: state, None: true})
+	}
+	subscribe(schema.CfgFlexCounter, schema.StateFlexCounter, o.flexRow)
+	subscribe(schema.CfgCRM, schema.StateCRM, o.crmRow)
+	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
+	cfg.Daemon.Every(o.counters.retry, func(ctx context.Context, _ time.Time) error { return o.counters.flush(ctx) })
+	cfg.Ports.Changes().Subscribe(o.portsChanged)
+	if cfg.Sessions != nil {
+		cfg.Sessions.Changes().Subscribe(func(ctx context.Context, names []string) {
+			o.changed(ctx, func(a schema.ACLAction) bool {
+				mirrors := a.Field == schema.ActionMirrorIngress || a.Field == schema.ActionMirrorEgress
+				return mirrors && slices.Contains(names, a.Name)
+			})
+		})
+	}
+	if cfg.NextHops != nil {
+		cfg.NextHops.Changes().Subscribe(func(ctx context.Context, _ struct{}) {
+			o.changed(ctx, func(a schema.ACLAction) bool { return len(a.Redirect.NextHops) > 0 })
+		})
+	}
+}
+
+// changed looks again at the rules with such an action.
+func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
+	for _, r := range o.rules {
+		if slices.ContainsFunc(r.parsed.Actions, such) {
+			o.markRule(r)
+		}
+	}
+	o.reconcile(ctx)
+	o.finish(ctx)
+	o.flush(ctx)
+}
+
+// settleAll brings the ASIC and the databases to where the rows want them, for
+// n tasks. Redis errors are returned for each, so that the daemon tries again.
+func (o *Orch) settleAll(ctx context.Context, n int) []error {
+	o.reconcile(ctx)
+	o.finish(ctx)
+	err := o.counters.flush(ctx)
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = err
+	}
+	return errs
+}
+
+// finish tells the users of flow groups what has happened. They may bind and
+// unbind meanwhile; what follows from that is told afterwards.
+func (o *Orch) finish(ctx context.Context) {
+	if o.telling {
+		return
+	}
+	o.telling = true
+	defer func() { o.telling = false }()
+	for len(o.news) > 0 {
+		keys := slices.SortedFunc(maps.Keys(o.news), compareKeys)
+		clear(o.news)
+		o.watch.Publish(ctx, keys)
+	}
+}
+
+func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
+	delete(o.types, t.Key)
+	var err error
+	if t.Op == orch.Set {
+		var typ schema.ACLTableType
+		if typ, err = schema.ParseACLTableType(t.Key, t.Fields); err == nil {
+			o.types[t.Key] = typ
+		}
+		o.reportConfig(ctx, schema.StateACLTableType, t.Key, err)
+	}
+	for _, tb := range o.tables {
+		if tb.given && tb.row.Type == t.Key {
+			o.markTable(tb)
+		}
+	}
+}
+
+func (o *Orch) tableRow(_ context.Context, t orch.Task) {
+	tb := o.tableOf(t.Key)
+	tb.given, tb.said = t.Op == orch.Set, ""
+	tb.row, tb.bad = schema.ACLTable{Name: t.Key}, nil
+	if tb.given {
+		tb.row, tb.bad = schema.ParseACLTable(t.Key, t.Fields)
+	}
+	o.markTable(tb)
+}
+
+func (o *Orch) tableOf(name string) *table {
+	t := o.tables[name]
+	if t == nil {
+		t = &table{name: name, rules: map[string]*rule{}, instances: map[string]*instance{}, failed: map[string]error{}}
+		o.judge(t)
+		o.tables[name] = t
+	}
+	return t
+}
+
+func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
+	k, ok := schema.ParseACLRuleKey(schema.ConfigKey(t.Key))
+	if !ok {
+		if t.Op == orch.Set {
+			o.log.Warn("a key of ACL_RULE_TABLE that names no rule", "key", t.Key)
+		}
+		return
+	}
+	r := o.rules[k]
+	if r == nil {
+		if t.Op == orch.Del {
+			return
+		}
+		r = &rule{
+			key: k, table: o.tableOf(k.Table), uses: map[string]*use{}, entries: map[slot]*entry{}, failed: map[string]error{},
+		}
+		o.rules[k] = r
+		r.table.rules[k.Rule] = r
+	}
+	r.given, r.fields, r.said = t.Op == orch.Set, t.Fields, ""
+	r.parsedAs, r.parsed, r.parseErr = schema.ACLTableType{}, schema.ACLRule{}, nil
+	o.markRule(r)
+}
+
+// flexRow takes a row of FLEX_COUNTER_TABLE. One that is not valid counts for
+// nothing.
+func (o *Orch) flexRow(ctx context.Context, t orch.Task) {
+	const group = "ACL"
+	if t.Key != group {
+		return
+	}
+	if t.Op == orch.Del {
+		o.counters.configure(nil)
+		o.daemon.Unreport(ctx, schema.StateFlexCounter, group)
+		return
+	}
+	row, err := schema.ParseFlexCounter(t.Key, t.Fields)
+	if err != nil {
+		o.counters.configure(nil)
+	} else {
+		o.counters.configure(&row)
+	}
+	o.reportConfig(ctx, schema.StateFlexCounter, group, err)
+}
+
+// Count has CRM watch what another orch uses: counts by the attribute of the
+// switch that says how many more there may be.
+func (o *Orch) Count(used func() map[sai.AttrID]int) { o.crm.others = append(o.crm.others, used) }
+
+// crmRow takes a row of CRM, whatever its key is, as in SONiC: of several the
+// first valid one counts.
+func (o *Orch) crmRow(ctx context.Context, t orch.Task) {
+	delete(o.crm.rows, t.Key)
+	if t.Op == orch.Del {
+		o.daemon.Unreport(ctx, schema.StateCRM, t.Key)
+	} else {
+		config, err := schema.ParseCRM(t.Key, t.Fields)
+		if err == nil {
+			o.crm.rows[t.Key] = config
+		}
+		o.reportConfig(ctx, schema.StateCRM, t.Key, err)
+	}
+	o.crm.config = schema.DefaultCRM()
+	if len(o.crm.rows) > 0 {
+		o.crm.config = o.crm.rows[slices.Min(slices.Collect(maps.Keys(o.crm.rows)))]
+	}
+}
+
+// portsChanged looks at everything again that names one of these ports or
+// LAGs, or is bound to all.
+func (o *Orch) portsChanged(ctx context.Context, names []string) {
+	for _, t := range o.tables {
+		changed := func(p string) bool { return slices.Contains(names, p) }
+		if t.tam() && len(t.row.Ports) == 0 || slices.ContainsFunc(t.row.Ports, changed) {
+			o.dirtyTables[t.name] = t
+			clear(t.failed)
+		}
+	}
+	for _, r := range o.rules {
+		if slices.ContainsFunc(names, r.names) {
+			o.markRule(r)
+		}
+	}
+	o.reconcile(ctx)
+	o.finish(ctx)
+	o.flush(ctx)
+}
+
+// flush writes to COUNTERS_DB outside the handling of a task. If it fails, a
+// timer tries again.
+func (o *Orch) flush(ctx context.Context) {
+	if err := o.counters.flush(ctx); err != nil {
+		o.log.Error("COUNTERS_DB is behind", "err", err)
+	}
+}
+
+// readLimits asks the ASIC for priorities and actions, and publishes the latter.
+func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
+	k := sai.Obj(sai.ObjectTypeSwitch, cfg.Switch)
+	got, err := o.api.Get(ctx, k, []sai.Attr{
+		sai.Want(sai.SwitchAttrACLEntryMinimumPriority, 0),
+		sai.Want(sai.SwitchAttrACLEntryMaximumPriority, 0),
+		sai.Want(sai.SwitchAttrMaxACLActionCount, 0),
+	})
+	if err != nil {
+		return fmt.Errorf("read the ACL limits of the switch: %w", err)
+	}
+	var n [3]uint64
+	for i := range n {
+		v, _ := got[i].Value.(sai.Uint)
+		n[i] = uint64(v)
+	}
+	o.priorities = sai.Range{Min: n[0], Max: n[1]}
+	rows := map[string]swss.FieldValues{}
+	for _, s := range []struct {
+		stage string
+		id    sai.AttrID
+	}{{schema.StageIngress, sai.SwitchAttrACLStageIngress}, {schema.StageEgress, sai.SwitchAttrACLStageEgress}} {
+		c, err := o.readCapability(ctx, k, s.id, int(n[2]))
+		if err != nil {
+			o.log.Warn("the switch does not tell its ACL actions", "stage", s.stage, "err", err)
+		}
+		o.capability[s.stage] = c
+		rows[s.stage] = capabilityRow(c)
+	}
+	return swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateACLStageCap).SetMany(ctx, rows)
+}
+
+func (o *Orch) readCapability(ctx context.Context, k sai.Key, id sai.AttrID, room int) (sai.ACLCapability, error) {
+	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(id, max(room, 1))})
+	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
+		if n, ok := sai.ListLen(got[0].Value); ok {
+			got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
+		}
+	}
+	if err != nil {
+		return sai.ACLCapability{}, err
+	}
+	c, _ := got[0].Value.(sai.ACLCapability)
+	return c, nil
+}
+
+// actionList lists the actions of a stage by SONiC's names.
+func actionList(c sai.ACLCapability) string {
+	var actions []string
+	var all schema.ActionSet
+	for a, id := range actionIDs {
+		if e, ok := actionType(id); ok && slices.Contains(c.Actions, e) {
+			all |= schema.Actions(a)
+		}
+	}
+	for _, a := range all.Fields() {
+		actions = append(actions, a.String())
+	}
+	return strings.Join(actions, ",")
+}
+
+// capabilityRow is a row of ACL_STAGE_CAPABILITY_TABLE.
+func capabilityRow(c sai.ACLCapability) swss.FieldValues {
+	return swss.FieldValues{
+		"is_action_list_mandatory": fmt.Sprint(c.ActionListMandatory),
+		"action_list":              actionList(c),
+		"supported_L3V4V6":         "true",
+	}
+}

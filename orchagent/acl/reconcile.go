@@ -1,0 +1,322 @@
+package acl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A change is an entry to be created or changed.
+type change struct {
+	rule *rule
+	slot slot
+	spec *spec
+	have *entry // nil: there is none
+}
+
+// work is what one pass has to do.
+type work struct {
+	drop   []*entry  // remove, with the counter
+	remake []*change // remove and create, keeping the counter
+	set    []*change
+	create []*change
+}
+
+// markTable makes the next pass look at a table and its rules again, even where SAI
+// refused them before.
+func (o *Orch) markTable(t *table) {
+	o.dirtyTables[t.name] = t
+	clear(t.failed)
+	for _, r := range t.rules {
+		o.markRule(r)
+	}
+}
+
+func (o *Orch) markRule(r *rule) {
+	o.dirtyRules[r.key] = r
+	clear(r.failed)
+}
+
+// reconcile brings dirty tables and rules to where they belong. What was
+// refused for want of room is tried again when something was removed. Room that
+// was left because not all variants of a rule fitted is for those that have no
+// variants: others would come and go in it for ever.
+func (o *Orch) reconcile(ctx context.Context) {
+	for len(o.dirtyTables)+len(o.dirtyRules) > 0 {
+		o.freed, o.spared = false, false
+		o.pass(ctx)
+		switch {
+		case o.freed:
+			o.retryStarved(func(starving) bool { return true })
+		case o.spared:
+			o.retryStarved(func(s starving) bool { return s.rule != nil && !s.rule.varied(s.feature) })
+		}
+	}
+}
+
+func (o *Orch) pass(ctx context.Context) {
+	tables := sortedTables(o.dirtyTables)
+	clear(o.dirtyTables)
+	for _, t := range tables {
+		before := t.standing()
+		o.judge(t)
+		if t.standing() != before {
+			for _, r := range t.rules {
+				o.dirtyRules[r.key] = r
+			}
+		}
+		for _, in := range t.sortedInstances() {
+			in.doomed = t.err != nil || t.keptOut || !in.def.equal(o.definition(t, in.feature)) || t.tam() != (in.feature != "")
+		}
+	}
+	maps.Copy(o.dirtyRules, o.left)
+	clear(o.left)
+	rules := sortedRules(o.dirtyRules)
+	clear(o.dirtyRules)
+	w := &work{}
+	for _, r := range rules {
+		o.plan(w, r)
+	}
+	o.removeOrphans(ctx)
+	o.sweepRanges(ctx)
+	o.removeEntries(ctx, w)
+	o.removeInstances(ctx)
+	for _, t := range tables {
+		for _, in := range t.sortedInstances() {
+			if !in.doomed {
+				o.rebind(ctx, in)
+			}
+		}
+	}
+	o.createInstances(ctx, tables, w)
+	o.createEntries(ctx, w)
+	o.setEntries(ctx, w)
+	o.removeIncomplete(ctx, rules)
+	o.removeIdle(ctx)
+	o.settle(ctx, tables, rules)
+}
+
+// plan finds out what has to be done about a rule's entries.
+func (o *Orch) plan(w *work, r *rule) {
+	before, had, old := r.standing(), len(r.uses) > 0, r.spec
+	o.examine(r)
+	if r.spec == nil || !r.table.tam() {
+		clear(r.uses) // whoever used the rule waits for it now
+	}
+	if before != r.standing() || had && len(r.uses) == 0 || r.table.tam() && !old.same(r.spec) {
+		o.news[r.key] = true
+	}
+	wanted := r.wanted()
+	slots := slices.SortedFunc(maps.Keys(wanted), slot.compare)
+	for _, s := range r.slots() {
+		if wanted[s] == nil {
+			slots = append(slots, s)
+		}
+	}
+	for _, s := range slots {
+		o.planEntry(w, &change{rule: r, slot: s, spec: wanted[s], have: r.entries[s]})
+	}
+}
+
+// planEntry finds out what has to be done about the entry in a slot; spec nil: no entry is wanted.
+func (o *Orch) planEntry(w *work, c *change) {
+	r, have, failed := c.rule, c.have, c.rule.failed[c.slot.feature] != nil
+	switch {
+	case have != nil && (c.spec == nil || have.in.doomed):
+		w.drop = append(w.drop, have)
+		if c.spec == nil {
+			return
+		}
+		w.create = append(w.create, &change{rule: r, slot: c.slot, spec: c.spec})
+		if c.slot.variant != "" {
+			o.news[r.key] = true // of counters that begin at 0
+		}
+	case have == nil && !failed:
+		w.create = append(w.create, c)
+	case have != nil && !failed:
+		o.planChange(w, c)
+	}
+}
+
+func (o *Orch) planChange(w *work, c *change) {
+	sets, ok := c.have.spec.diff(c.spec)
+	switch {
+	case !ok:
+		w.remake = append(w.remake, c)
+	case len(sets) > 0 || !slices.Equal(c.have.ranges, c.spec.ranges):
+		w.set = append(w.set, c)
+	}
+}
+
+// removeInstances removes the tables that have to go, those too that could not
+// be removed before.
+func (o *Orch) removeInstances(ctx context.Context) {
+	for _, t := range sortedTables(o.tables) {
+		for _, in := range t.sortedInstances() {
+			if !in.doomed || in.entries > 0 { // entries that could not be removed say so
+				continue
+			}
+			if err := o.removeInstance(ctx, in); err != nil {
+				t.failed[in.feature] = err
+				o.log.Error("ACL table stays in the ASIC", "table", t.name, "err", err)
+				continue
+			}
+			delete(t.failed, in.feature)
+			o.freed = true
+		}
+	}
+}
+
+// createInstances creates the tables that are wanted and not there: those with
+// a row, and those that entries of a TAM feature are about to need.
+func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
+	type missing struct {
+		t       *table
+		feature string
+	}
+	var list []missing
+	for _, t := range tables {
+		if t.err == nil && !t.keptOut && !t.tam() {
+			list = append(list, missing{t, ""})
+		}
+	}
+	for _, c := range w.create {
+		if m := (missing{c.rule.table, c.slot.feature}); c.slot.feature != "" && !slices.Contains(list, m) {
+			list = append(list, m)
+		}
+	}
+	for _, m := range list {
+		if m.t.instances[m.feature] != nil || m.t.failed[m.feature] != nil {
+			continue
+		}
+		if _, err := o.createInstance(ctx, m.t, m.feature); err != nil {
+			m.t.failed[m.feature] = err
+			o.log.Error("ACL table", "table", m.t.name, "err", err)
+			if m.feature == "" {
+				o.starve(err, starving{table: m.t})
+			}
+		}
+	}
+}
+
+// removeIdle removes tables of TAM features that have no entries: the last use
+// ended, or the first could not be made.
+func (o *Orch) removeIdle(ctx context.Context) {
+	for _, t := range sortedTables(o.tables) {
+		for _, in := range t.sortedInstances() {
+			if in.feature == "" || in.entries > 0 || in.doomed {
+				continue
+			}
+			if err := o.removeInstance(ctx, in); err != nil {
+				o.log.Error("ACL table stays in the ASIC", "table", t.name, "err", err)
+			} else if !in.fresh {
+				o.freed = true
+			}
+		}
+		for f := range t.failed {
+			if f != "" {
+				delete(t.failed, f) // whoever binds next tries again
+			}
+		}
+		for _, in := range t.instances {
+			in.fresh = false
+		}
+	}
+}
+
+// starving names what SAI refused for want of room.
+type starving struct {
+	table   *table
+	rule    *rule
+	feature string // that the rule's entry is for
+}
+
+// starve remembers what to try again when there may be room.
+func (o *Orch) starve(err error, s starving) {
+	if retryable(err) {
+		o.starved[s] = true
+	}
+}
+
+// retryable says whether a SAI call may succeed later as it is.
+func retryable(err error) bool {
+	return orch.Classify(err) == orch.Retry || errors.Is(err, swss.ErrUnavailable)
+}
+
+// retryStarved makes the next pass try again what was refused for want of room.
+func (o *Orch) retryStarved(such func(starving) bool) {
+	for s := range o.starved {
+		if !such(s) {
+			continue
+		}
+		delete(o.starved, s)
+		if s.table != nil {
+			o.markTable(s.table)
+			continue
+		}
+		o.dirtyRules[s.rule.key] = s.rule
+		delete(s.rule.failed, s.feature)
+		if s.rule.table.tam() {
+			o.news[s.rule.key] = true
+		}
+	}
+}
+
+// settle reports what became of the tables and rules of a pass, and forgets
+// those that are gone.
+func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
+	for _, r := range rules {
+		o.reportRule(ctx, r)
+		if !r.given && len(r.entries) == 0 {
+			delete(r.table.rules, r.key.Rule)
+			delete(o.rules, r.key)
+			maps.DeleteFunc(o.starved, func(s starving, _ bool) bool { return s.rule == r })
+		}
+	}
+	for _, t := range tables {
+		o.reportTable(ctx, t)
+	}
+	for _, t := range sortedTables(o.tables) {
+		if t.tam() { // came or went with the entries
+			o.reportTable(ctx, t)
+		}
+		if !t.given && len(t.rules) == 0 && len(t.instances) == 0 {
+			delete(o.tables, t.name)
+			delete(o.starved, starving{table: t})
+		}
+	}
+}
+
+// instanceOf returns the table of the ASIC that an entry goes to.
+func (c *change) instance() (*instance, error) {
+	t := c.rule.table
+	if in := t.instances[c.slot.feature]; in != nil && !in.doomed {
+		return in, nil
+	}
+	if err := t.failed[c.slot.feature]; err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("ACL table %s is not in the ASIC", t.name)
+}
+
+func sortedTables(m map[string]*table) []*table {
+	return slices.SortedFunc(maps.Values(m), func(a, b *table) int { return schema.CompareNames(a.name, b.name) })
+}
+
+func sortedRules(m map[schema.ACLRuleKey]*rule) []*rule {
+	return slices.SortedFunc(maps.Values(m), func(a, b *rule) int { return compareKeys(a.key, b.key) })
+}
+
+func (t *table) sortedInstances() []*instance {
+	var list []*instance
+	for _, f := range slices.Sorted(maps.Keys(t.instances)) {
+		list = append(list, t.instances[f])
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+package acl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/schema"
+)
+
+// verdict puts an outcome into SONiC's words, and the reason into one line.
+func verdict(err error) (status, reason string) {
+	var wait *orch.WaitError
+	switch {
+	case err == nil:
+		return schema.ACLActive, ""
+	case errors.As(err, &wait):
+		return schema.ACLPendingCreation, words(err)
+	case retryable(err):
+		return schema.ACLPendingCreation, words(err) + "; tried again when something is removed from the switch"
+	}
+	return schema.ACLInactive, words(err)
+}
+
+// reportRule writes the status of a rule, if it has changed.
+func (o *Orch) reportRule(ctx context.Context, r *rule) {
+	if !r.given {
+		return
+	}
+	err := r.err
+	if err == nil {
+		err = r.failed[""]
+	}
+	status, reason := verdict(err)
+	if err != nil && r.entries[slot{}] != nil && r.spec == nil {
+		status = schema.ACLPendingRemoval
+	}
+	switch {
+	case err != nil:
+	case r.table.keptOut:
+		reason = "kept out of the ASIC: the rules of " + r.table.name + " protect the control plane"
+	case r.table.tam() && len(r.entries) == 0:
+		reason = "not in the ASIC: no TAM session uses it"
+	}
+	if said := status + ": " + reason; r.said != said {
+		o.daemon.Report(ctx, schema.StateACLRule, r.key.Config(), status, reason)
+		r.said = said
+	}
+}
+
+// reportTable writes the status of a table, if it has changed. A table is
+// active when it exists; ports that it is not bound to yet are in the reason.
+func (o *Orch) reportTable(ctx context.Context, t *table) {
+	if !t.given {
+		return
+	}
+	err := t.err
+	if err == nil {
+		err = t.failed[""]
+	}
+	status, reason := verdict(err)
+	switch {
+	case err != nil:
+	case t.keptOut:
+		reason = "kept out of the ASIC: it protects the control plane"
+	case t.tam() && len(t.instances) == 0:
+		reason = "not in the ASIC: no TAM session uses its rules"
+	default:
+		reason = o.unbound(t)
+	}
+	if said := status + ": " + reason; t.said != said {
+		o.daemon.Report(ctx, schema.StateACLTable, t.name, status, reason)
+		t.said = said
+	}
+}
+
+// unbound names the ports and LAGs that a table is not bound to, and why.
+func (o *Orch) unbound(t *table) string {
+	var parts []string
+	if names := o.absent(t); len(names) > 0 {
+		const most = 8
+		text := "to be bound when they exist: " + strings.Join(names[:min(len(names), most)], ",")
+		if more := len(names) - most; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		parts = append(parts, text)
+	}
+	for _, in := range t.sortedInstances() {
+		for _, name := range slices.SortedFunc(maps.Keys(in.refused), schema.CompareNames) {
+			parts = append(parts, fmt.Sprintf("%s: %s", name, words(in.refused[name])))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// reportConfig writes the status of a row that is valid or not.
+func (o *Orch) reportConfig(ctx context.Context, table, key string, err error) {
+	status, reason := schema.StatusActive, ""
+	if err != nil {
+		status, reason = schema.StatusFailed, words(err)
+	}
+	o.daemon.Report(ctx, table, key, status, reason)
+}

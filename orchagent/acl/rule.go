@@ -1,0 +1,392 @@
+package acl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A rule is a row of ACL_RULE_TABLE, and what the ASIC has of it.
+type rule struct {
+	key    schema.ACLRuleKey
+	table  *table
+	given  bool // there is a row
+	fields swss.FieldValues
+
+	parsed   schema.ACLRule // of fields, for parsedAs
+	parsedAs schema.ACLTableType
+	parseErr error
+
+	spec    *spec              // what an entry of it holds; nil while err is not
+	err     error              // why it cannot be in the ASIC
+	uses    map[string]*use    // by TAM feature, in TAM tables
+	entries map[slot]*entry    //
+	failed  map[string]error   // by TAM feature; "" in other tables: what SAI said
+	mapped  map[string]sai.OID // names in ACL_COUNTER_RULE_MAP
+	said    string             // what was last reported
+}
+
+// A use is what one TAM feature does with a flow group, and for whom.
+type use struct {
+	variants []Variant // sorted by name; one without a name if there are no variants
+	off      map[string]bool
+	users    map[string]bool
+}
+
+// A spec is the content of an entry: without the table and the counter.
+type spec struct {
+	priority uint32
+	off      bool // ADMIN_STATE is false
+	ranges   []rangeKey
+	attrs    []sai.Attr // matches, then actions, each by id
+}
+
+// A slot is where a rule has an entry: in the table of a TAM feature ("" in
+// other tables), and there as one of its variants ("" if there is but one).
+type slot struct{ feature, variant string }
+
+func (a slot) compare(b slot) int {
+	return cmp.Or(compareFeatures(a.feature, b.feature), schema.CompareNames(a.variant, b.variant))
+}
+
+// An entry is a rule in the ASIC.
+type entry struct {
+	in      *instance
+	rule    *rule
+	slot    slot
+	oid     sai.OID
+	spec    *spec
+	counter *counter
+	ranges  []rangeKey
+	fresh   bool // made in this pass
+}
+
+type counter struct {
+	oid   sai.OID
+	label string
+}
+
+// examine finds out what the ASIC must hold of a rule.
+func (o *Orch) examine(r *rule) {
+	r.spec, r.err = nil, nil
+	t := r.table
+	switch {
+	case !r.given:
+		r.err = orch.Wait("ACL rule", r.key.Config(), "no ACL rule %s", r.key)
+	case t.err != nil && !t.given:
+		r.err = t.err
+	case t.err != nil:
+		r.err = orch.Wait("ACL table", t.name, "ACL table %s: %s", t.name, words(t.err))
+	case t.keptOut:
+	default:
+		r.parse(t.typ)
+		if r.err = r.parseErr; r.err == nil {
+			r.spec, r.err = o.resolve(r.parsed, t.row.Stage)
+		}
+	}
+	if r.err != nil {
+		r.spec = nil
+	}
+}
+
+// standing is what those who would use the rule as a flow group must know of
+// it: "" before it was ever looked at, why it is not in order, or where it is.
+func (r *rule) standing() string {
+	switch {
+	case r.err != nil:
+		return words(r.err)
+	case r.spec == nil:
+		return ""
+	}
+	return "in a table of type " + r.table.typ.Name
+}
+
+// parse reads the row for a table type, unless that was done.
+func (r *rule) parse(t schema.ACLTableType) {
+	as := r.parsedAs
+	if r.fields == nil || as.Name == t.Name && as.Matches == t.Matches && as.Actions == t.Actions {
+		return
+	}
+	r.parsed, r.parseErr = schema.ParseACLRule(t, r.key.Config(), r.fields)
+	r.parsedAs = t
+}
+
+// resolve turns a rule into SAI's terms. Ports that a rule names must be there;
+// a PortChannel among IN_PORTS or OUT_PORTS stands for its members.
+func (o *Orch) resolve(r schema.ACLRule, stage string) (*spec, error) {
+	s := &spec{priority: r.Priority}
+	if lo, hi := o.priorities.Min, o.priorities.Max; uint64(r.Priority) < lo || uint64(r.Priority) > hi {
+		want := fmt.Sprintf("%d..%d, the priorities of this switch", lo, hi)
+		if r.Priority == 0 {
+			want += " (a rule that gives none has 0)"
+		}
+		return nil, &schema.FieldError{
+			Object: schema.CfgACLRule + "|" + r.Key.Config(), Field: "PRIORITY", Value: fmt.Sprint(r.Priority), Want: want,
+		}
+	}
+	for _, m := range r.Matches {
+		if t, ok := rangeTypes[m.Field]; ok {
+			s.ranges = append(s.ranges, rangeKey{t, m.Min, m.Max})
+			continue
+		}
+		f, err := o.match(m)
+		if err != nil {
+			return nil, err
+		}
+		s.attrs = append(s.attrs, sai.Attr{ID: fieldIDs[m.Field].entry, Value: f})
+	}
+	slices.SortFunc(s.ranges, rangeKey.compare)
+	sortAttrs(s.attrs)
+	var actions []sai.Attr
+	for _, a := range r.Actions {
+		v, err := o.action(a)
+		if err == nil {
+			err = o.capable(a.Field, stage)
+		}
+		if err != nil {
+			return nil, err
+		}
+		actions = append(actions, sai.Attr{ID: actionIDs[a.Field], Value: sai.Do(v)})
+	}
+	sortAttrs(actions)
+	s.attrs = append(s.attrs, actions...)
+	return s, nil
+}
+
+func (o *Orch) match(m schema.ACLMatch) (sai.Field, error) {
+	switch m.Field {
+	case schema.MatchInPorts, schema.MatchOutPorts:
+		ports, err := o.physical(m.Field, m.Ports)
+		return sai.Match(ports, nil), err
+	case schema.MatchOutPort:
+		oid, err := o.portOrLAG(m.Ports[0])
+		return sai.Match(oid, nil), err
+	case schema.MatchIPType:
+		return sai.Match(ipTypes[schema.IPType(m.Value)], sai.Enum(-1)), nil
+	case schema.MatchTunnelTerm:
+		return sai.Match(sai.Bool(m.Value == 1), nil), nil
+	case schema.MatchSrcMAC, schema.MatchDstMAC, schema.MatchInnerSrcMAC, schema.MatchInnerDstMAC:
+		return sai.Match(sai.MAC(m.MAC), sai.MAC(m.MACMask)), nil
+	}
+	if m.Addr.IsValid() {
+		return sai.Match(sai.IP{Addr: m.Addr}, sai.IP{Addr: m.AddrMask}), nil
+	}
+	return sai.Match(sai.Uint(m.Value), sai.Uint(m.Mask)), nil
+}
+
+// physical returns the ports of a list, with PortChannels replaced by their
+// members, in order of their names.
+func (o *Orch) physical(f schema.MatchField, names []string) (sai.OIDs, error) {
+	var ports []string
+	for _, n := range names {
+		if _, members, ok := o.ports.LAG(n); ok {
+			ports = append(ports, members...)
+			continue
+		}
+		ports = append(ports, n)
+	}
+	slices.SortFunc(ports, schema.CompareNames)
+	ports = slices.Compact(ports)
+	if len(ports) == 0 {
+		return nil, orch.Wait("PortChannel", names[0], "%s: %s has no members", f, strings.Join(names, ","))
+	}
+	oids := make(sai.OIDs, len(ports))
+	for i, n := range ports {
+		oid, _, ok := o.ports.Port(n)
+		if !ok {
+			return nil, orch.Wait("port", n, "%s: no port or PortChannel %s", f, n)
+		}
+		oids[i] = oid
+	}
+	return oids, nil
+}
+
+func (o *Orch) portOrLAG(name string) (sai.OID, error) {
+	if oid, _, ok := o.ports.Port(name); ok {
+		return oid, nil
+	}
+	if oid, _, ok := o.ports.LAG(name); ok {
+		return oid, nil
+	}
+	return 0, orch.Wait("port", name, "no port or PortChannel %s", name)
+}
+
+// action returns the parameter of an action. Actions that need objects which
+// tamtam does not have are refused.
+func (o *Orch) action(a schema.ACLAction) (sai.Value, error) {
+	switch a.Field {
+	case schema.ActionPacket:
+		return packetActions[a.Word], nil
+	case schema.ActionRedirect:
+		return o.redirect(a.Redirect)
+	case schema.ActionDoNotNAT, schema.ActionDisableTrim:
+		return sai.Bool(true), nil
+	case schema.ActionMetaData, schema.ActionDSCP:
+		return sai.Uint(a.Number), nil
+	case schema.ActionMirrorIngress, schema.ActionMirrorEgress:
+		if o.sessions != nil {
+			if oid, ok := o.sessions.Session(a.Name); ok {
+				return sai.OIDs{oid}, nil
+			}
+		}
+		return nil, orch.Wait("mirror session", a.Name, "mirror session %s is not active", a.Name)
+	case schema.ActionPolicer:
+		return nil, fmt.Errorf("%s %s: there are no policers", a.Field, a.Name)
+	}
+	return nil, fmt.Errorf("%s: DTel is not supported, use TAM", a.Field)
+}
+
+// redirect returns the object that packets are sent to.
+func (o *Orch) redirect(to schema.Redirect) (sai.Value, error) {
+	switch {
+	case len(to.NextHops) > 1:
+		return nil, fmt.Errorf("redirect to %s: only redirection to one next hop can be done", to)
+	case len(to.NextHops) == 1:
+		h := to.NextHops[0]
+		if o.nextHops != nil {
+			if oid, ok := o.nextHops.NextHop(h.Interface, h.Addr); ok {
+				return oid, nil
+			}
+		}
+		return nil, orch.Wait("next hop", to.String(), "no next hop %s", to)
+	case schema.IsPortName(to.Name) == schema.IsPortChannelName(to.Name):
+		return nil, fmt.Errorf("redirect to %s: only redirection to a port, PortChannel or next hop can be done", to)
+	}
+	return o.portOrLAG(to.Name)
+}
+
+// capable says whether the switch has an action at a stage. One that does not
+// tell its actions is asked when the entry is made.
+func (o *Orch) capable(a schema.ActionField, stage string) error {
+	has := o.capability[stage].Actions
+	e, ok := actionType(actionIDs[a])
+	if !ok || len(has) == 0 || slices.Contains(has, e) {
+		return nil
+	}
+	return fmt.Errorf("%s: the switch does not have this action at %s; it has %s",
+		a, strings.ToLower(stage), actionList(o.capability[stage]))
+}
+
+// names says whether the row names a port or LAG in a match or an action.
+func (r *rule) names(name string) bool {
+	for _, m := range r.parsed.Matches {
+		if slices.Contains(m.Ports, name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.parsed.Actions, func(a schema.ACLAction) bool { return a.Redirect.Name == name })
+}
+
+// wanted returns what the entries of the rule that are wanted hold.
+func (r *rule) wanted() map[slot]*spec {
+	if r.spec == nil {
+		return nil
+	}
+	if !r.table.tam() {
+		return map[slot]*spec{{}: r.spec}
+	}
+	want := map[slot]*spec{}
+	for f, u := range r.uses {
+		for _, v := range u.variants {
+			want[slot{f, v.Name}] = r.spec.as(v, u.off[v.Name])
+		}
+	}
+	return want
+}
+
+// as is the content of an entry of a rule for a variant. What the variant
+// matches takes the place of what the rule says of the same field.
+func (s *spec) as(v Variant, off bool) *spec {
+	n := &spec{priority: s.priority + v.Raise, off: off, ranges: s.ranges}
+	for _, a := range s.attrs {
+		if _, ok := sai.Find(v.Match, a.ID); !ok {
+			n.attrs = append(n.attrs, a)
+		}
+	}
+	n.attrs = append(n.attrs, v.Match...)
+	if len(v.Match) > 0 {
+		sortAttrs(n.attrs)
+	}
+	n.attrs = append(n.attrs, v.Actions...)
+	return n
+}
+
+// slots returns where the rule has entries, in the order of slot.compare.
+func (r *rule) slots() []slot { return slices.SortedFunc(maps.Keys(r.entries), slot.compare) }
+
+// has says whether the rule has an entry for a feature.
+func (r *rule) has(feature string) bool {
+	for s := range r.entries {
+		if s.feature == feature {
+			return true
+		}
+	}
+	return false
+}
+
+// entryAttrs are the attributes to create an entry with, in SONiC's order.
+func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs) []sai.Attr {
+	attrs := append(make([]sai.Attr, 0, len(s.attrs)+5),
+		sai.Attr{ID: sai.ACLEntryAttrTableID, Value: in.oid},
+		sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(s.priority)},
+		sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(!s.off)},
+		sai.Attr{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(c.oid)})
+	if len(ranges) > 0 {
+		attrs = append(attrs, sai.Attr{ID: sai.ACLEntryAttrFieldACLRangeType, Value: sai.Match(ranges, nil)})
+	}
+	return append(attrs, s.attrs...)
+}
+
+// diff returns the attributes to set to turn s into n, ranges not counted. It
+// fails if something of s has to go: then the entry is made anew, so that it
+// holds the same as if it had been created this way.
+func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
+	if s.priority != n.priority {
+		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(n.priority)})
+	}
+	if s.off != n.off {
+		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(!n.off)})
+	}
+	if len(s.ranges) > 0 && len(n.ranges) == 0 {
+		return nil, false
+	}
+	for _, a := range s.attrs {
+		if _, ok := sai.Find(n.attrs, a.ID); !ok {
+			return nil, false
+		}
+	}
+	for _, a := range n.attrs {
+		if v, ok := sai.Find(s.attrs, a.ID); !ok || !reflect.DeepEqual(v, a.Value) {
+			sets = append(sets, a)
+		}
+	}
+	return sets, true
+}
+
+// byRank orders entries as SONiC creates them: the highest priority first.
+func byRank(a, b *change) int {
+	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority),
+		compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
+}
+
+func compareKeys(a, b schema.ACLRuleKey) int {
+	return cmp.Or(schema.CompareNames(a.Table, b.Table), schema.CompareNames(a.Rule, b.Rule))
+}
+
+// words puts an error into one line of words.
+func words(err error) string {
+	var field *schema.FieldError
+	if errors.As(err, &field) {
+		return schema.Reason(err)
+	}
+	return orch.Explain(err)
+}

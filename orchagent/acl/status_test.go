@@ -1,0 +1,163 @@
+package acl
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// What is refused is refused in words that an operator understands.
+func TestReasons(t *testing.T) {
+	const drop = "DROP"
+	for _, tt := range []struct {
+		name   string
+		fields []string
+		want   string
+	}{
+		{"no priority", []string{"SRC_IP", "1.1.1.1", "PACKET_ACTION", drop},
+			`Inactive: PRIORITY "0": want 1..16000, the priorities of this switch (a rule that gives none has 0)`},
+		{"priority", []string{"PRIORITY", "16001", "SRC_IP", "1.1.1.1", "PACKET_ACTION", drop},
+			`Inactive: PRIORITY "16001": want 1..16000, the priorities of this switch`},
+		{"action", []string{"PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DO_NOT_NAT"},
+			"Inactive: DO_NOT_NAT_ACTION: the switch does not have this action at ingress; it has PACKET_ACTION,COUNTER"},
+		{"next hop", []string{"PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "REDIRECT:10.0.0.1@Ethernet0"},
+			"Pending creation: no next hop 10.0.0.1@Ethernet0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, saitest.Options{})
+			b.orch.capability[schema.StageIngress] = sai.ACLCapability{Actions: sai.Enums{sai.ACLActionTypePacketAction, sai.ACLActionTypeCounter}}
+			b.table("T", "L3", "")
+			b.rule("T:R", tt.fields...)
+			b.step()
+			b.wantStatus(schema.StateACLRule, "T|R", tt.want)
+		})
+	}
+}
+
+// SAI numbers the attribute that it refuses; operators are told its name.
+func TestAttributeAtFault(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.table("T", "L3", "")
+	b.step()
+	b.rec.FailAt(2, sai.StatusAttrNotSupported0-4) // counter, entry
+	b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
+	b.step()
+	b.wantStatus(schema.StateACLRule, "T|R",
+		"Inactive: create the entry of ACL rule T|R: the switch does not support it (SAI_STATUS_ATTR_NOT_SUPPORTED_4 SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP")
+}
+
+// A table of type TAM and its rules are in the ASIC while a session uses them;
+// otherwise they say that they are not.
+func TestStatusOfFlowGroups(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.table("TAM", "TAM", "")
+	b.rule("TAM:F1", "PRIORITY", "1", "SRC_IP", "1.1.1.1")
+	b.step()
+	want := func(table, rule string) {
+		t.Helper()
+		b.wantStatus(schema.StateACLTable, "TAM", table)
+		b.wantStatus(schema.StateACLRule, "TAM|F1", rule)
+	}
+	want("Active: not in the ASIC: no TAM session uses its rules", "Active: not in the ASIC: no TAM session uses it")
+	f1 := []schema.ACLRuleKey{{Table: "TAM", Rule: "F1"}}
+	actions := []sai.Attr{{ID: sai.ACLEntryAttrActionIntInsert, Value: sai.Do(sai.Bool(true))}}
+	if errs := b.orch.BindMany(b.ctx, schema.FeatureTailStamping, actions, f1, []string{"s1"}); errs[0] != nil {
+		t.Fatal(errs)
+	}
+	b.step()
+	want("Active", "Active")
+	if errs := b.orch.UnbindMany(b.ctx, schema.FeatureTailStamping, f1, []string{"s1"}); errs[0] != nil {
+		t.Fatal(errs)
+	}
+	b.step()
+	want("Active: not in the ASIC: no TAM session uses its rules", "Active: not in the ASIC: no TAM session uses it")
+}
+
+// Ports that do not exist are named, a few of many.
+func TestManyAbsentPorts(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	var names []string
+	for i := range 1000 {
+		names = append(names, fmt.Sprintf("Ethernet%d", i))
+	}
+	b.table("T", "L3", strings.Join(names, ","))
+	b.step()
+	b.wantStatus(schema.StateACLTable, "T", "Active: to be bound when they exist: Ethernet1,Ethernet2,Ethernet3,Ethernet5,Ethernet6,Ethernet7,Ethernet9,Ethernet10 and 988 more")
+}
+
+// Rows of FLEX_COUNTER_TABLE and CRM that are not valid count for nothing, and
+// say so; of several rows of CRM the first valid one counts.
+func TestConfigRows(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	config := b.redis.DB(swss.ConfigDB)
+	set := func(table, key string, fields swss.FieldValues) {
+		t.Helper()
+		rows := swss.NewTable(config, table)
+		if err := errors.Join(rows.Del(b.ctx, key), rows.Set(b.ctx, key, fields)); err != nil {
+			t.Fatal(err)
+		}
+		b.step()
+	}
+	want := func(ms, crm int64) {
+		t.Helper()
+		if got := b.orch.PollInterval().Milliseconds(); got != ms {
+			t.Errorf("ACL counters every %d ms, want %d", got, ms)
+		}
+		if got := b.orch.crm.interval().Milliseconds() / 1000; got != crm {
+			t.Errorf("CRM every %d s, want %d", got, crm)
+		}
+	}
+	set(schema.CfgFlexCounter, "ACL", swss.FieldValues{"POLL_INTERVAL": "2000"})
+	set(schema.CfgCRM, "Config", swss.FieldValues{"polling_interval": "7"})
+	want(2000, 7)
+	b.wantStatus(schema.StateFlexCounter, "ACL", "active")
+	b.wantStatus(schema.StateCRM, "Config", "active")
+	set(schema.CfgFlexCounter, "ACL", swss.FieldValues{"POLL_INTERVAL": "1"})
+	set(schema.CfgCRM, "Config", swss.FieldValues{"polling_interval": "never"})
+	want(10000, 300)
+	b.wantStatus(schema.StateFlexCounter, "ACL", `failed: POLL_INTERVAL "1": want a number in 100..3600000`)
+	b.wantStatus(schema.StateCRM, "Config", `failed: polling_interval "never": want a number in 1..9999`)
+	set(schema.CfgCRM, "b", swss.FieldValues{"polling_interval": "9"})
+	set(schema.CfgCRM, "a", swss.FieldValues{"polling_interval": "8"})
+	want(10000, 8)
+	for _, key := range []string{"a", "b", "Config"} {
+		if err := swss.NewTable(config, schema.CfgCRM).Del(b.ctx, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := swss.NewTable(config, schema.CfgFlexCounter).Del(b.ctx, "ACL"); err != nil {
+		t.Fatal(err)
+	}
+	b.step()
+	want(10000, 300)
+	b.wantStatus(schema.StateFlexCounter, "ACL", "")
+	b.wantStatus(schema.StateCRM, "Config", "")
+}
+
+// What the ASIC did not answer once is asked for again; what it does not have,
+// never.
+func TestCRMAsksAgain(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.table("T", "L3", "")
+	b.step()
+	available := sai.ACLTableAttrAvailableACLEntry
+	table := b.rec.LiveOf(sai.ObjectTypeACLTable)[0]
+	for _, tt := range []struct {
+		status sai.Status
+		asked  bool
+	}{{sai.StatusFailure, true}, {sai.StatusUninitialized, true}, {sai.StatusNotImplemented, false}} {
+		b.orch.crm.api = failing{b.rec, tt.status}
+		if _, ok := b.orch.crm.get(b.ctx, table, sai.Want(available, 0)); ok {
+			t.Fatal("the read did not fail")
+		}
+		if asked := !b.orch.crm.unsupported[available]; asked != tt.asked {
+			t.Errorf("%s: asked again %v, want %v", tt.status, asked, tt.asked)
+		}
+	}
+}

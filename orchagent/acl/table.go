@@ -1,0 +1,223 @@
+package acl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A table is an ACL table by name: there is a row of it, or rules that wait for
+// one.
+type table struct {
+	name  string
+	given bool // there is a row
+	row   schema.ACLTable
+	bad   error // what is wrong with the row itself
+
+	typ     schema.ACLTableType // valid while err is nil
+	err     error               // why the table cannot be in the ASIC
+	keptOut bool                // a control plane table: fine, and not for the ASIC
+
+	rules     map[string]*rule
+	instances map[string]*instance // by TAM feature; "" is that of other tables
+	failed    map[string]error     // likewise: what SAI said to their creation
+	said      string               // what was last reported
+}
+
+// tam says whether the table's rules are flow groups.
+func (t *table) tam() bool { return t.typ.Name == schema.ACLTypeTAM }
+
+// An instance is a table of the ASIC.
+type instance struct {
+	table   *table
+	feature string
+	oid     sai.OID
+	def     definition
+	bound   map[string]*bound // by port or LAG
+	refused map[string]error  // ports and LAGs that could not be bound
+	entries int
+	doomed  bool // has to go
+	fresh   bool // made in this pass
+}
+
+// A definition is what a table of the ASIC is created with. It cannot change.
+type definition struct {
+	typ     string
+	matches schema.MatchSet
+	stage   string
+	bind    []string  // bind points, sorted
+	actions sai.Enums // action types, sorted; none: not listed
+}
+
+func (d definition) equal(e definition) bool {
+	return d.typ == e.typ && d.matches == e.matches && d.stage == e.stage &&
+		slices.Equal(d.bind, e.bind) && slices.Equal(d.actions, e.actions)
+}
+
+// standing is what the table's rules must know of it.
+func (t *table) standing() string {
+	if t.err != nil {
+		return words(t.err)
+	}
+	return fmt.Sprint(t.typ.Name, t.typ.Matches, t.typ.Actions)
+}
+
+// judge finds out whether the table can be in the ASIC.
+func (o *Orch) judge(t *table) {
+	t.keptOut = false
+	t.typ, t.err = o.usable(t)
+	if t.err != nil {
+		return
+	}
+	t.keptOut = t.typ.Name == schema.ACLTypeControlPlane
+}
+
+func (o *Orch) usable(t *table) (schema.ACLTableType, error) {
+	none := schema.ACLTableType{}
+	if !t.given {
+		return none, orch.Wait("ACL table", t.name, "no ACL table %s", t.name)
+	}
+	if t.bad != nil {
+		return none, t.bad
+	}
+	typ, ok := schema.BuiltinACLType(t.row.Type)
+	if !ok {
+		if typ, ok = o.types[t.row.Type]; !ok {
+			return none, orch.Wait("ACL table type", t.row.Type, "no ACL table type %s", t.row.Type)
+		}
+	}
+	if slices.Contains(typ.BindPoints, schema.BindSwitch) {
+		return typ, fmt.Errorf("tables of type %s are bound to the whole switch, which tamtam does not do", typ.Name)
+	}
+	if typ.Name == schema.ACLTypeControlPlane {
+		return typ, nil
+	}
+	for _, name := range t.row.Ports {
+		if _, lag, ok := o.ports.Port(name); ok && lag != "" {
+			return typ, fmt.Errorf("port %s is a member of %s: bind the table to %s instead", name, lag, lag)
+		}
+		if _, _, ok := o.ports.LAG(name); ok && !slices.Contains(typ.BindPoints, schema.BindPortChannel) {
+			return typ, fmt.Errorf("tables of type %s cannot be bound to a PortChannel such as %s", typ.Name, name)
+		}
+	}
+	return typ, nil
+}
+
+// definition is what the instance for a feature must be created with. actions
+// are those of the entries, if the table type does not say.
+func (o *Orch) definition(t *table, feature string) definition {
+	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: t.row.Stage, bind: t.typ.BindPoints}
+	switch {
+	case feature != "":
+		d.actions = slices.Clone(o.features[feature].actions)
+		d.matches |= o.features[feature].matches
+	case o.listActions(t):
+		for _, a := range t.typ.Actions.Fields() {
+			if e, ok := actionType(actionIDs[a]); ok {
+				d.actions = append(d.actions, e)
+			}
+		}
+	}
+	slices.Sort(d.actions)
+	d.actions = slices.Compact(d.actions)
+	return d
+}
+
+// listActions says whether the table is created with a list of its actions:
+// when its type is a row, which gives one, or when the ASIC wants it.
+func (o *Orch) listActions(t *table) bool {
+	_, builtin := schema.BuiltinACLType(t.typ.Name)
+	return !builtin || o.capability[t.row.Stage].ActionListMandatory
+}
+
+// attrs are the attributes to create the table with, in SONiC's order.
+func (d definition) attrs() []sai.Attr {
+	var points sai.Enums
+	for _, b := range d.bind {
+		points = append(points, bindPoints[b])
+	}
+	slices.Sort(points)
+	attrs := []sai.Attr{{ID: sai.ACLTableAttrACLBindPointTypeList, Value: points}}
+	var fields []sai.Attr
+	var ranges sai.Enums
+	for _, m := range d.matches.Fields() {
+		if r, ok := rangeTypes[m]; ok {
+			ranges = append(ranges, r)
+		} else {
+			fields = append(fields, sai.Attr{ID: fieldIDs[m].table, Value: sai.Bool(true)})
+		}
+	}
+	if len(ranges) > 0 {
+		fields = append(fields, sai.Attr{ID: sai.ACLTableAttrFieldACLRangeType, Value: ranges})
+	}
+	sortAttrs(fields)
+	attrs = append(attrs, fields...)
+	if len(d.actions) > 0 {
+		attrs = append(attrs, sai.Attr{ID: sai.ACLTableAttrACLActionTypeList, Value: d.actions})
+	}
+	return append(attrs, sai.Attr{ID: sai.ACLTableAttrACLStage, Value: stages[d.stage]})
+}
+
+func sortAttrs(attrs []sai.Attr) {
+	slices.SortFunc(attrs, func(a, b sai.Attr) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+}
+
+// createInstance creates a table in the ASIC and binds it to the ports that
+// there are. If a step fails, all before it are undone.
+func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*instance, error) {
+	var undo orch.Undo
+	def := o.definition(t, feature)
+	attrs := def.attrs()
+	oid, err := o.api.Create(ctx, sai.ObjectTypeACLTable, attrs)
+	if err != nil {
+		return nil, fmt.Errorf("create ACL table %s: %w", t.name, orch.AtAttr(err, sai.ObjectTypeACLTable, attrs))
+	}
+	undo.Push("ACL table "+t.name, func(ctx context.Context) error {
+		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, oid))
+	})
+	in := &instance{table: t, feature: feature, oid: oid, def: def, bound: map[string]*bound{}, fresh: true}
+	for _, tg := range o.targets(t) {
+		if err := o.bind(ctx, in, tg); err != nil {
+			return nil, rolledBack(ctx, &undo, err)
+		}
+		undo.Push("binding to "+tg.name, func(ctx context.Context) error { return o.unbind(ctx, in, tg.name) })
+	}
+	t.instances[feature] = in
+	o.crm.tableAdded(in)
+	return in, nil
+}
+
+// removeInstance unbinds a table that has no entries and removes it. What of it
+// fails can be tried again.
+func (o *Orch) removeInstance(ctx context.Context, in *instance) error {
+	for _, name := range slices.SortedFunc(maps.Keys(in.bound), schema.CompareNames) {
+		if err := o.unbind(ctx, in, name); err != nil {
+			return err
+		}
+	}
+	if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, in.oid)); err != nil {
+		return fmt.Errorf("remove ACL table %s: %w", in.table.name, err)
+	}
+	delete(in.table.instances, in.feature)
+	o.crm.tableRemoved(in)
+	return nil
+}
+
+// rolledBack undoes what was done before err, and says so if that failed.
+func rolledBack(ctx context.Context, undo *orch.Undo, err error) error {
+	if undoErr := undo.Rollback(ctx); undoErr != nil {
+		return errors.Join(err, undoErr)
+	}
+	return err
+}

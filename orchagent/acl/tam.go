@@ -1,0 +1,140 @@
+package acl
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// BindMany has a TAM feature use flow groups: the rules[i] for users[i], with
+// the actions that their entries are to have. Users of one rule share its entry.
+// Binding a user again is allowed: the new actions replace the old ones.
+//
+// It returns one error per rule: a wait for a rule that is not there or not
+// usable, or what SAI said. A user whose binding failed is not one.
+func (o *Orch) BindMany(
+	ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string,
+) []error {
+	o.features[feature] = needsOf([]Variant{{Actions: actions}})
+	variants := make([][]Variant, len(rules))
+	for i := range rules {
+		variants[i] = []Variant{{Actions: actions}}
+	}
+	return o.bindAll(ctx, feature, rules, users, variants)
+}
+
+func (o *Orch) bindAll(
+	ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant,
+) []error {
+	errs := make([]error, len(rules))
+	added := make([]bool, len(rules))
+	for i, k := range rules {
+		r := o.rules[k]
+		if errs[i] = o.bindable(k, r); errs[i] == nil {
+			errs[i] = o.checkRaise(r, variants[i])
+		}
+		if errs[i] != nil {
+			continue
+		}
+		u := r.uses[feature]
+		if u == nil {
+			u = &use{users: map[string]bool{}}
+			r.uses[feature] = u
+		}
+		added[i] = !u.users[users[i]]
+		u.users[users[i]] = true
+		u.take(variants[i])
+		delete(r.failed, feature)
+		o.dirtyRules[k] = r
+	}
+	o.reconcile(ctx)
+	for i, k := range rules {
+		if errs[i] != nil {
+			continue
+		}
+		r := o.rules[k]
+		errs[i] = r.failed[feature]
+		if errs[i] == nil && !r.has(feature) {
+			errs[i] = o.bindable(k, r)
+		}
+		if u := r.uses[feature]; errs[i] != nil && u != nil && (r.varied(feature) || added[i] && !r.has(feature)) {
+			delete(u.users, users[i])
+			if len(u.users) == 0 {
+				delete(r.uses, feature)
+			}
+		}
+	}
+	o.finish(ctx)
+	o.flush(ctx)
+	return errs
+}
+
+// bindable says why a rule cannot be used as a flow group.
+func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
+	switch {
+	case r == nil || !r.given:
+		return orch.Wait("ACL rule", k.Config(), "no ACL rule %s", k)
+	case r.err != nil:
+		return orch.Wait("ACL rule", k.Config(), "ACL rule %s: %s", k, words(r.err))
+	case !r.table.tam():
+		return fmt.Errorf("ACL rule %s is in a table of type %s: flow groups are in tables of type %s",
+			k, r.table.typ.Name, schema.ACLTypeTAM)
+	}
+	return nil
+}
+
+// Usable says why a rule cannot be used as a flow group; nil if it can.
+func (o *Orch) Usable(k schema.ACLRuleKey) error { return o.bindable(k, o.rules[k]) }
+
+// UnbindMany ends uses of flow groups. The entry of a rule goes with its last
+// user. Unbinding what is not bound does nothing.
+func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
+	errs := make([]error, len(rules))
+	for i, k := range rules {
+		r := o.rules[k]
+		if r == nil {
+			continue
+		}
+		if u := r.uses[feature]; u != nil {
+			if delete(u.users, users[i]); len(u.users) > 0 {
+				continue
+			}
+			delete(r.uses, feature)
+		}
+		if r.has(feature) { // maybe from an attempt before
+			o.markRule(r)
+		}
+	}
+	o.reconcile(ctx)
+	for i, k := range rules {
+		if r := o.rules[k]; r != nil && r.uses[feature] == nil && r.has(feature) {
+			errs[i] = r.failed[feature]
+		}
+	}
+	o.finish(ctx)
+	o.flush(ctx)
+	return errs
+}
+
+// Counter returns the ACL counter of a flow group's entry for a feature, and its
+// label; false if there is none in the ASIC.
+func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label string, ok bool) {
+	return o.VariantCounter(k, feature, "")
+}
+
+// Watch tells, with sorted keys, that flow groups came or went, that they match
+// something else, that bindings of them were lost, or that there may be room for one that was refused. Users bind
+// again what they want and have not.
+func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
+
+// PollInterval is how often ACL counters are polled; 0 when they are not.
+func (o *Orch) PollInterval() time.Duration {
+	if !o.counters.enabled {
+		return 0
+	}
+	return o.counters.interval
+}

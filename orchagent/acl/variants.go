@@ -1,0 +1,220 @@
+package acl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A Variant is one of several entries that a TAM feature has of one flow group,
+// each with a counter of its own: see [Orch.BindVariants].
+type Variant = orch.ACLVariant
+
+// needs is what the table of a TAM feature must be created with.
+type needs struct {
+	matches schema.MatchSet // besides those of the table type
+	actions []sai.Enum      // sorted
+}
+
+// needsOf is what entries of variants match and do.
+func needsOf(variants []Variant) needs {
+	n := needs{actions: []sai.Enum{sai.ACLActionTypeCounter}}
+	for _, v := range variants {
+		for field, id := range fieldIDs {
+			if _, ok := sai.Find(v.Match, id.entry); ok {
+				n.matches |= schema.Matches(field)
+			}
+		}
+		for _, a := range v.Actions {
+			if e, ok := actionType(a.ID); ok {
+				n.actions = append(n.actions, e)
+			}
+		}
+	}
+	slices.Sort(n.actions)
+	n.actions = slices.Compact(n.actions)
+	return n
+}
+
+func (n needs) and(m needs) needs {
+	all := slices.Sorted(slices.Values(slices.Concat(n.actions, m.actions)))
+	return needs{n.matches | m.matches, slices.Compact(all)}
+}
+
+func (n needs) equal(m needs) bool {
+	return n.matches == m.matches && slices.Equal(n.actions, m.actions)
+}
+
+// ReserveVariants says beforehand what variants of a feature may match and do.
+// What its table cannot do when they are bound has it made anew, with counters
+// that begin at 0.
+func (o *Orch) ReserveVariants(feature string, samples []Variant) {
+	want := o.features[feature].and(needsOf(samples))
+	if want.equal(o.features[feature]) {
+		return
+	}
+	o.features[feature] = want
+	for _, t := range o.tables {
+		if t.instances[feature] == nil {
+			continue
+		}
+		o.dirtyTables[t.name] = t
+		for _, r := range t.rules {
+			if r.has(feature) {
+				o.dirtyRules[r.key] = r
+			}
+		}
+	}
+}
+
+// BindVariants has a TAM feature use flow groups, each with several entries: the
+// rules[i] for users[i], as variants[i]. The entries of a rule come and go
+// together: if one cannot be, none is. What a variant matches takes the place of
+// what the rule says of the same field. Variants have names that tell them apart,
+// short ones: labels of counters have room for little.
+//
+// Like [Orch.BindMany] it returns one error per rule, and may bind a user again: the
+// new variants replace the old ones. Whether an entry is active is left as
+// [Orch.SetVariantActive] set it.
+func (o *Orch) BindVariants(
+	ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant,
+) []error {
+	o.ReserveVariants(feature, slices.Concat(variants...))
+	sorted := make([][]Variant, len(variants))
+	for i, list := range variants {
+		sorted[i] = slices.SortedFunc(slices.Values(list),
+			func(a, b Variant) int { return schema.CompareNames(a.Name, b.Name) })
+	}
+	return o.bindAll(ctx, feature, rules, users, sorted)
+}
+
+// checkRaise says whether the switch has the priorities of variants.
+func (o *Orch) checkRaise(r *rule, variants []Variant) error {
+	for _, v := range variants {
+		if r.spec == nil { // not looked at yet
+			break
+		}
+		if p := uint64(r.spec.priority) + uint64(v.Raise); p > o.priorities.Max {
+			return &schema.FieldError{
+				Object: schema.CfgACLRule + "|" + r.key.Config(), Field: "PRIORITY", Value: fmt.Sprint(r.spec.priority),
+				Want: fmt.Sprintf("at most %d: there must be room for an entry %d above it",
+					o.priorities.Max-uint64(v.Raise), v.Raise),
+			}
+		}
+	}
+	return nil
+}
+
+// take replaces the variants of a use. Those that are new begin as they say.
+func (u *use) take(variants []Variant) {
+	off := map[string]bool{}
+	for _, v := range variants {
+		was, known := u.off[v.Name]
+		off[v.Name] = was
+		if !known {
+			off[v.Name] = v.Inactive
+		}
+	}
+	u.variants, u.off = variants, off
+}
+
+// varied says whether a feature uses the rule with variants.
+func (r *rule) varied(feature string) bool {
+	u := r.uses[feature]
+	return u != nil && (len(u.variants) != 1 || u.variants[0].Name != "")
+}
+
+// same says whether two rules in SAI's terms are equal; nil is only equal to nil.
+func (s *spec) same(t *spec) bool {
+	if s == nil || t == nil {
+		return s == t
+	}
+	sets, ok := s.diff(t)
+	return ok && len(sets) == 0
+}
+
+// SetVariantActive has the entry of a variant match packets, or not: one call of
+// SAI, none if it does already. It is remembered until the flow group is unbound,
+// also for an entry that is made anew. If SAI fails, all is as before.
+//
+// It is an error if the feature does not use the rule, or not with such a variant.
+func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, feature, variant string, on bool) error {
+	r := o.rules[k]
+	if r == nil || r.uses[feature] == nil {
+		return orch.Wait("ACL rule", k.Config(), "ACL rule %s is not in use for %s", k, feature)
+	}
+	u := r.uses[feature]
+	if _, ok := u.off[variant]; !ok {
+		return fmt.Errorf("ACL rule %s has no variant %q for %s", k, variant, feature)
+	}
+	e := r.entries[slot{feature, variant}]
+	if e != nil && e.spec.off == on {
+		a := sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(on)}
+		if err := o.api.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, e.oid), a); err != nil {
+			return fmt.Errorf("set %s of variant %s of ACL rule %s: %w", a.ID, variant, k, err)
+		}
+		spec := *e.spec
+		spec.off = !on
+		e.spec = &spec
+	}
+	u.off[variant] = !on
+	return nil
+}
+
+// VariantCounter returns the ACL counter of the entry of a variant, and its
+// label; false if there is none in the ASIC.
+func (o *Orch) VariantCounter(k schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool) {
+	r := o.rules[k]
+	if r == nil || r.entries[slot{feature, variant}] == nil {
+		return 0, "", false
+	}
+	c := r.entries[slot{feature, variant}].counter
+	return c.oid, c.label, true
+}
+
+// MatchOf returns what a rule that can be used as a flow group matches in a field
+// of an entry; false if it matches all.
+func (o *Orch) MatchOf(k schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool) {
+	r := o.rules[k]
+	if r == nil || r.spec == nil {
+		return sai.Field{}, false
+	}
+	v, ok := sai.Find(r.spec.attrs, field)
+	f, _ := v.(sai.Field)
+	return f, ok
+}
+
+// removeIncomplete removes what is in the ASIC of rules whose variants are not
+// all there as they should be. Entries that stay are tried again in later passes.
+func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
+	w := &work{}
+	for _, r := range rules {
+		for _, s := range r.slots() {
+			e := r.entries[s]
+			if r.failed[s.feature] != nil && r.varied(s.feature) {
+				w.drop = append(w.drop, e)
+				o.spared = o.spared || e.fresh
+			} else {
+				e.fresh = false
+			}
+		}
+	}
+	if len(w.drop) == 0 {
+		return
+	}
+	why := make([]error, len(w.drop))
+	for i, e := range w.drop {
+		why[i] = e.rule.failed[e.slot.feature]
+		if !e.fresh {
+			o.news[e.rule.key] = true // whoever binds hears of it anyway
+		}
+	}
+	o.removeEntries(ctx, w)
+	for i, e := range w.drop {
+		e.rule.failed[e.slot.feature] = why[i] // not what was said to the removal
+	}
+}

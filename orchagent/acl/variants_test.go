@@ -1,0 +1,394 @@
+package acl
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+const am = schema.FeatureAltMark
+
+var flow = schema.ACLRuleKey{Table: "TAM", Rule: "F1"}
+
+// colours are two variants that tell packets apart by metadata, and mark them.
+func colours(index uint64) []Variant {
+	v := func(c uint64) Variant {
+		return Variant{
+			Name:    fmt.Sprint(c),
+			Match:   []sai.Attr{{ID: sai.ACLEntryAttrFieldACLUserMeta, Value: sai.Match(sai.Uint(8|c), sai.Uint(9))}},
+			Actions: []sai.Attr{{ID: sai.ACLEntryAttrActionSetACLMetaData, Value: sai.Do(sai.Uint(0xa0000000 | c<<23 | index))}},
+		}
+	}
+	return []Variant{v(0), v(1)}
+}
+
+// flowRow has the rule F1 in the table TAM.
+func (b *bench) flowRow(priority, from string) {
+	b.table("TAM", "TAM", "Ethernet0")
+	b.rule("TAM:F1", "PRIORITY", priority, "SRC_IP", from)
+	b.step()
+}
+
+func (b *bench) bindVariants(v []Variant) error {
+	return b.orch.BindVariants(b.ctx, am, []schema.ACLRuleKey{flow}, []string{"s"}, [][]Variant{v})[0]
+}
+
+func (b *bench) unbindVariants() error {
+	return b.orch.UnbindMany(b.ctx, am, []schema.ACLRuleKey{flow}, []string{"s"})[0]
+}
+
+// names returns ACL_COUNTER_RULE_MAP.
+func (b *bench) names() swss.FieldValues {
+	b.t.Helper()
+	m, _, err := swss.NewTable(b.redis.DB(swss.CountersDB), schema.CountersACLRuleMap).Get(b.ctx, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return m
+}
+
+// states are ADMIN_STATE of all entries, in the order of their creation.
+func (b *bench) states() (on []bool) {
+	for _, k := range b.rec.LiveOf(sai.ObjectTypeACLEntry) {
+		v, _ := sai.Find(b.fake.Attrs(k), sai.ACLEntryAttrAdminState)
+		on = append(on, bool(v.(sai.Bool)))
+	}
+	return on
+}
+
+// The entries of variants are in one table that has what they match and do, each
+// with the rule's match, its own, and a counter of its own.
+func TestVariantsCalls(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.flowRow("5", "10.0.0.0/8")
+	if err := b.bindVariants(colours(7)); err != nil {
+		t.Fatal(err)
+	}
+	calls := b.calls()
+	if !strings.Contains(calls[0], "|FIELD_ACL_USER_META=true|") || !strings.Contains(calls[0], "|ACL_ACTION_TYPE_LIST=2:COUNTER,SET_ACL_META_DATA|") {
+		t.Errorf("table: %s", calls[0])
+	}
+	entries := slices.DeleteFunc(calls, func(l string) bool { return !strings.HasPrefix(l, "C|") })
+	want := []string{
+		"C|ACL_COUNTER:acl_counter#0|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true|LABEL=am0\\x3AF1",
+		"C|ACL_COUNTER:acl_counter#1|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true|LABEL=am1\\x3AF1",
+		"C|ACL_ENTRY:acl_entry#0|TABLE_ID=acl_table#0|PRIORITY=5|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#0|" +
+			"FIELD_SRC_IP=10.0.0.0&mask:255.0.0.0|FIELD_ACL_USER_META=8&mask:0x9|ACTION_SET_ACL_META_DATA=2684354567",
+		"C|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=5|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#1|" +
+			"FIELD_SRC_IP=10.0.0.0&mask:255.0.0.0|FIELD_ACL_USER_META=9&mask:0x9|ACTION_SET_ACL_META_DATA=2692743175",
+	}
+	if !slices.Equal(entries, want) {
+		t.Errorf("got  %s\nwant %s", strings.Join(entries, "\n     "), strings.Join(want, "\n     "))
+	}
+	for i, name := range []string{"0", "1"} {
+		oid, label, ok := b.orch.VariantCounter(flow, am, name)
+		if !ok || label != fmt.Sprintf("am%d:F1", i) || b.names()["TAM:F1:"+name] != oid.String() || !b.poller.polled[oid] {
+			t.Errorf("counter of variant %s: %v %s %v; map %v", name, oid, label, ok, b.names())
+		}
+	}
+	if _, _, ok := b.orch.Counter(flow, am); ok {
+		t.Error("there is a counter without a variant")
+	}
+	if f, ok := b.orch.MatchOf(flow, sai.ACLEntryAttrFieldSrcIP); !ok || !f.Enabled {
+		t.Errorf("the rule's source address: %v, %v", f, ok)
+	}
+	if err := b.unbindVariants(); err != nil || len(b.rec.Live()) != 1 || len(b.names()) > 0 || len(b.poller.polled) > 0 {
+		t.Errorf("unbound: %v; live %v, names %v", err, b.rec.Live(), b.names())
+	}
+}
+
+// Another feature of the same rule has its own entry; names of counters tell all
+// apart.
+func TestVariantsBesideAnotherFeature(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.flowRow("5", "10.0.0.0/8")
+	stamp := []sai.Attr{{ID: sai.ACLEntryAttrActionIntInsert, Value: sai.Do(sai.Bool(true))}}
+	if err := b.bindVariants(colours(1)); err != nil {
+		t.Fatal(err)
+	}
+	if errs := b.orch.BindMany(b.ctx, schema.FeatureTailStamping, stamp, []schema.ACLRuleKey{flow}, []string{"s"}); errs[0] != nil {
+		t.Fatal(errs)
+	}
+	names := b.names()
+	got := slices.Sorted(func(yield func(string) bool) {
+		for n := range names {
+			if !yield(n) {
+				return
+			}
+		}
+	})
+	if want := []string{"TAM:F1", "TAM:F1:ALTMARK:0", "TAM:F1:ALTMARK:1"}; !slices.Equal(got, want) {
+		t.Errorf("names %v, want %v", got, want)
+	}
+	if n := len(b.rec.LiveOf(sai.ObjectTypeACLTable)); n != 2 {
+		t.Errorf("%d tables, want 2", n)
+	}
+}
+
+// A variant's match takes the place of the rule's, and its priority may be above.
+func TestVariantInstead(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.table("TAM", "TAM", "")
+	b.rule("TAM:F1", "PRIORITY", "5", "DSCP", "8")
+	b.step()
+	v := Variant{Name: "1", Raise: 1, Match: []sai.Attr{{ID: sai.ACLEntryAttrFieldDSCP, Value: sai.Match(sai.Uint(9), sai.Uint(63))}}}
+	if err := b.bindVariants([]Variant{v}); err != nil {
+		t.Fatal(err)
+	}
+	entry := b.rec.LiveOf(sai.ObjectTypeACLEntry)[0]
+	dscp, _ := sai.Find(b.fake.Attrs(entry), sai.ACLEntryAttrFieldDSCP)
+	priority, _ := sai.Find(b.fake.Attrs(entry), sai.ACLEntryAttrPriority)
+	if dscp != any(sai.Match(sai.Uint(9), sai.Uint(63))) || priority != sai.Uint(6) {
+		t.Errorf("DSCP %v, priority %v", dscp, priority)
+	}
+	v.Raise = 20000
+	if err := b.bindVariants([]Variant{v}); err == nil || !strings.Contains(err.Error(), "there must be room for an entry 20000 above it") {
+		t.Errorf("a priority that is not there: %v", err)
+	}
+}
+
+// Whatever call of a binding fails, none of the variants is there and the next
+// attempt succeeds; and whatever call fails while they go, the next attempt
+// leaves nothing.
+func TestVariantsEveryFailureIsUndone(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(t, saitest.Options{})
+		b.flowRow("5", "10.0.0.0/8")
+		b.rec.FailAt(n, sai.StatusFailure)
+		err := b.bindVariants(colours(1))
+		if err == nil && len(b.orch.tables["TAM"].instances[am].refused) == 0 {
+			break
+		}
+		b.rec.FailAt(0, 0)
+		if live := b.rec.LiveOf(sai.ObjectTypeACLEntry); err != nil && len(live) > 0 {
+			t.Errorf("call %d failed (%v); left: %v", n, err, live)
+		}
+		if live := b.rec.Live(); err != nil && len(live) != 1 { // the switch
+			t.Errorf("call %d failed (%v); left behind: %v", n, err, live)
+		}
+		if err := b.bindVariants(colours(1)); err != nil || len(b.rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
+			t.Errorf("call %d failed; then: %v", n, err)
+		}
+	}
+	for n := 1; ; n++ {
+		b := newBench(t, saitest.Options{})
+		b.flowRow("5", "10.0.0.0/8")
+		if err := b.bindVariants(colours(1)); err != nil {
+			t.Fatal(err)
+		}
+		b.rec.FailAt(n, sai.StatusFailure)
+		err := b.unbindVariants()
+		whole := err == nil && len(b.rec.Live()) == 1
+		b.rec.FailAt(0, 0)
+		if err := b.unbindVariants(); err != nil {
+			t.Errorf("call %d failed; then: %v", n, err)
+		}
+		b.del(schema.AppACLRule, "TAM:F1")
+		b.step()
+		if live := b.rec.Live(); len(live) != 1 {
+			t.Errorf("call %d failed; left behind: %v", n, live)
+		}
+		if whole {
+			break
+		}
+	}
+}
+
+// A binding that fails, and whose undoing fails too, leaves an entry that goes at
+// the next occasion, although nobody asks for it again.
+func TestVariantThatStaysGoesLater(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.flowRow("5", "10.0.0.0/8")
+	if err := b.bindVariants(colours(1)); err != nil {
+		t.Fatal(err)
+	}
+	b.calls()
+	b.orch.api = stubborn{b.rec}
+	if err := b.bindVariants(colours(2)); err == nil {
+		t.Fatal("the new variants were bound")
+	}
+	b.orch.api = b.rec
+	if n := len(b.rec.LiveOf(sai.ObjectTypeACLEntry)); n != 2 {
+		t.Fatalf("%d entries, want 2 that could not be removed", n)
+	}
+	b.table("OTHER", "L3", "")
+	b.step()
+	if live := b.rec.LiveOf(sai.ObjectTypeACLEntry); len(live) > 0 {
+		t.Errorf("left behind: %v", live)
+	}
+	if err := b.bindVariants(colours(2)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever call of a change fails, the entries are both as the new row wants
+// them, or none is there: then the user hears of it.
+func TestVariantsChangeTogether(t *testing.T) {
+	for _, change := range []struct{ name, priority, field, value string }{
+		{"in place", "6", "SRC_IP", "10.0.0.0/8"}, {"two attributes", "6", "SRC_IP", "11.0.0.0/8"}, {"made anew", "5", "DST_IP", "10.0.0.0/8"},
+	} {
+		t.Run(change.name, func(t *testing.T) {
+			for n := 1; ; n++ {
+				b := newBench(t, saitest.Options{})
+				b.flowRow("5", "10.0.0.0/8")
+				if err := b.bindVariants(colours(1)); err != nil {
+					t.Fatal(err)
+				}
+				b.told = nil
+				b.rec.FailAt(n, sai.StatusFailure)
+				b.rule("TAM:F1", "PRIORITY", change.priority, change.field, change.value)
+				b.step()
+				b.rec.FailAt(0, 0)
+				live := b.rec.LiveOf(sai.ObjectTypeACLEntry)
+				if len(live) == 2 {
+					break
+				}
+				if len(live) != 0 || !slices.Contains(b.told, flow) {
+					t.Errorf("call %d failed: %v, told %v", n, live, b.told)
+				}
+				if err := b.bindVariants(colours(1)); err != nil || len(b.rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
+					t.Errorf("call %d failed; then: %v", n, err)
+				}
+			}
+		})
+	}
+}
+
+// A table with room for one entry has none of two variants; one with room for
+// two has both, once the others have gone.
+func TestVariantsFitTogether(t *testing.T) {
+	b := newBench(t, saitest.Options{ACLEntries: 3})
+	b.flowRow("5", "10.0.0.0/8")
+	b.rule("TAM:F2", "PRIORITY", "4", "SRC_IP", "11.0.0.0/8")
+	b.step()
+	keys := []schema.ACLRuleKey{flow, {Table: "TAM", Rule: "F2"}}
+	errs := b.orch.BindVariants(b.ctx, am, keys, []string{"s", "t"}, [][]Variant{colours(1), colours(2)})
+	if errs[0] != nil || errs[1] == nil || len(b.rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
+		t.Fatalf("errors %v; entries %v", errs, b.rec.LiveOf(sai.ObjectTypeACLEntry))
+	}
+	b.told = nil
+	if err := b.unbindVariants(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(b.told, keys[1]) {
+		t.Errorf("there is room for F2 now; told %v", b.told)
+	}
+	if err := b.orch.BindVariants(b.ctx, am, keys[1:], []string{"t"}, [][]Variant{colours(2)})[0]; err != nil {
+		t.Error(err)
+	}
+}
+
+// A variant is set active and inactive with one call, and stays so when its entry
+// is made anew or bound again.
+func TestSetVariantActive(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.flowRow("5", "10.0.0.0/8")
+	want := func(when string, on ...bool) {
+		t.Helper()
+		if got := b.states(); !slices.Equal(got, on) {
+			t.Errorf("%s: active %v, want %v", when, got, on)
+		}
+	}
+	set := func(variant string, on bool) error { return b.orch.SetVariantActive(b.ctx, flow, am, variant, on) }
+	if err := set("1", true); err == nil || !strings.Contains(err.Error(), "not in use for ALTMARK") {
+		t.Errorf("before it is bound: %v", err)
+	}
+	two := colours(1)
+	two[1].Inactive = true
+	if err := b.bindVariants(two); err != nil {
+		t.Fatal(err)
+	}
+	want("bound", true, false)
+	b.calls()
+	if err := set("1", true); err != nil {
+		t.Fatal(err)
+	}
+	b.wantCalls("s|ACL_ENTRY:acl_entry#1|ADMIN_STATE=true")
+	if err := set("1", true); err != nil {
+		t.Fatal(err)
+	}
+	b.wantCalls()
+	if err := set("2", true); err == nil || !strings.Contains(err.Error(), `no variant "2"`) {
+		t.Errorf("a variant that is not there: %v", err)
+	}
+	b.rec.FailAt(1, sai.StatusFailure)
+	if err := set("0", false); err == nil {
+		t.Error("the call did not fail")
+	}
+	b.rec.FailAt(0, 0)
+	if err := set("0", false); err != nil {
+		t.Fatal(err)
+	}
+	want("set", false, true)
+	if err := b.bindVariants(two); err != nil {
+		t.Fatal(err)
+	}
+	want("bound again", false, true)
+	b.rule("TAM:F1", "PRIORITY", "5", "DST_IP", "10.0.0.0/8")
+	b.step()
+	want("made anew", false, true)
+	b.set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "Ethernet4")
+	b.rule("TAM:F1", "PRIORITY", "7", "DST_IP", "10.0.0.0/8")
+	b.step()
+	want("changed", false, true)
+	if err := b.unbindVariants(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.bindVariants(two); err != nil {
+		t.Fatal(err)
+	}
+	want("bound by another", true, false)
+}
+
+// A table that has to be able to do more is made anew with its entries, and who
+// uses them hears that counters begin at 0. What was reserved needs no such thing.
+func TestReserveVariants(t *testing.T) {
+	marking := []Variant{{Name: "0", Actions: []sai.Attr{{ID: sai.ACLEntryAttrActionSetDSCP, Value: sai.Do(sai.Uint(8))}}}}
+	other := schema.ACLRuleKey{Table: "TAM", Rule: "F2"}
+	for _, reserved := range []bool{false, true} {
+		b := newBench(t, saitest.Options{})
+		b.flowRow("5", "10.0.0.0/8")
+		b.rule("TAM:F2", "PRIORITY", "4", "SRC_IP", "11.0.0.0/8")
+		b.step()
+		if reserved {
+			b.orch.ReserveVariants(am, marking)
+		}
+		if err := b.bindVariants(colours(1)); err != nil {
+			t.Fatal(err)
+		}
+		b.told = nil
+		table := b.rec.LiveOf(sai.ObjectTypeACLTable)
+		if err := b.orch.BindVariants(b.ctx, am, []schema.ACLRuleKey{other}, []string{"t"}, [][]Variant{marking})[0]; err != nil {
+			t.Fatal(err)
+		}
+		same := slices.Equal(b.rec.LiveOf(sai.ObjectTypeACLTable), table)
+		if n := len(b.rec.LiveOf(sai.ObjectTypeACLEntry)); n != 3 || same != reserved || slices.Contains(b.told, flow) == reserved {
+			t.Errorf("reserved %v: %d entries, the same table %v, told %v", reserved, n, same, b.told)
+		}
+	}
+}
+
+// stubborn is an ASIC that changes and removes nothing in bulk.
+type stubborn struct{ sai.API }
+
+func (s stubborn) BulkSet(_ context.Context, keys []sai.Key, _ []sai.Attr) []error {
+	return refuseAll("set", keys)
+}
+
+func (s stubborn) BulkRemove(_ context.Context, keys []sai.Key) []error {
+	return refuseAll("remove", keys)
+}
+
+func refuseAll(op string, keys []sai.Key) (errs []error) {
+	for _, k := range keys {
+		errs = append(errs, &sai.CallError{Op: op, Type: k.Type, Status: sai.StatusFailure})
+	}
+	return errs
+}

@@ -1,0 +1,169 @@
+package fdb
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Notify takes a notification of the ASIC.
+func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
+	e, ok := n.(sai.FDBEvent)
+	if !ok {
+		return nil
+	}
+	bp, _ := sai.Find(e.Attrs, sai.FDBEntryAttrBridgePortID)
+	bridgePort, _ := bp.(sai.OID)
+	switch e.Event {
+	case sai.FDBEventLearned, sai.FDBEventMove:
+		o.learn(e.Entry, bridgePort)
+	case sai.FDBEventAged:
+		o.forget(e.Entry)
+	case sai.FDBEventFlushed:
+		o.flushed(e.Entry, bridgePort)
+	}
+	return nil
+}
+
+// learn notes where an address is. Static entries are not learned.
+func (o *Orch) learn(e sai.FDBEntry, bridgePort sai.OID) {
+	key, ok := o.stateKey(e)
+	port := o.ports.BridgePortName(bridgePort)
+	if _, static := o.owner[e]; !ok || port == "" || static {
+		return
+	}
+	o.learned[key] = swss.FieldValues{"port": port, "type": schema.FDBDynamic}
+	o.dirty[key] = struct{}{}
+}
+
+func (o *Orch) forget(e sai.FDBEntry) {
+	if key, ok := o.stateKey(e); ok {
+		delete(o.learned, key)
+		o.dirty[key] = struct{}{}
+	}
+	if key, ok := o.owner[e]; ok && o.entries[key].spec.kind == sai.FDBEntryTypeDynamic {
+		o.drop(key) // FDB_TABLE had it age
+		delete(o.rows, key)
+	}
+}
+
+// forgetAll forgets what was learned in a VLAN, at a port; "" is any.
+func (o *Orch) forgetAll(vlan, port string) {
+	for key, f := range o.learned {
+		row, err := schema.ParseFDB(schema.ConfigKey(key), f)
+		if err == nil && (vlan == "" || row.VLAN == vlan) && (port == "" || row.Port == port) {
+			delete(o.learned, key)
+			o.dirty[key] = struct{}{}
+		}
+	}
+}
+
+// flushed forgets one address, or, as some ASICs tell it, all of a VLAN, a
+// bridge port or both at once: then the address is zero, and so is the VLAN if it
+// does not matter.
+func (o *Orch) flushed(e sai.FDBEntry, bridgePort sai.OID) {
+	if e.MAC != (sai.MAC{}) {
+		o.forget(e)
+		return
+	}
+	o.forgetAll(o.ports.VLANName(e.BV), o.ports.BridgePortName(bridgePort))
+}
+
+// stateKey is the key of an entry in STATE_DB.
+func (o *Orch) stateKey(e sai.FDBEntry) (string, bool) {
+	vlan := o.ports.VLANName(e.BV)
+	return schema.FDBEntry{VLAN: vlan, MAC: schema.MAC(e.MAC)}.Key(), vlan != ""
+}
+
+// portDown flushes what was learned at a port or PortChannel that went down.
+func (o *Orch) portDown(ctx context.Context, name string) {
+	if bp := o.ports.BridgePortOf(name); bp != 0 {
+		o.flushLearned(ctx, name, sai.Attr{ID: sai.FDBFlushAttrBridgePortID, Value: bp})
+	}
+}
+
+func (o *Orch) flushLearned(ctx context.Context, what string, attrs ...sai.Attr) {
+	attrs = append(attrs, sai.Attr{ID: sai.FDBFlushAttrEntryType, Value: sai.FDBFlushEntryTypeDynamic})
+	if err := o.api.FlushFDB(ctx, attrs); err != nil {
+		o.log.Error("addresses learned stay", "at", what, "err", err)
+	}
+}
+
+// layoutChanged flushes what was learned at members that are about to leave
+// their VLAN, and takes static entries away before their members go.
+func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
+	members := map[[2]string][2]sai.OID{}
+	changed := false
+	for _, m := range o.ports.VLANMembers() {
+		vlan, bp, err := o.ports.BridgePort(m[0], m[1])
+		if err != nil {
+			continue
+		}
+		members[m] = [2]sai.OID{vlan, bp}
+		changed = changed || o.members[m] != members[m]
+	}
+	for _, m := range slices.SortedFunc(maps.Keys(o.members), compareMembers) {
+		if oids := o.members[m]; members[m] != oids {
+			changed = true
+			o.flushLearned(ctx, m[1]+" in "+m[0],
+				sai.Attr{ID: sai.FDBFlushAttrBridgePortID, Value: oids[1]},
+				sai.Attr{ID: sai.FDBFlushAttrBvID, Value: oids[0]})
+			o.forgetAll(m[0], m[1])
+		}
+	}
+	if !changed {
+		return
+	}
+	o.members = members
+	o.converge(ctx)
+}
+
+func compareMembers(a, b [2]string) int {
+	if c := schema.CompareNames(a[0], b[0]); c != 0 {
+		return c
+	}
+	return schema.CompareNames(a[1], b[1])
+}
+
+// unwritten is the source of one task for as long as rows of STATE_DB are to be
+// written.
+type unwritten struct{ o *Orch }
+
+func (u unwritten) Name() string { return schema.StateFDB }
+
+func (u unwritten) Pops(context.Context) ([]swss.KeyOpFieldsValues, error) {
+	if len(u.o.dirty) == 0 {
+		return nil, nil
+	}
+	return []swss.KeyOpFieldsValues{{Key: "learned", Op: swss.OpSet}}, nil
+}
+
+// flush writes the rows of STATE_DB's FDB_TABLE that changed: one for each entry
+// of the ASIC, as in SONiC.
+func (o *Orch) flush(ctx context.Context) error {
+	var gone []string
+	changed := map[string]swss.FieldValues{}
+	for key := range o.dirty {
+		switch f, learned := o.fixed[key], o.learned[key]; {
+		case f != nil:
+			changed[key] = f
+		case learned != nil:
+			changed[key] = learned
+		default:
+			gone = append(gone, key)
+		}
+	}
+	slices.Sort(gone)
+	if err := o.state.DelMany(ctx, gone); err != nil {
+		return err
+	}
+	if err := o.state.SetMany(ctx, changed); err != nil {
+		return err
+	}
+	clear(o.dirty)
+	return nil
+}

@@ -1,0 +1,329 @@
+package fdb
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/internal/randtest"
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// ports is a [Ports] whose members tests change at will.
+type ports struct {
+	vlans   map[string]sai.OID
+	bridge  map[string]sai.OID
+	members map[[2]string]bool
+	layout  orch.Topic[struct{}]
+	downs   orch.Topic[string]
+}
+
+func (p *ports) BridgePort(vlan, port string) (sai.OID, sai.OID, error) {
+	if !p.members[[2]string{vlan, port}] {
+		return 0, 0, orch.Wait("VLAN member", vlan+":"+port, "%s is not a member of %s", port, vlan)
+	}
+	return p.vlans[vlan], p.bridge[port], nil
+}
+func (p *ports) BridgePortOf(port string) sai.OID  { return p.bridge[port] }
+func (p *ports) BridgePortName(oid sai.OID) string { return nameOf(p.bridge, oid) }
+func (p *ports) VLANName(oid sai.OID) string       { return nameOf(p.vlans, oid) }
+func (p *ports) Layout() *orch.Topic[struct{}]     { return &p.layout }
+func (p *ports) Downs() *orch.Topic[string]        { return &p.downs }
+func (p *ports) VLANMembers() (list [][2]string) {
+	for m, yes := range p.members {
+		if yes {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, compareMembers)
+	return list
+}
+
+func nameOf(m map[string]sai.OID, oid sai.OID) string {
+	for n, o := range m {
+		if o == oid {
+			return n
+		}
+	}
+	return ""
+}
+
+// bench is an Orch on a fake ASIC with its own Redis: Vlan10 and Vlan20, of
+// which Ethernet0 and Ethernet4 are members.
+type bench struct {
+	t      testing.TB
+	redis  *swss.Redis
+	fake   *saitest.Fake
+	rec    *saitest.Recorder
+	daemon *orch.Daemon
+	orch   *Orch
+	ports  *ports
+	now    time.Time
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	r, err := swss.OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	b := &bench{t: t, redis: r, fake: saitest.New(saitest.Options{Ports: 2}), now: time.Unix(1700000000, 0)}
+	b.rec = saitest.NewRecorder(b.fake)
+	sw, err := b.fake.Create(t.Context(), sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ports = &ports{vlans: map[string]sai.OID{}, bridge: map[string]sai.OID{}, members: map[[2]string]bool{}}
+	for i, n := range []string{"Vlan10", "Vlan20"} {
+		if b.ports.vlans[n], err = b.fake.Create(t.Context(), sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10 * (i + 1))}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := 0
+	for _, k := range b.fake.Keys() {
+		if k.Type == sai.ObjectTypeBridgePort {
+			name := fmt.Sprintf("Ethernet%d", 4*i)
+			b.ports.bridge[name] = k.OID
+			b.ports.members[[2]string{"Vlan10", name}], b.ports.members[[2]string{"Vlan20", name}] = true, true
+			i++
+		}
+	}
+	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
+	t.Cleanup(func() { b.daemon.Close() })
+	if b.orch, err = New(t.Context(), Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Ports: b.ports, Switch: sw}); err != nil {
+		t.Fatal(err)
+	}
+	b.ports.layout.Publish(t.Context(), struct{}{})
+	b.step()
+	return b
+}
+
+func (b *bench) step() {
+	b.t.Helper()
+	b.now = b.now.Add(time.Second)
+	if _, err := b.daemon.Step(b.t.Context(), b.now); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// do applies lines and then does a step: "VlanN:MAC port=X type=Y" is a row of
+// FDB_TABLE and "-VlanN:MAC" its end; "member VlanN X" and "-member VlanN X" are
+// what they say; "learned|move|aged|flushed VlanN:MAC port" is told by the ASIC,
+// "down X" that a port went down.
+func (b *bench) do(lines ...string) {
+	b.t.Helper()
+	for _, l := range lines {
+		b.write(l)
+	}
+	b.step()
+}
+
+func (b *bench) write(line string) {
+	b.t.Helper()
+	w := strings.Fields(line)
+	ctx := b.t.Context()
+	events := map[string]sai.Enum{"learned": sai.FDBEventLearned, "move": sai.FDBEventMove, "aged": sai.FDBEventAged, "flushed": sai.FDBEventFlushed}
+	if event, ok := events[w[0]]; ok {
+		vlan, text, _ := strings.Cut(w[1], ":")
+		mac, _ := schema.ParseMAC(text)
+		n := sai.FDBEvent{Event: event, Entry: sai.FDBEntry{Switch: b.orch.switchID, MAC: sai.MAC(mac), BV: b.ports.vlans[vlan]}}
+		if len(w) > 2 {
+			n.Attrs = []sai.Attr{{ID: sai.FDBEntryAttrBridgePortID, Value: b.ports.bridge[w[2]]}}
+		}
+		if err := b.orch.Notify(ctx, n); err != nil {
+			b.t.Fatal(err)
+		}
+		return
+	}
+	switch w[0] {
+	case "step":
+		b.step()
+		return
+	case "down":
+		b.ports.downs.Publish(ctx, w[1])
+		return
+	case "member", "-member":
+		b.ports.members[[2]string{w[1], w[2]}] = w[0] == "member"
+		b.ports.layout.Publish(ctx, struct{}{})
+		return
+	}
+	p := swss.NewProducerState(b.redis.DB(swss.ApplDB), schema.AppFDB)
+	key := strings.TrimPrefix(w[0], "-")
+	err := p.Del(ctx, key)
+	if key == w[0] {
+		f := []swss.Pair{{Field: schema.FieldConfigKey, Value: schema.ConfigKey(key)}}
+		for _, s := range w[1:] {
+			k, v, _ := strings.Cut(s, "=")
+			f = append(f, swss.Pair{Field: k, Value: v})
+		}
+		err = p.Set(ctx, key, f)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// rows lists a table of STATE_DB.
+func (b *bench) rows(table string) (list []string) {
+	b.t.Helper()
+	rows, err := swss.NewTable(b.redis.DB(swss.StateDB), table).Dump(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for k, f := range rows {
+		list = append(list, strings.TrimRight(k+" "+f["port"]+f["status"]+" "+f["type"]+f["reason"], " "))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// asic lists the FDB entries of the ASIC.
+func (b *bench) asic() (list []string) {
+	for _, k := range b.fake.Keys() {
+		if e, ok := k.Entry.(sai.FDBEntry); ok {
+			line := b.ports.VLANName(e.BV) + ":" + schema.MAC(e.MAC).String()
+			for _, a := range b.fake.Attrs(k) {
+				switch v := a.Value.(type) {
+				case sai.OID:
+					line += " " + b.ports.BridgePortName(v)
+				case sai.Enum:
+					if a.ID == sai.FDBEntryAttrType && v == sai.FDBEntryTypeDynamic {
+						line += " dynamic"
+					}
+				}
+			}
+			list = append(list, line)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+const (
+	one   = "Vlan10:02:00:00:00:00:01"
+	two   = "Vlan20:02:00:00:00:00:02"
+	dash  = "Vlan10:02-00-00-00-00-01"
+	tells = "Vlan10|02:00:00:00:00:01"
+)
+
+func TestFDB(t *testing.T) {
+	tests := []struct {
+		name        string
+		do          []string
+		asic, state []string // entries; FDB_TABLE of STATE_DB
+		status      []string
+	}{
+		{name: "nothing"},
+		{name: "a static entry", do: []string{one + " port=Ethernet0"}, asic: []string{one + " Ethernet0"}, state: []string{one + " Ethernet0 static"}, status: []string{tells + " active"}},
+		{name: "it moves", do: []string{one + " port=Ethernet0", "step", one + " port=Ethernet4"}, asic: []string{one + " Ethernet4"}, state: []string{one + " Ethernet4 static"}, status: []string{tells + " active"}},
+		{name: "one that may age, and does", do: []string{one + " port=Ethernet0 type=dynamic", two + " port=Ethernet0 type=dynamic", "step", "aged " + two},
+			asic: []string{one + " dynamic Ethernet0", two + " dynamic Ethernet0"}, state: []string{one + " Ethernet0 dynamic"}, status: []string{tells + " active", "Vlan20|02:00:00:00:00:02 active"}},
+		{name: "its port is not in the VLAN", do: []string{"-member Vlan10 Ethernet0", one + " port=Ethernet0"}, status: []string{tells + " pending Ethernet0 is not a member of Vlan10"}},
+		{name: "its port leaves the VLAN", do: []string{one + " port=Ethernet0", "step", "-member Vlan10 Ethernet0"}, status: []string{tells + " pending Ethernet0 is not a member of Vlan10"}},
+		{name: "its port comes back", do: []string{one + " port=Ethernet0", "step", "-member Vlan10 Ethernet0", "member Vlan10 Ethernet0"}, asic: []string{one + " Ethernet0"}, state: []string{one + " Ethernet0 static"}, status: []string{tells + " active"}},
+		{name: "it goes", do: []string{one + " port=Ethernet0", "step", "-" + one}},
+		{name: "two rows of one address", do: []string{one + " port=Ethernet0", dash + " port=Ethernet4"}, asic: []string{one + " Ethernet4"}, state: []string{one + " Ethernet4 static"},
+			status: []string{"Vlan10|02-00-00-00-00-01 active", tells + " pending FDB_TABLE:" + dash + " is the same address"}},
+		{name: "a bad row", do: []string{one + " port=x"}, status: []string{tells + ` failed port "x": want EthernetN or PortChannelN`}},
+		{name: "learned, moved", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet0", "move " + two + " Ethernet4"}, state: []string{one + " Ethernet0 dynamic", two + " Ethernet4 dynamic"}},
+		{name: "aged, flushed", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet0", "step", "aged " + one, "flushed " + two}},
+		{name: "all of a VLAN are flushed", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet0", "flushed Vlan10:00:00:00:00:00:00"}, state: []string{two + " Ethernet0 dynamic"}},
+		{name: "all of a port are flushed", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet4", "flushed x:00:00:00:00:00:00 Ethernet4"}, state: []string{one + " Ethernet0 dynamic"}},
+		{name: "a static entry takes the place of a learned one", do: []string{"learned " + one + " Ethernet0", one + " port=Ethernet4", "step", "learned " + one + " Ethernet0"}, asic: []string{one + " Ethernet4"}, state: []string{one + " Ethernet4 static"}, status: []string{tells + " active"}},
+		{name: "a port leaves a VLAN", do: []string{"learned " + one + " Ethernet0", "learned " + two + " Ethernet0", "-member Vlan10 Ethernet0"}, state: []string{two + " Ethernet0 dynamic"}},
+		{name: "what nobody knows", do: []string{"learned Vlan30:02:00:00:00:00:01 Ethernet0", "learned " + one + " Ethernet8", "aged Vlan30:02:00:00:00:00:01"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.do(tt.do...)
+			for what, d := range map[string]string{"ASIC": cmp.Diff(tt.asic, b.asic()), "FDB_TABLE": cmp.Diff(tt.state, b.rows(schema.StateFDB)), "status": cmp.Diff(tt.status, b.rows(schema.StateStaticFDB))} {
+				if d != "" {
+					t.Errorf("%s: %s", what, d)
+				}
+			}
+		})
+	}
+}
+
+// What was learned at a port goes when it is down, and nothing else.
+func TestPortDown(t *testing.T) {
+	b := newBench(t)
+	b.rec.Reset()
+	b.do("down Ethernet0")
+	want := fmt.Sprintf("f|SAI_OBJECT_TYPE_FDB_FLUSH|SAI_FDB_FLUSH_ATTR_BRIDGE_PORT_ID=%s|SAI_FDB_FLUSH_ATTR_ENTRY_TYPE=SAI_FDB_FLUSH_ENTRY_TYPE_DYNAMIC", b.ports.bridge["Ethernet0"])
+	if got := b.rec.Text(); got != want {
+		t.Errorf("\n got %s\nwant %s", got, want)
+	}
+}
+
+// Whichever call fails, the row says so, and once it is written anew all is as
+// if nothing had failed.
+func TestEveryCallFails(t *testing.T) {
+	first := []string{one + " port=Ethernet0", two + " port=Ethernet0"}
+	then := []string{one + " port=Ethernet4", "-" + two}
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.rec.FailAt(n, sai.StatusFailure)
+		b.do(first...)
+		b.do(then...)
+		if b.rec.Changes() < n {
+			if n < 4 {
+				t.Errorf("only %d calls", n-1)
+			}
+			return
+		}
+		b.do(first...)
+		if d := cmp.Diff([]string{one + " Ethernet0", two + " Ethernet0"}, b.asic()); d != "" {
+			t.Errorf("call %d, written anew: %s", n, d)
+		}
+		b.do("-"+one, "-"+two)
+		if got := append(b.asic(), b.rows(schema.StateFDB)...); len(got) > 0 || len(b.rows(schema.StateStaticFDB)) > 0 {
+			t.Errorf("call %d: left over: %v", n, got)
+		}
+	}
+}
+
+// Whatever the order of rows and members, the ASIC and what is said are a
+// function of the last of them.
+func TestConvergence(t *testing.T) {
+	lines := []string{
+		one + " port=Ethernet0", one + " port=Ethernet4", one + " port=Ethernet0 type=dynamic", one + " port=x", "-" + one, dash + " port=Ethernet0", "-" + dash,
+		two + " port=Ethernet4", "-" + two, "member Vlan10 Ethernet0", "-member Vlan10 Ethernet0", "member Vlan20 Ethernet4", "-member Vlan20 Ethernet4", "step",
+	}
+	randtest.Run(t, randtest.Cases{Count: 60}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		b, fresh := newBench(t), newBench(t)
+		last := map[string]string{}
+		for range 40 {
+			line := lines[rnd.IntN(len(lines))]
+			b.write(line)
+			name := strings.TrimPrefix(line, "-")
+			if !strings.HasPrefix(name, "member") {
+				name, _, _ = strings.Cut(name, " ")
+			}
+			last[name] = line
+		}
+		b.step()
+		for _, l := range last {
+			fresh.write(l)
+		}
+		fresh.step()
+		for _, list := range []func(*bench) []string{(*bench).asic, func(b *bench) []string { return b.rows(schema.StateFDB) }, func(b *bench) []string { return b.rows(schema.StateStaticFDB) }} {
+			if d := cmp.Diff(list(fresh), list(b)); d != "" {
+				t.Errorf("-once +sequence\n%s\n%v", d, last)
+			}
+		}
+	})
+}

@@ -1,0 +1,223 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// pass brings the ASIC to what the rows and the routes ask for. What the ASIC
+// refuses changes the plan.
+func (o *Orch) pass(ctx context.Context) error {
+	var p *plan
+	for refused := -1; refused != len(o.ledger.Failed); {
+		refused = len(o.ledger.Failed)
+		clear(o.ledger.Why)
+		p = o.plan()
+		o.removeSessions(ctx, p)
+		came := o.makeSessions(ctx, p)
+		o.bind(ctx, p)
+		if len(came) > 0 {
+			o.changes.Publish(ctx, came)
+		}
+	}
+	return o.tell(ctx, p)
+}
+
+// settable are the attributes that follow the routes and the row without the
+// session being made anew.
+var settable = []sai.AttrID{
+	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTC,
+	sai.MirrorSessionAttrVLANHeaderValid, sai.MirrorSessionAttrVLANID,
+	sai.MirrorSessionAttrTOS, sai.MirrorSessionAttrTTL,
+	sai.MirrorSessionAttrSrcMACAddress, sai.MirrorSessionAttrDstMACAddress,
+	sai.MirrorSessionAttrGREProtocolType,
+}
+
+// diff returns the attributes to set to turn have into want; false if the
+// session has to be made anew.
+func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
+	if !slices.EqualFunc(have, want, func(a, b sai.Attr) bool { return a.ID == b.ID }) {
+		return nil, false
+	}
+	for i, a := range want {
+		if reflect.DeepEqual(have[i].Value, a.Value) {
+			continue
+		}
+		if !slices.Contains(settable, a.ID) {
+			return nil, false
+		}
+		sets = append(sets, a)
+	}
+	return sets, true
+}
+
+// removeSessions removes the sessions that have to go, after everybody has let
+// go of them. What cannot be removed is tried again in the next pass.
+func (o *Orch) removeSessions(ctx context.Context, p *plan) {
+	going, news := o.leaving(p)
+	if len(news) > 0 {
+		o.changes.Publish(ctx, news)
+	}
+	o.unbind(ctx, p)
+	for _, name := range going {
+		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeMirrorSession, o.sessions[name].oid))
+		if err != nil && orch.Classify(err) != orch.Benign {
+			o.log.Error("a mirror session stays in the ASIC", "session", name, "err", err)
+			continue
+		}
+		delete(o.sessions, name)
+	}
+}
+
+// leaving marks the sessions that have to go. It returns their names, and those that others do not know
+// of yet.
+func (o *Orch) leaving(p *plan) (going, news []string) {
+	for name, s := range o.sessions {
+		want, ok := p.sessions[name]
+		if ok {
+			_, ok = diff(s.attrs, want)
+		}
+		if ok && !s.leaving {
+			continue
+		}
+		if !s.leaving {
+			news = append(news, name)
+		}
+		s.leaving = true
+		going = append(going, name)
+	}
+	schema.SortNames(going)
+	schema.SortNames(news)
+	return going, news
+}
+
+// unbind takes from the ports the sessions that have to go, and those that a port no longer has.
+func (o *Orch) unbind(ctx context.Context, p *plan) {
+	for _, s := range sortedSlots(o.bound) {
+		name := p.binds[s]
+		if t := o.sessions[name]; t != nil && !t.leaving && t.oid == o.bound[s] {
+			continue
+		}
+		err := o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, s.port), sai.Attr{ID: s.attr, Value: sai.OIDs{}})
+		if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusItemNotFound {
+			o.log.Error("a port is still mirrored", "port", s.port.String(), "err", err)
+			continue
+		}
+		delete(o.bound, s)
+	}
+}
+
+// makeSessions creates the sessions that are wanted and not there, and changes
+// those that differ.
+func (o *Orch) makeSessions(ctx context.Context, p *plan) (came []string) {
+	for _, name := range slices.SortedFunc(maps.Keys(p.sessions), schema.CompareNames) {
+		want, have := p.sessions[name], o.sessions[name]
+		switch {
+		case have != nil && have.leaving:
+			o.ledger.Why[row(name)] = orch.Wait("mirror session", name, "the former session could not be removed yet")
+		case have != nil:
+			sets, _ := diff(have.attrs, want)
+			if err := o.change(ctx, have, sets, want); err != nil {
+				o.ledger.Fail(row(name), "change the mirror session", err)
+			}
+		default:
+			oid, err := o.api.Create(ctx, sai.ObjectTypeMirrorSession, want)
+			if err != nil {
+				o.ledger.Fail(row(name), "create the mirror session", orch.AtAttr(err, sai.ObjectTypeMirrorSession, want))
+				continue
+			}
+			o.sessions[name] = &session{oid: oid, attrs: want}
+			came = append(came, name)
+		}
+	}
+	return came
+}
+
+// change sets attributes of a session, all or none.
+func (o *Orch) change(ctx context.Context, have *session, sets, want []sai.Attr) error {
+	var undo orch.Undo
+	k := sai.Obj(sai.ObjectTypeMirrorSession, have.oid)
+	for _, a := range sets {
+		if err := o.api.Set(ctx, k, a); err != nil {
+			return orch.Undone(ctx, &undo, fmt.Errorf("set %s: %w", a.ID, err))
+		}
+		was, _ := sai.Find(have.attrs, a.ID)
+		undo.Push(a.ID.String(), func(ctx context.Context) error { return o.api.Set(ctx, k, sai.Attr{ID: a.ID, Value: was}) })
+	}
+	have.attrs = want
+	return nil
+}
+
+// bind has ports mirrored that are not.
+func (o *Orch) bind(ctx context.Context, p *plan) {
+	for _, s := range sortedSlots(p.binds) {
+		name := p.binds[s]
+		t := o.sessions[name]
+		if t == nil || t.leaving || o.bound[s] == t.oid || o.ledger.Failed[row(name)] != nil {
+			continue
+		}
+		bind := sai.Attr{ID: s.attr, Value: sai.OIDs{t.oid}}
+		if err := o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, s.port), bind); err != nil {
+			o.ledger.Fail(row(name), "mirror "+p.names[s], err)
+			continue
+		}
+		o.bound[s] = t.oid
+	}
+}
+
+// told are the fields of STATE_DB beside the status, as SONiC has them.
+var toldFields = []string{"monitor_port", "dst_mac", "next_hop_ip", "vlan_id"}
+
+// tell writes where the sessions lead.
+func (o *Orch) tell(ctx context.Context, p *plan) error {
+	for name := range o.told {
+		if o.ledger.Rows[row(name)] != nil {
+			continue
+		}
+		// The row may belong to the manager now, which then writes the status alone.
+		if err := o.state.HDel(ctx, name, toldFields...); err != nil {
+			return err
+		}
+		delete(o.told, name)
+	}
+	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
+		fields := swss.FieldValues{}
+		if way, ok := p.ways[name]; ok && o.sessions[name] != nil && !o.sessions[name].leaving {
+			fields["monitor_port"] = way.Port
+			if way.NextHop.IsValid() {
+				fields["dst_mac"], fields["next_hop_ip"] = schema.MAC(way.MAC).String(), way.NextHop.String()
+			}
+			if way.VLAN != 0 {
+				fields["vlan_id"] = fmt.Sprint(way.VLAN)
+			}
+		}
+		if was, ok := o.told[name]; ok && maps.Equal(was, fields) {
+			continue
+		}
+		if err := o.state.HDel(ctx, name, toldFields...); err != nil {
+			return err
+		}
+		if len(fields) > 0 {
+			if err := o.state.Set(ctx, name, fields); err != nil {
+				return err
+			}
+		}
+		o.told[name] = fields
+	}
+	return nil
+}
+
+func sortedSlots[V any](m map[slot]V) []slot {
+	return slices.SortedFunc(maps.Keys(m), func(a, b slot) int {
+		return cmp.Or(cmp.Compare(a.port, b.port), cmp.Compare(a.attr, b.attr))
+	})
+}

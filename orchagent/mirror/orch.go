@@ -1,0 +1,274 @@
+// Package mirror makes MIRROR_SESSION_TABLE of APPL_DB into mirror sessions
+// of the ASIC: SPAN sessions, whose copies leave at a port as they are, and
+// ERSPAN sessions, whose copies are tunnelled to an address. Where the tunnel
+// leaves the switch is what the routes say now; without a way the session is
+// inactive. Sessions copy what ACL rules name them for, and the traffic of ports.
+//
+// What may enter: mirror sessions and the ports that they copy. What rules do
+// with a session is aclorch's.
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Ports is what mirror sessions need to know of ports and LAGs; portsorch has
+// it.
+type Ports interface {
+	// Port returns a port's object and the LAG that it is a member of ("" none).
+	Port(name string) (oid sai.OID, lag string, ok bool)
+	// LAG returns a LAG's object and the names of its members, sorted.
+	LAG(name string) (oid sai.OID, members []string, ok bool)
+	// Changes names ports and LAGs that came, joined or left, or are about to
+	// go: these are not found any more and must be let go of at once.
+	Changes() *orch.Topic[[]string]
+}
+
+// A Way is how packets to an address leave the switch.
+type Way struct {
+	Port        string     // port or PortChannel
+	VLAN        uint16     // tag that they carry there; 0: none
+	NextHop     netip.Addr // the neighbour that they go to
+	Source, MAC sai.MAC    // the switch's and the neighbour's
+}
+
+// Routes knows the ways; routeorch does, through device.
+type Routes interface {
+	// Way returns the way to an address; the error says in words why there is
+	// none.
+	Way(to netip.Addr) (Way, error)
+	// Changes tells that ways may have changed.
+	Changes() *orch.Topic[struct{}]
+}
+
+// Config is what an [Orch] works with.
+type Config struct {
+	SAI    sai.API
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	Ports  Ports
+	Routes Routes // nil: there is no way anywhere
+}
+
+// An Orch owns the mirror sessions of the ASIC. All its methods run on the
+// daemon's goroutine.
+type Orch struct {
+	api    sai.API
+	log    *slog.Logger
+	ports  Ports
+	routes Routes
+
+	ledger   *orch.Ledger
+	applied  bool // the view of the ASIC is complete
+	sessions map[string]*session
+	bound    map[slot]sai.OID // the session of what a port receives or sends
+	changes  orch.Topic[[]string]
+	state    *swss.Table
+	told     map[string]swss.FieldValues // fields of STATE_DB, by session
+	erspan   sai.Enum                    // how copies are tunnelled
+}
+
+// A session is in the ASIC, with the attributes that it has.
+type session struct {
+	oid     sai.OID
+	attrs   []sai.Attr
+	leaving bool // has to go, or could not be removed
+}
+
+// A slot is the attribute of a port with the session of one direction.
+type slot struct {
+	port sai.OID
+	attr sai.AttrID
+}
+
+// New registers the handler on the daemon.
+func New(ctx context.Context, cfg Config) (*Orch, error) {
+	o := &Orch{
+		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, routes: cfg.Routes,
+		sessions: map[string]*session{}, bound: map[slot]sai.OID{}, told: map[string]swss.FieldValues{},
+		state:  swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.AppMirrorSession),
+		erspan: sai.ErspanEncapsulationTypeMirrorL3GRETunnel,
+	}
+	// SONiC knows the first type alone; where the ASIC has type II by name, that
+	// is what GRE type 0x88be asks for.
+	has, err := o.api.EnumCapability(ctx, sai.MirrorSessionAttrErspanEncapsulationType)
+	if err == nil && slices.Contains(has, sai.ErspanEncapsulationTypeIi) {
+		o.erspan = sai.ErspanEncapsulationTypeIi
+	}
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), []string{schema.AppMirrorSession}, verdict, o.pass)
+	settle := func(ctx context.Context) {
+		if err := o.ledger.Settle(ctx); err != nil {
+			o.log.Error("STATE_DB is behind", "err", err)
+		}
+	}
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { settle(ctx) })
+	if o.routes != nil {
+		o.routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { settle(ctx) })
+	}
+	return o, nil
+}
+
+// ViewApplied says that syncd has brought the ASIC to the view. Until then
+// nothing is made: while a view is being made the ASIC is not asked whether it
+// can do a thing, and one that it cannot do would fail the whole view.
+func (o *Orch) ViewApplied(ctx context.Context) error {
+	o.applied = true
+	return o.ledger.Settle(ctx)
+}
+
+// verdict has SONiC's words.
+func verdict(err error) (status, reason string) {
+	status, reason = orch.Verdict(err)
+	if status != schema.StatusActive {
+		status = schema.MirrorInactive
+	}
+	return status, reason
+}
+
+// Session returns the object of a session that is active and not about to go.
+func (o *Orch) Session(name string) (sai.OID, bool) {
+	s := o.sessions[name]
+	if s == nil || s.leaving {
+		return 0, false
+	}
+	return s.oid, true
+}
+
+// Changes tells, with their sorted names, that sessions came or are about to
+// go. What is about to go is not found any more; subscribers let go of it before
+// they return.
+func (o *Orch) Changes() *orch.Topic[[]string] { return &o.changes }
+
+// A plan is what the rows ask for.
+type plan struct {
+	sessions map[string][]sai.Attr
+	ways     map[string]Way  // of sessions; MAC is that of ERSPAN alone
+	binds    map[slot]string // session
+	names    map[slot]string // for errors
+}
+
+func row(name string) orch.RowKey { return orch.RowKey{Table: schema.AppMirrorSession, Key: name} }
+
+// plan computes the wanted state and says of rows that are not in it why.
+func (o *Orch) plan() *plan {
+	p := &plan{
+		sessions: map[string][]sai.Attr{}, ways: map[string]Way{}, binds: map[slot]string{}, names: map[slot]string{},
+	}
+	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
+		k := row(name)
+		if !o.applied {
+			o.ledger.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+		}
+		if o.ledger.Failed[k] != nil || !o.applied {
+			continue
+		}
+		m, err := schema.ParseMirrorSession(name, o.ledger.Rows[k])
+		if err == nil {
+			err = o.planSession(p, m)
+		}
+		if err == nil {
+			err = o.planSources(p, m)
+		}
+		if err != nil {
+			o.ledger.Why[k] = err
+		}
+	}
+	return p
+}
+
+// planSession adds the session itself.
+func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
+	way := Way{Port: m.DstPort}
+	if m.DstPort == "" {
+		if o.routes == nil {
+			return orch.Wait("route", m.DstIP.String(), "no route to %s", m.DstIP)
+		}
+		var err error
+		if way, err = o.routes.Way(m.DstIP); err != nil {
+			return err
+		}
+	}
+	if _, members, ok := o.ports.LAG(way.Port); ok {
+		if len(members) == 0 {
+			return orch.Wait("PortChannel", way.Port, "%s has no members", way.Port)
+		}
+		way.Port = members[0] // as SONiC does
+	}
+	port, _, ok := o.ports.Port(way.Port)
+	if !ok {
+		return orch.Wait("port", way.Port, "no port %s", way.Port)
+	}
+	p.ways[m.Name] = way
+	attrs := []sai.Attr{
+		{ID: sai.MirrorSessionAttrMonitorPort, Value: port},
+		{ID: sai.MirrorSessionAttrTC, Value: sai.Uint(m.Queue)},
+	}
+	if m.DstPort != "" {
+		p.sessions[m.Name] = append(attrs, sai.Attr{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeLocal})
+		return nil
+	}
+	encap, version := sai.ErspanEncapsulationTypeMirrorL3GRETunnel, sai.Uint(6)
+	if m.GREType == schema.DefaultGREType {
+		encap = o.erspan
+	}
+	if m.DstIP.Is4() {
+		version = 4
+	}
+	p.sessions[m.Name] = append(attrs,
+		sai.Attr{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeEnhancedRemote},
+		sai.Attr{ID: sai.MirrorSessionAttrVLANHeaderValid, Value: sai.Bool(way.VLAN != 0)},
+		sai.Attr{ID: sai.MirrorSessionAttrVLANID, Value: sai.Uint(way.VLAN)},
+		sai.Attr{ID: sai.MirrorSessionAttrErspanEncapsulationType, Value: encap},
+		sai.Attr{ID: sai.MirrorSessionAttrIphdrVersion, Value: version},
+		sai.Attr{ID: sai.MirrorSessionAttrTOS, Value: sai.Uint(m.DSCP << 2)},
+		sai.Attr{ID: sai.MirrorSessionAttrTTL, Value: sai.Uint(m.TTL)},
+		sai.Attr{ID: sai.MirrorSessionAttrSrcIPAddress, Value: sai.IP{Addr: m.SrcIP}},
+		sai.Attr{ID: sai.MirrorSessionAttrDstIPAddress, Value: sai.IP{Addr: m.DstIP}},
+		sai.Attr{ID: sai.MirrorSessionAttrSrcMACAddress, Value: way.Source},
+		sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: way.MAC},
+		sai.Attr{ID: sai.MirrorSessionAttrGREProtocolType, Value: sai.Uint(m.GREType)})
+	return nil
+}
+
+// planSources adds the ports whose traffic the session copies: a PortChannel is
+// its members. The session copies what there is, and waits for the rest.
+func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
+	for _, src := range m.SrcPorts {
+		ports := []string{src}
+		if _, members, ok := o.ports.LAG(src); ok {
+			ports = members
+		}
+		for _, name := range ports {
+			oid, _, ok := o.ports.Port(name)
+			if !ok {
+				missing = orch.Wait("port", name, "no port or PortChannel %s", name)
+				continue
+			}
+			if m.Direction != schema.MirrorTX {
+				missing = p.bind(slot{oid, sai.PortAttrIngressMirrorSession}, m.Name, name, missing)
+			}
+			if m.Direction != schema.MirrorRX {
+				missing = p.bind(slot{oid, sai.PortAttrEgressMirrorSession}, m.Name, name, missing)
+			}
+		}
+	}
+	return missing
+}
+
+// bind gives a direction of a port to a session, unless another has it.
+func (p *plan) bind(s slot, session, port string, missing error) error {
+	if other, taken := p.binds[s]; taken && other != session {
+		return fmt.Errorf("%s is mirrored by session %s", port, other)
+	}
+	p.binds[s], p.names[s] = session, port
+	return missing
+}

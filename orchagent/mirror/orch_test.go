@@ -1,0 +1,346 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/internal/randtest"
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// world is the ports and routes that tests change at will.
+type world struct {
+	ports   map[string]sai.OID
+	lag     []string // members of PortChannel1; nil: there is none
+	ways    map[netip.Addr]Way
+	changed orch.Topic[[]string]
+	routed  orch.Topic[struct{}]
+}
+
+type (
+	somePorts  struct{ *world }
+	someRoutes struct{ *world }
+)
+
+func (w somePorts) Port(name string) (sai.OID, string, bool) {
+	oid, ok := w.ports[name]
+	return oid, "", ok
+}
+
+func (w somePorts) LAG(name string) (sai.OID, []string, bool) {
+	return 1, w.lag, name == "PortChannel1" && w.lag != nil
+}
+
+func (w somePorts) Changes() *orch.Topic[[]string] { return &w.changed }
+
+func (w someRoutes) Way(to netip.Addr) (Way, error) {
+	way, ok := w.ways[to]
+	if !ok {
+		return way, orch.Wait("route", to.String(), "no route to %s", to)
+	}
+	return way, nil
+}
+
+func (w someRoutes) Changes() *orch.Topic[struct{}] { return &w.routed }
+
+type bench struct {
+	t      testing.TB
+	ctx    context.Context
+	redis  *swss.Redis
+	fake   *saitest.Fake
+	rec    *saitest.Recorder
+	all    map[string]sai.OID
+	world  *world
+	daemon *orch.Daemon
+	orch   *Orch
+	told   []string
+}
+
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	r, err := swss.OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, ctx: t.Context(), redis: r, fake: saitest.New(saitest.Options{Ports: 4}), all: map[string]sai.OID{}}
+	b.world = &world{ports: map[string]sai.OID{}, ways: map[netip.Addr]Way{}}
+	t.Cleanup(func() { r.Close() })
+	b.rec = saitest.NewRecorder(b.fake)
+	sw, err := b.rec.Create(b.ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.fake.Get(b.ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, oid := range got[0].Value.(sai.OIDs) {
+		b.all[fmt.Sprintf("Ethernet%d", 4*i)] = oid
+		b.world.ports[fmt.Sprintf("Ethernet%d", 4*i)] = oid
+	}
+	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
+	t.Cleanup(func() { b.daemon.Close() })
+	b.orch, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Ports: somePorts{b.world}, Routes: someRoutes{b.world}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.orch.Changes().Subscribe(func(_ context.Context, names []string) {
+		for _, n := range names {
+			_, ok := b.orch.Session(n)
+			b.told = append(b.told, fmt.Sprint(n, " ", ok))
+		}
+	})
+	if err := b.orch.ViewApplied(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.do()
+	b.rec.Reset()
+	return b
+}
+
+// do takes lines: "s field=value ..." is a session, "-s" its end, "port+ name",
+// "port- name", "lag members", "way port vlan" the way to 10.0.0.2, "way" none.
+func (b *bench) do(lines ...string) {
+	b.t.Helper()
+	for _, line := range lines {
+		word, rest, _ := strings.Cut(line, " ")
+		p := swss.NewProducerState(b.redis.DB(swss.ApplDB), schema.AppMirrorSession)
+		switch word {
+		case "port+":
+			b.world.ports[rest] = b.all[rest]
+			b.world.changed.Publish(b.ctx, []string{rest})
+		case "port-":
+			delete(b.world.ports, rest)
+			b.world.changed.Publish(b.ctx, []string{rest})
+		case "lag":
+			b.world.lag = strings.Fields(rest)
+			b.world.changed.Publish(b.ctx, []string{"PortChannel1"})
+		case "way":
+			to := netip.MustParseAddr("10.0.0.2")
+			delete(b.world.ways, to)
+			if f := strings.Fields(rest); len(f) == 2 {
+				way := Way{Port: f[0], NextHop: netip.MustParseAddr("10.0.0.9"), Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, 9}}
+				fmt.Sscan(f[1], &way.VLAN)
+				b.world.ways[to] = way
+			}
+			b.world.routed.Publish(b.ctx, struct{}{})
+		default:
+			name, gone := strings.CutPrefix(word, "-")
+			err := p.Del(b.ctx, name)
+			if !gone {
+				var fields []swss.Pair
+				for _, f := range strings.Fields(rest) {
+					field, value, _ := strings.Cut(f, "=")
+					fields = append(fields, swss.Pair{Field: field, Value: value})
+				}
+				err = p.Set(b.ctx, name, fields)
+			}
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			b.step()
+		}
+	}
+	b.step()
+}
+
+func (b *bench) step() {
+	b.t.Helper()
+	if _, err := b.daemon.Step(b.ctx, time.Unix(1700000000, 0)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// state is the row of a session in STATE_DB, "" if there is none.
+func (b *bench) state(name string) string {
+	b.t.Helper()
+	f, ok, err := swss.NewTable(b.redis.DB(swss.StateDB), schema.AppMirrorSession).Get(b.ctx, name)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if !ok {
+		return ""
+	}
+	words := []string{f["status"]}
+	for _, name := range append([]string{"reason"}, toldFields...) {
+		if f[name] != "" {
+			words = append(words, name+"="+f[name])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// asic is what is in the ASIC, in words that no object id is in.
+func (b *bench) asic() []string {
+	names := map[sai.OID]string{}
+	for n, oid := range b.all {
+		names[oid] = n
+	}
+	for n, s := range b.orch.sessions {
+		names[s.oid] = n
+	}
+	var list []string
+	for _, k := range b.fake.Created() {
+		line := names[k.OID]
+		for _, a := range b.fake.Attrs(k) {
+			text, _ := sai.FormatValue(a.ID, a.Value)
+			if oid, ok := a.Value.(sai.OID); ok {
+				text = names[oid]
+			}
+			line += " " + strings.TrimPrefix(a.ID.String(), "SAI_MIRROR_SESSION_ATTR_") + "=" + text
+		}
+		list = append(list, line)
+	}
+	for n, oid := range b.all {
+		for what, id := range map[string]sai.AttrID{"receives": sai.PortAttrIngressMirrorSession, "sends": sai.PortAttrEgressMirrorSession} {
+			got, err := b.fake.Get(b.ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(id, 4)})
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			for _, s := range got[0].Value.(sai.OIDs) {
+				list = append(list, fmt.Sprint(names[s], " copies what ", n, " ", what))
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+const (
+	span   = "a type=SPAN dst_port=Ethernet12 src_port=Ethernet0,PortChannel1 direction=RX queue=3"
+	erspan = "e src_ip=10.0.0.1 dst_ip=10.0.0.2 dscp=8 ttl=64 src_port=Ethernet0 direction=TX"
+)
+
+func TestSessions(t *testing.T) {
+	tests := []struct {
+		name  string
+		do    []string
+		asic  []string
+		state map[string]string
+	}{
+		{"SPAN of ports and a PortChannel", []string{"lag Ethernet4 Ethernet8", span}, []string{
+			"a TYPE=SAI_MIRROR_SESSION_TYPE_LOCAL MONITOR_PORT=Ethernet12 TC=3",
+			"a copies what Ethernet0 receives", "a copies what Ethernet4 receives", "a copies what Ethernet8 receives",
+		}, map[string]string{"a": "active monitor_port=Ethernet12"}},
+		{"a source that is missing", []string{span}, []string{
+			"a TYPE=SAI_MIRROR_SESSION_TYPE_LOCAL MONITOR_PORT=Ethernet12 TC=3", "a copies what Ethernet0 receives",
+		}, map[string]string{"a": "inactive reason=no port or PortChannel PortChannel1 monitor_port=Ethernet12"}},
+		{"ERSPAN without a route", []string{erspan}, nil, map[string]string{"e": "inactive reason=no route to 10.0.0.2"}},
+		{"ERSPAN", []string{erspan, "way Ethernet8 100"}, []string{
+			"e TYPE=SAI_MIRROR_SESSION_TYPE_ENHANCED_REMOTE MONITOR_PORT=Ethernet8 TC=0 VLAN_ID=100 VLAN_HEADER_VALID=true ERSPAN_ENCAPSULATION_TYPE=SAI_ERSPAN_ENCAPSULATION_TYPE_II IPHDR_VERSION=4 TOS=32 TTL=64 SRC_IP_ADDRESS=10.0.0.1 DST_IP_ADDRESS=10.0.0.2 SRC_MAC_ADDRESS=02:00:00:00:00:01 DST_MAC_ADDRESS=02:00:00:00:00:09 GRE_PROTOCOL_TYPE=35006",
+			"e copies what Ethernet0 sends",
+		}, map[string]string{"e": "active monitor_port=Ethernet8 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=100"}},
+		{"the route goes", []string{erspan, "way Ethernet8 100", "way"}, nil, map[string]string{"e": "inactive reason=no route to 10.0.0.2"}},
+		{"a route by a PortChannel", []string{"way PortChannel1 0", "lag Ethernet4 Ethernet8", "e src_ip=10.0.0.1 dst_ip=10.0.0.2"}, nil,
+			map[string]string{"e": "active monitor_port=Ethernet4 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9"}},
+		{"the monitor port goes", []string{"lag Ethernet4", span, "port- Ethernet12"}, nil, map[string]string{"a": "inactive reason=no port Ethernet12"}},
+		{"two sessions for one port", []string{"lag Ethernet4", span, "b type=SPAN dst_port=Ethernet8 src_port=Ethernet0"}, nil,
+			map[string]string{"b": "inactive reason=Ethernet0 is mirrored by session a monitor_port=Ethernet8"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.do(tt.do...)
+			if tt.asic != nil {
+				if d := cmp.Diff(tt.asic, b.asic()); d != "" {
+					t.Error(d)
+				}
+			}
+			for name, want := range tt.state {
+				if got := b.state(name); got != want {
+					t.Errorf("%s: got %s\nwant %s", name, got, want)
+				}
+			}
+			b.do("-a", "-b", "-e")
+			if got := b.asic(); len(got) > 0 || b.state("a")+b.state("e") != "" {
+				t.Errorf("left: %v", got)
+			}
+		})
+	}
+}
+
+// A session follows its way in place: who uses it hears of nothing. One that is
+// made anew is let go of first.
+func TestFollowing(t *testing.T) {
+	b := newBench(t)
+	b.do("way Ethernet8 0", erspan)
+	b.told = nil
+	b.do("way Ethernet4 7")
+	if len(b.told) > 0 || b.state("e") != "active monitor_port=Ethernet4 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=7" {
+		t.Errorf("told %v, state %s", b.told, b.state("e"))
+	}
+	b.do(strings.Replace(erspan, "src_ip=10.0.0.1", "src_ip=10.0.0.7", 1))
+	if d := cmp.Diff([]string{"e false", "e true"}, b.told); d != "" {
+		t.Error(d)
+	}
+}
+
+var lines = []string{
+	span, erspan, "-a", "-e", "a type=SPAN dst_port=Ethernet8 src_port=Ethernet4", "e src_ip=10.0.0.1 dst_ip=10.0.0.2 dscp=9", "b src_ip=10.0.0.3 dst_ip=10.0.0.2 src_port=Ethernet0", "-b",
+	"e src_ip=10.0.0.1 dst_ip=nowhere", "way Ethernet8 0", "way Ethernet4 5", "way PortChannel1 0", "way", "lag Ethernet4 Ethernet8", "lag Ethernet4", "lag",
+	"port- Ethernet12", "port+ Ethernet12", "port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
+}
+
+// Whatever came in whatever order, the ASIC is what the last rows and ways make
+// it.
+func TestConvergence(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		b := newBench(t)
+		for range 40 {
+			b.do(lines[r.IntN(len(lines))])
+		}
+		once := newBench(t)
+		once.world.ports, once.world.lag, once.world.ways = b.world.ports, b.world.lag, b.world.ways
+		for k, f := range b.orch.ledger.Rows {
+			line := k.Key
+			for name, v := range f {
+				line += " " + name + "=" + v
+			}
+			once.do(line)
+		}
+		if d := cmp.Diff(once.asic(), b.asic()); d != "" {
+			t.Error(d)
+		}
+		for _, s := range []string{"a", "b", "e"} {
+			if b.state(s) != once.state(s) {
+				t.Errorf("%s: %s, once %s", s, b.state(s), once.state(s))
+			}
+		}
+	})
+}
+
+// Whichever SAI call fails, nothing is left over, and everything comes when the
+// rows are written again.
+func TestEveryCallFails(t *testing.T) {
+	for n := 1; ; n++ {
+		b := newBench(t)
+		b.rec.FailAt(n, sai.StatusFailure)
+		b.do("lag Ethernet4", "way Ethernet8 0", span, erspan, "way Ethernet4 5", strings.Replace(span, "queue=3", "queue=4", 1))
+		if b.rec.Changes() < n {
+			break
+		}
+		b.do(span, erspan)
+		once := newBench(t)
+		once.do("lag Ethernet4", "way Ethernet4 5", span, erspan)
+		if d := cmp.Diff(once.asic(), b.asic()); d != "" {
+			t.Fatalf("call %d: %s", n, d)
+		}
+		b.do("-a", "-e")
+		if got := b.asic(); len(got) > 0 {
+			t.Fatalf("call %d left %v", n, got)
+		}
+	}
+}

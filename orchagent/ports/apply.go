@@ -1,0 +1,241 @@
+package ports
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// converge makes the ASIC what the rows ask for. Each object that fails leaves
+// its row with the error and does not hold up the others.
+func (o *Orch) converge(ctx context.Context) {
+	o.forgetRetryable()
+	for refused := -1; refused != len(o.failed); {
+		refused = len(o.failed)
+		o.apply(ctx, o.rows.plan(o.failed))
+	}
+}
+
+// apply goes once through all that differs between the plan and the ASIC.
+func (o *Orch) apply(ctx context.Context, p *plan) {
+	o.outcome, o.plan = maps.Clone(p.why), p
+	o.layout.Publish(ctx, struct{}{})
+
+	o.removeVLANMembers(ctx, p)
+	o.removeBridgePorts(ctx, p)
+	freed := o.markLeaving(p)
+	o.publish(ctx, freed)
+	changed := o.removeLAGMembers(ctx, p)
+	o.removeLAGs(ctx, p)
+	o.removeVLANs(ctx, p)
+	o.removePorts(ctx)
+	o.removeUnused(ctx, p)
+
+	changed = append(changed, o.createPorts(ctx, p)...)
+	changed = append(changed, o.createLAGs(ctx, p)...)
+	changed = append(changed, o.join(ctx, p)...)
+	o.createVLANs(ctx, p)
+	o.createVLANMembers(ctx, p)
+	o.publish(ctx, changed)
+	o.layout.Publish(ctx, struct{}{})
+}
+
+// publish tells the other orchs that something about these ports and LAGs has
+// changed.
+func (o *Orch) publish(ctx context.Context, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	slices.SortFunc(names, schema.CompareNames)
+	for _, n := range names {
+		o.oper.touch(n)
+	}
+	o.changes.Publish(ctx, slices.Compact(names))
+}
+
+// replaced says whether a port that is in the ASIC has to go: its row is gone,
+// or names other lanes now.
+func (o *Orch) replaced(p *plan, name string) bool {
+	have := o.ports[name]
+	want, ok := p.ports[name]
+	return have != nil && (!ok || laneKey(want.lanes) != laneKey(have.spec.lanes))
+}
+
+// fail keeps what SAI said to a row until the row changes.
+func (o *Orch) fail(k rowKey, what string, err error) {
+	err = fmt.Errorf("%s: %w", what, err)
+	o.failed[k] = err
+	o.log.Error("SAI failed", "row", k.table+":"+k.key, "err", err)
+}
+
+// blocked says whether a row must not be tried again as it is.
+func (o *Orch) blocked(k rowKey) bool { return o.failed[k] != nil }
+
+// wait makes a row wait for an object that is planned and not in the ASIC.
+func (o *Orch) wait(k rowKey, kind, name string) {
+	if !o.blocked(k) {
+		o.outcome[k] = orch.Wait(kind, name, "%s %s is not in the ASIC", kind, name)
+	}
+}
+
+// forgetRetryable lets rows be tried again that failed for want of something
+// that may be there now.
+func (o *Orch) forgetRetryable() {
+	maps.DeleteFunc(o.failed, func(_ rowKey, err error) bool { return orch.Classify(err) == orch.Retry })
+}
+
+func (o *Orch) remove(ctx context.Context, t sai.ObjectType, oid sai.OID) error {
+	return o.api.Remove(ctx, sai.Obj(t, oid))
+}
+
+func (o *Orch) set(ctx context.Context, t sai.ObjectType, oid sai.OID, id sai.AttrID, v sai.Value) error {
+	return o.api.Set(ctx, sai.Obj(t, oid), sai.Attr{ID: id, Value: v})
+}
+
+// markLeaving marks the ports and LAGs that have to go, so that they are no
+// longer found, and returns the names of all that changed by this.
+func (o *Orch) markLeaving(p *plan) []string {
+	var names []string
+	for _, name := range sorted(o.ports) {
+		if o.replaced(p, name) && !o.ports[name].leaving {
+			o.ports[name].leaving = true
+			names = append(names, name)
+			if lag := o.ports[name].lag; lag != "" {
+				names = append(names, lag) // has one member less
+			}
+		}
+	}
+	for _, name := range sorted(o.lags) {
+		if !p.lags[name] && !o.lags[name].leaving {
+			o.lags[name].leaving = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (o *Orch) removeLAGMembers(ctx context.Context, p *plan) (changed []string) {
+	for _, m := range sortedMembers(o.lagMembers) {
+		_, wanted := p.lagMembers[m]
+		if wanted && !o.ports[m.port].leaving {
+			continue
+		}
+		if err := o.remove(ctx, sai.ObjectTypeLAGMember, o.lagMembers[m].oid); err != nil {
+			o.fail(rowKey{schema.AppLAGMember, m.String()}, "remove the LAG member", err)
+			continue
+		}
+		delete(o.lagMembers, m)
+		o.ports[m.port].lag = ""
+		changed = append(changed, m.port, m.group)
+	}
+	return changed
+}
+
+func (o *Orch) removeLAGs(ctx context.Context, p *plan) {
+	for _, name := range sorted(o.lags) {
+		if p.lags[name] {
+			continue
+		}
+		if err := o.remove(ctx, sai.ObjectTypeLAG, o.lags[name].oid); err != nil {
+			o.fail(rowKey{schema.AppLAG, name}, "remove the LAG", err)
+			continue
+		}
+		delete(o.lags, name)
+		o.counters.lags.Remove(name)
+	}
+}
+
+func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
+	for _, name := range sorted(p.lags) {
+		k := rowKey{schema.AppLAG, name}
+		if have := o.lags[name]; have != nil {
+			if have.leaving { // its removal failed, and its row came back
+				have.leaving = false
+				created = append(created, name)
+			}
+			continue
+		}
+		if o.blocked(k) {
+			continue
+		}
+		oid, err := o.api.Create(ctx, sai.ObjectTypeLAG, nil)
+		if err != nil {
+			o.fail(k, "create the LAG", err)
+			continue
+		}
+		o.lags[name] = &lag{oid: oid, bridged: bridged{pvid: defaultPVID}}
+		o.counters.lags.Put(name, oid.String())
+		created = append(created, name)
+	}
+	return created
+}
+
+// join makes ports members of LAGs. Others let go of the ports first.
+func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
+	var joining []member
+	for _, m := range sortedMembers(p.lagMembers) {
+		k := rowKey{schema.AppLAGMember, m.String()}
+		port, lag := o.ports[m.port], o.lags[m.group]
+		switch {
+		case o.lagMembers[m] != nil:
+			o.setMember(ctx, m, p.lagMembers[m])
+		case lag == nil:
+			o.wait(k, "PortChannel", m.group)
+		case port == nil || port.leaving:
+			o.wait(k, "port", m.port)
+		case port.lag != "":
+			o.outcome[k] = orch.Wait("port", m.port, "%s is still a member of %s", m.port, port.lag)
+		case !o.blocked(k):
+			port.lag = m.group
+			joining = append(joining, m)
+			changed = append(changed, m.port, m.group)
+		}
+	}
+	o.publish(ctx, slices.Clone(changed))
+	for _, m := range joining {
+		if err := o.createMember(ctx, m, p.lagMembers[m]); err != nil {
+			o.ports[m.port].lag = ""
+			o.fail(rowKey{schema.AppLAGMember, m.String()}, "create the LAG member", err)
+		}
+	}
+	return changed
+}
+
+func (o *Orch) createMember(ctx context.Context, m member, enabled bool) error {
+	attrs := []sai.Attr{
+		{ID: sai.LAGMemberAttrLAGID, Value: o.lags[m.group].oid},
+		{ID: sai.LAGMemberAttrPortID, Value: o.ports[m.port].oid},
+	}
+	if !enabled {
+		attrs = append(attrs,
+			sai.Attr{ID: sai.LAGMemberAttrEgressDisable, Value: sai.Bool(true)},
+			sai.Attr{ID: sai.LAGMemberAttrIngressDisable, Value: sai.Bool(true)})
+	}
+	oid, err := o.api.Create(ctx, sai.ObjectTypeLAGMember, attrs)
+	if err != nil {
+		return err
+	}
+	o.lagMembers[m] = &lagMember{oid: oid, enabled: enabled}
+	return nil
+}
+
+// setMember turns collection and distribution of a member on or off.
+func (o *Orch) setMember(ctx context.Context, m member, enabled bool) {
+	have := o.lagMembers[m]
+	k := rowKey{schema.AppLAGMember, m.String()}
+	if have.enabled == enabled || o.blocked(k) {
+		return
+	}
+	for _, id := range []sai.AttrID{sai.LAGMemberAttrEgressDisable, sai.LAGMemberAttrIngressDisable} {
+		if err := o.set(ctx, sai.ObjectTypeLAGMember, have.oid, id, sai.Bool(!enabled)); err != nil {
+			o.fail(k, "set the LAG member", err)
+			return
+		}
+	}
+	have.enabled = enabled
+}

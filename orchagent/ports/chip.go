@@ -1,0 +1,178 @@
+package ports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/sai"
+)
+
+// A chip holds what the ASIC has by itself.
+type chip struct {
+	switchID sai.OID
+	cpu      sai.OID
+	vlan     sai.OID            // default VLAN
+	bridge   sai.OID            // default .1Q bridge
+	unused   map[string]sai.OID // ports that no row has claimed, by laneKey
+	stats    []sai.StatID       // port statistics that the ASIC can count
+}
+
+// laneKey is the set of lanes as text: the same for every order of lanes.
+func laneKey(lanes []uint32) string {
+	sorted := slices.Sorted(slices.Values(lanes))
+	var b strings.Builder
+	for i, l := range sorted {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.FormatUint(uint64(l), 10))
+	}
+	return b.String()
+}
+
+// createSwitch creates the switch object and takes away what the ASIC brings
+// along and SONiC does not want: the members of the default VLAN and the bridge
+// ports of all ports.
+func createSwitch(ctx context.Context, api sai.API, mac sai.MAC) (*chip, error) {
+	oid, err := api.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{
+		{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)},
+		{ID: sai.SwitchAttrSrcMACAddress, Value: mac},
+		{ID: sai.SwitchAttrFDBEventNotify, Value: sai.Pointer(1)},
+		{ID: sai.SwitchAttrPortStateChangeNotify, Value: sai.Pointer(1)},
+		{ID: sai.SwitchAttrSwitchShutdownRequestNotify, Value: sai.Pointer(1)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the switch: %w", err)
+	}
+	c := &chip{switchID: oid, unused: map[string]sai.OID{}}
+	if err := c.readDefaults(ctx, api); err != nil {
+		return nil, err
+	}
+	if err := c.readPorts(ctx, api); err != nil {
+		return nil, err
+	}
+	if err := c.removeDefaults(ctx, api); err != nil {
+		return nil, err
+	}
+	c.stats = portStats(ctx, api)
+	return c, nil
+}
+
+func (c *chip) readDefaults(ctx context.Context, api sai.API) error {
+	got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, c.switchID), []sai.Attr{
+		sai.Want(sai.SwitchAttrCPUPort, 0),
+		sai.Want(sai.SwitchAttrDefaultVLANID, 0),
+		sai.Want(sai.SwitchAttrDefault1qBridgeID, 0),
+	})
+	if err != nil {
+		return fmt.Errorf("read the switch's default objects: %w", err)
+	}
+	for i, to := range []*sai.OID{&c.cpu, &c.vlan, &c.bridge} {
+		*to, _ = got[i].Value.(sai.OID)
+	}
+	return nil
+}
+
+func (c *chip) readPorts(ctx context.Context, api sai.API) error {
+	ports, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeSwitch, c.switchID), sai.SwitchAttrPortList)
+	if err != nil {
+		return fmt.Errorf("read the port list: %w", err)
+	}
+	for _, oid := range ports {
+		v, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, oid), sai.PortAttrHWLaneList, 8)
+		if err != nil {
+			return fmt.Errorf("read the lanes of a port: %w", err)
+		}
+		list, _ := v.(sai.Uints)
+		lanes := make([]uint32, len(list))
+		for i, l := range list {
+			lanes[i] = uint32(l)
+		}
+		c.unused[laneKey(lanes)] = oid
+		if err := readParts(ctx, api, oid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parts are the attributes of a port that name what came with it.
+var parts = []sai.AttrID{
+	sai.PortAttrQoSQueueList, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList,
+	sai.PortAttrPortSerdesID,
+}
+
+// readParts reads the names of what came with a port. Nothing is made of them:
+// of a port that was created in a former life, SONiC's syncd takes away whatever
+// nobody has asked for while the new view was made.
+func readParts(ctx context.Context, api sai.API, port sai.OID) error {
+	for _, id := range parts {
+		_, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, port), id, 32)
+		if _, answered := sai.StatusOf(err); !answered {
+			return fmt.Errorf("read what came with a port: %w", err)
+		}
+	}
+	return nil
+}
+
+// removeDefaults removes the members of the default VLAN and their bridge
+// ports. These are not read from the bridge: SONiC's virtual switch stops when
+// its port list is asked for while a LAG is on it, as after a restart. Nothing is
+// removed in bulk: SONiC's syncd forgets bulk removals while a view is made.
+func (c *chip) removeDefaults(ctx context.Context, api sai.API) error {
+	members, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeVLAN, c.vlan), sai.VLANAttrMemberList)
+	if err != nil {
+		return fmt.Errorf("read the default VLAN's members: %w", err)
+	}
+	var bridgePorts []sai.OID
+	for _, m := range members {
+		want := []sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)}
+		got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeVLANMember, m), want)
+		if err != nil {
+			return fmt.Errorf("read the bridge port of a member of the default VLAN: %w", err)
+		}
+		if bp, _ := got[0].Value.(sai.OID); bp != sai.NullOID && !slices.Contains(bridgePorts, bp) {
+			bridgePorts = append(bridgePorts, bp)
+		}
+	}
+	for _, m := range members {
+		if err := api.Remove(ctx, sai.Obj(sai.ObjectTypeVLANMember, m)); err != nil {
+			return fmt.Errorf("remove a member of the default VLAN: %w", err)
+		}
+	}
+	for _, bp := range bridgePorts {
+		if err := api.Remove(ctx, sai.Obj(sai.ObjectTypeBridgePort, bp)); err != nil {
+			return fmt.Errorf("remove a default bridge port: %w", err)
+		}
+	}
+	return nil
+}
+
+// getOIDs reads an object list of any length.
+func getOIDs(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID) ([]sai.OID, error) {
+	v, err := getList(ctx, api, k, id, 128)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := v.(sai.OIDs)
+	return list, nil
+}
+
+// getList reads a list, first with room for n items, then with as much as the
+// answer asks for.
+func getList(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID, n int) (sai.Value, error) {
+	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
+	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
+		if n, ok := sai.ListLen(got[0].Value); ok {
+			got, err = api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return got[0].Value, nil
+}

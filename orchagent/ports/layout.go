@@ -1,0 +1,151 @@
+package ports
+
+import (
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A RouterPort is what a router interface can be made on.
+type RouterPort struct {
+	Key sai.Key // port, LAG or VLAN
+	MTU uint32  // as configured, in bytes
+}
+
+// RouterPort returns what a router interface of this name is made on: a port or
+// PortChannel that is in no VLAN and no PortChannel, or a VLAN. Otherwise the
+// error says why there can be none; it is answered from what is planned, so that
+// an interface goes before its port is put to other use.
+func (o *Orch) RouterPort(name string) (RouterPort, error) {
+	p := o.plan
+	if p == nil {
+		return RouterPort{}, orch.Wait("port", name, "the ports are not there yet")
+	}
+	if _, ok := schema.VLANNumber(name); ok {
+		oid, there := o.vlans[name]
+		if _, planned := p.vlans[name]; !planned || !there {
+			return RouterPort{}, orch.Wait("VLAN", name, "VLAN %s is not in the ASIC", name)
+		}
+		return RouterPort{sai.Obj(sai.ObjectTypeVLAN, oid), p.mtu[name]}, nil
+	}
+	b, key := o.bridgedOf(name)
+	switch {
+	case b == nil || o.replaced(p, name) || key.Type == sai.ObjectTypeLAG && !p.lags[name]:
+		return RouterPort{}, orch.Wait("port", name, "port %s is not in the ASIC", name)
+	case p.lagOf[name] != "":
+		return RouterPort{}, orch.Wait("port", name, "%s is a member of %s", name, p.lagOf[name])
+	case o.ports[name] != nil && o.ports[name].lag != "":
+		return RouterPort{}, orch.Wait("port", name, "%s is still a member of %s", name, o.ports[name].lag)
+	case p.bridged()[name]:
+		return RouterPort{}, orch.Wait("port", name, "%s is a member of %s", name, p.vlanOf(name))
+	case b.bridgePort != 0:
+		return RouterPort{}, orch.Wait("port", name, "%s is still on the bridge", name)
+	}
+	return RouterPort{key, p.mtu[name]}, nil
+}
+
+// vlanOf is the first VLAN that a port or LAG is a member of.
+func (p *plan) vlanOf(name string) string {
+	for _, m := range sortedMembers(p.vlanMembers) {
+		if m.port == name {
+			return m.group
+		}
+	}
+	return ""
+}
+
+// BridgePort returns the VLAN and the bridge port of a port or PortChannel that
+// is, and will stay, a member of the VLAN.
+func (o *Orch) BridgePort(vlan, port string) (vlanOID, bridgePort sai.OID, err error) {
+	m := member{vlan, port}
+	if p := o.plan; p == nil || o.vlanMembers[m] == nil {
+		return 0, 0, orch.Wait("VLAN member", m.String(), "%s is not a member of %s", port, vlan)
+	} else if _, planned := p.vlanMembers[m]; !planned || o.replaced(p, port) {
+		return 0, 0, orch.Wait("VLAN member", m.String(), "%s is no longer a member of %s", port, vlan)
+	}
+	b, _ := o.bridgedOf(port)
+	if b == nil || b.bridgePort == 0 {
+		return 0, 0, orch.Wait("VLAN member", m.String(), "%s is not on the bridge", port)
+	}
+	return o.vlans[vlan], b.bridgePort, nil
+}
+
+// BridgePortOf returns the bridge port of a port or PortChannel, 0 if it has
+// none.
+func (o *Orch) BridgePortOf(name string) sai.OID {
+	if b, _ := o.bridgedOf(name); b != nil {
+		return b.bridgePort
+	}
+	return 0
+}
+
+// BridgePortName returns the port or PortChannel with the bridge port, "" if
+// there is none.
+func (o *Orch) BridgePortName(oid sai.OID) string {
+	for name, p := range o.ports {
+		if p.bridgePort == oid && oid != 0 {
+			return name
+		}
+	}
+	for name, l := range o.lags {
+		if l.bridgePort == oid && oid != 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// VLANName returns the name of a VLAN, "" if there is none.
+func (o *Orch) VLANName(oid sai.OID) string {
+	for name, v := range o.vlans {
+		if v == oid {
+			return name
+		}
+	}
+	return ""
+}
+
+// VLANMembers lists the VLAN members that are, and will stay, in the ASIC, as
+// pairs of VLAN and port, sorted.
+func (o *Orch) VLANMembers() (list [][2]string) {
+	for _, m := range sortedMembers(o.vlanMembers) {
+		if _, planned := o.plan.vlanMembers[m]; planned && !o.replaced(o.plan, m.port) {
+			list = append(list, [2]string{m.group, m.port})
+		}
+	}
+	return list
+}
+
+// Up says whether a port or PortChannel is up.
+func (o *Orch) Up(name string) bool {
+	if p := o.ports[name]; p != nil {
+		return p.oper == sai.PortOperStatusUp
+	}
+	return o.lags[name] != nil && o.lagUp(name)
+}
+
+// MAC returns the switch's own address.
+func (o *Orch) MAC() sai.MAC { return o.mac }
+
+// CPU returns the CPU port.
+func (o *Orch) CPU() sai.OID { return o.chip.cpu }
+
+// Layout tells that a port, PortChannel, VLAN or membership came or is about to
+// go, or that the switch's address changed. Subscribers look at what they use,
+// and let go of what is not found any more before they return.
+func (o *Orch) Layout() *orch.Topic[struct{}] { return &o.layout }
+
+// Downs tells which port or PortChannel has gone down.
+func (o *Orch) Downs() *orch.Topic[string] { return &o.downs }
+
+// Opers tells that a port has gone up or down: an answer of Up may have changed.
+func (o *Orch) Opers() *orch.Topic[struct{}] { return &o.opers }
+
+// downWith lists what is down when a port is: itself, and its LAG if that was the last.
+func (o *Orch) downWith(name string) []string {
+	down := []string{name}
+	if lag := o.ports[name].lag; lag != "" && !o.lagUp(lag) {
+		down = append(down, lag)
+	}
+	return down
+}

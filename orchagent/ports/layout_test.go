@@ -1,0 +1,93 @@
+package ports
+
+import (
+	"context"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// What a router interface can be made on, and why not.
+func TestRouterPort(t *testing.T) {
+	b := newSwitch(t)
+	says := func(name, want string) {
+		t.Helper()
+		p, err := b.orch.RouterPort(name)
+		got := p.Key.Type.String()
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	says("Ethernet0", "SAI_OBJECT_TYPE_PORT")
+	says("Ethernet8", "port Ethernet8 is not in the ASIC")
+	says("Vlan10", "VLAN Vlan10 is not in the ASIC")
+
+	// Who made something on the port hears of it before the bridge port comes.
+	first := -1
+	b.orch.Layout().Subscribe(func(context.Context, struct{}) {
+		if _, err := b.orch.RouterPort("Ethernet0"); err != nil && first < 0 {
+			first = len(b.rec.LiveOf(sai.ObjectTypeBridgePort))
+		}
+	})
+	b.set(schema.AppVLAN, "Vlan10", "vlanid", "10", "mtu", "1500")
+	b.set(schema.AppVLANMember, "Vlan10:Ethernet0", "tagging_mode", "untagged")
+	b.set(schema.AppLAG, "PortChannel1", "admin_status", "up", "mtu", "9100")
+	b.set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
+	b.step()
+	says("Ethernet0", "Ethernet0 is a member of Vlan10")
+	says("Ethernet4", "Ethernet4 is a member of PortChannel1")
+	says("PortChannel1", "SAI_OBJECT_TYPE_LAG")
+	says("Vlan10", "SAI_OBJECT_TYPE_VLAN")
+	if p, _ := b.orch.RouterPort("Vlan10"); p.MTU != 1500 {
+		t.Errorf("the VLAN has an MTU of %d", p.MTU)
+	}
+	if first != 0 {
+		t.Errorf("told with %d bridge ports in the ASIC", first)
+	}
+	if _, bp, err := b.orch.BridgePort("Vlan10", "Ethernet0"); err != nil || b.orch.BridgePortName(bp) != "Ethernet0" || b.orch.BridgePortOf("Ethernet0") != bp {
+		t.Errorf("bridge port %s, %v", bp, err)
+	}
+
+	// An FDB entry is told to go while the member is still there.
+	live := -1
+	b.orch.Layout().Subscribe(func(context.Context, struct{}) {
+		if _, _, err := b.orch.BridgePort("Vlan10", "Ethernet0"); err != nil && live < 0 {
+			live = len(b.rec.LiveOf(sai.ObjectTypeVLANMember))
+		}
+	})
+	b.del(schema.AppVLANMember, "Vlan10:Ethernet0")
+	b.step()
+	says("Ethernet0", "SAI_OBJECT_TYPE_PORT")
+	if live != 1 {
+		t.Errorf("told with %d VLAN members in the ASIC", live)
+	}
+}
+
+// SWITCH_TABLE is what the switch has; what is said again is not set again.
+func TestSwitchSettings(t *testing.T) {
+	b := newSwitch(t)
+	set := func(fields ...string) string {
+		t.Helper()
+		b.rec.Reset()
+		b.set(schema.AppSwitch, schema.SwitchKey, fields...)
+		b.step()
+		return b.rec.Text()
+	}
+	const sw = "s|SAI_OBJECT_TYPE_SWITCH:oid:0x2100000000|SAI_SWITCH_ATTR_"
+	for _, tt := range []struct {
+		fields []string
+		want   string
+	}{
+		{[]string{"fdb_aging_time", "600"}, sw + "FDB_AGING_TIME=600"},
+		{[]string{"fdb_aging_time", "600", "ecmp_hash_seed", "0"}, ""},
+		{[]string{"fdb_aging_time", "30", "ecmp_hash_seed", "7"}, sw + "FDB_AGING_TIME=30\n" + sw + "ECMP_DEFAULT_HASH_SEED=7"},
+	} {
+		if got := set(tt.fields...); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.fields, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package ports
+
+import (
+	"context"
+	"fmt"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// setMAC gives the switch the address that DEVICE_METADATA has; without one it
+// has the fallback.
+func (o *Orch) setMAC(ctx context.Context, t orch.Task) error {
+	if t.Key != "localhost" {
+		return nil
+	}
+	mac := o.fallback
+	if m, ok := schema.ParseMAC(t.Fields["mac"]); ok {
+		mac = sai.MAC(m)
+	}
+	if mac == o.mac {
+		return nil
+	}
+	if err := o.set(ctx, sai.ObjectTypeSwitch, o.chip.switchID, sai.SwitchAttrSrcMACAddress, mac); err != nil {
+		return fmt.Errorf("set the switch's MAC: %w", err)
+	}
+	o.mac = mac
+	o.layout.Publish(ctx, struct{}{})
+	return nil
+}

@@ -1,0 +1,102 @@
+package ports
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// portInitDone is the key of PORT_TABLE that says that all ports are in the
+// ASIC.
+const portInitDone = "PortInitDone"
+
+// writeOper sets oper_status of the row KEYS[1], unless the row is gone: its
+// delete may be in the daemon's hands already.
+const writeOper = `
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  redis.call('HSET', KEYS[1], 'oper_status', ARGV[1])
+end`
+
+// An operWriter keeps oper_status of ports and LAGs in APPL_DB and STATE_DB,
+// from the moment on when the view of the ASIC is complete: a LAG whose members
+// are yet to be made is not down.
+type operWriter struct {
+	appl, state *swss.DB
+	ports       *swss.Table // of APPL_DB
+	script      swss.Script
+	touched     map[string]bool // ports and LAGs to be written
+	initDone    bool            // PortInitDone was written
+}
+
+func (w *operWriter) open(ctx context.Context, r *swss.Redis) error {
+	w.appl, w.state = r.DB(swss.ApplDB), r.DB(swss.StateDB)
+	w.ports = swss.NewTable(w.appl, schema.AppPort)
+	w.script = swss.NewScript(writeOper)
+	w.touched = map[string]bool{}
+	return w.ports.Del(ctx, portInitDone)
+}
+
+func (w *operWriter) touch(name string) { w.touched[name] = true }
+
+// operChanged tells a port's host interface and marks the port, and the LAG it
+// is in, to be written.
+func (o *Orch) operChanged(ctx context.Context, name string) {
+	p := o.ports[name]
+	up := sai.Bool(p.oper == sai.PortOperStatusUp)
+	if p.hostif != 0 {
+		if err := o.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrOperStatus, up); err != nil {
+			o.log.Warn("the host interface does not show the port's state", "port", name, "err", err)
+		}
+	}
+	o.oper.touch(name)
+	if p.lag != "" {
+		o.oper.touch(p.lag)
+	}
+	o.log.Info("port state", "port", name, "up", bool(up))
+}
+
+// flush writes what changed, and PortInitDone once. What is not in the ASIC is
+// down, as long as its rows are there.
+func (w *operWriter) flush(ctx context.Context, o *Orch) error {
+	if !o.applied {
+		return nil
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(w.touched), schema.CompareNames) {
+		appl, state, word := schema.AppPort, schema.StatePort, "down"
+		if schema.IsPortChannelName(name) {
+			appl, state = schema.AppLAG, schema.StateLAG
+		}
+		p, lag := o.ports[name], o.lags[name]
+		if p != nil && p.oper == sai.PortOperStatusUp || lag != nil && o.lagUp(name) {
+			word = "up"
+		}
+		if _, err := w.appl.Run(ctx, w.script, []string{appl + w.appl.Separator() + name}, word); err != nil {
+			return err
+		}
+		if err := w.writeState(ctx, state, name, word, p != nil || lag != nil); err != nil {
+			return err
+		}
+		delete(w.touched, name)
+	}
+	if !w.initDone && o.ready {
+		if err := w.ports.Set(ctx, portInitDone, swss.FieldValues{"lanes": "0"}); err != nil {
+			return err
+		}
+		w.initDone = true
+	}
+	return nil
+}
+
+// writeState writes the state of what is in the ASIC, and of what is not to a
+// row that tells why.
+func (w *operWriter) writeState(ctx context.Context, table, name, word string, there bool) error {
+	if there {
+		return swss.NewTable(w.state, table).Set(ctx, name, swss.FieldValues{"oper_status": word})
+	}
+	_, err := w.state.Run(ctx, w.script, []string{table + w.state.Separator() + name}, word)
+	return err
+}

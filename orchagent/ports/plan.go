@@ -1,0 +1,184 @@
+package ports
+
+import (
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A member names a port or LAG as a member of a LAG or VLAN.
+type member struct{ group, port string }
+
+func (m member) String() string { return m.group + ":" + m.port }
+
+// A portSpec is what the ASIC must know of a port. Speed is in Mbit/s, MTU as
+// in CONFIG_DB.
+type portSpec struct {
+	lanes []uint32
+	speed uint32
+	mtu   uint32
+	up    bool
+}
+
+// A plan is the state of the ASIC that the rows ask for. It is a function of
+// the rows alone.
+type plan struct {
+	ports       map[string]portSpec
+	lags        map[string]bool
+	lagMembers  map[member]bool // value: distributing and collecting
+	lagOf       map[string]string
+	vlans       map[string]uint16
+	vlanMembers map[member]sai.Enum // value: tagging mode
+	pvid        map[string]uint16   // of ports and LAGs
+	mtu         map[string]uint32   // of ports, LAGs and VLANs
+	why         map[rowKey]error    // rows that are not in the plan
+}
+
+// plan computes the wanted state. Ports come first; of two that want the same
+// lane, LAGs that want the same port, and VLANs that want to be the untagged
+// one of a port, the smaller name wins. A member of a LAG is in no VLAN itself.
+// A port that the ASIC has refused for good is not in the plan: whether it was
+// there before, with other settings, must not matter.
+func (s store) plan(failed map[rowKey]error) *plan {
+	p := &plan{
+		ports: map[string]portSpec{}, lags: map[string]bool{}, lagMembers: map[member]bool{},
+		lagOf: map[string]string{}, vlans: map[string]uint16{}, vlanMembers: map[member]sai.Enum{},
+		pvid: map[string]uint16{}, mtu: map[string]uint32{}, why: map[rowKey]error{},
+	}
+	p.addPorts(s, failed)
+	for _, name := range s.keys(schema.AppLAG) {
+		k := rowKey{schema.AppLAG, name}
+		lag, err := schema.ParsePortChannel(name, s[k])
+		if err != nil {
+			p.why[k] = err
+			continue
+		}
+		p.lags[name], p.mtu[name] = true, uint32(lag.MTU)
+	}
+	p.addLAGMembers(s)
+	p.addVLANs(s)
+	p.addVLANMembers(s)
+	return p
+}
+
+func (p *plan) addPorts(s store, failed map[rowKey]error) {
+	owner := map[uint32]string{}
+	for _, name := range s.keys(schema.AppPort) {
+		k := rowKey{schema.AppPort, name}
+		spec, err := parsePort(name, s[k])
+		if err == nil && orch.Classify(failed[k]) == orch.Permanent {
+			err = failed[k]
+		}
+		if err != nil {
+			p.why[k] = err
+			continue
+		}
+		if i := slices.IndexFunc(spec.lanes, func(l uint32) bool { return owner[l] != "" }); i >= 0 {
+			lane := spec.lanes[i]
+			p.why[k] = orch.Wait("port", owner[lane], "lane %d is used by %s", lane, owner[lane])
+			continue
+		}
+		for _, l := range spec.lanes {
+			owner[l] = name
+		}
+		p.ports[name], p.mtu[name] = spec, spec.mtu
+	}
+}
+
+func (p *plan) addLAGMembers(s store) {
+	for _, key := range s.keys(schema.AppLAGMember) {
+		k := rowKey{schema.AppLAGMember, key}
+		m, enabled, err := parseLAGMember(key, s[k])
+		switch {
+		case err != nil:
+			p.why[k] = err
+		case !p.lags[m.group]:
+			p.why[k] = orch.Wait("PortChannel", m.group, "no PortChannel %s", m.group)
+		case !p.hasPort(m.port):
+			p.why[k] = orch.Wait("port", m.port, "no port %s", m.port)
+		case p.lagOf[m.port] != "":
+			p.why[k] = orch.Wait("port", m.port, "%s is a member of %s", m.port, p.lagOf[m.port])
+		default:
+			p.lagMembers[m] = enabled
+			p.lagOf[m.port] = m.group
+		}
+	}
+}
+
+func (p *plan) addVLANs(s store) {
+	for _, name := range s.keys(schema.AppVLAN) {
+		k := rowKey{schema.AppVLAN, name}
+		v, err := schema.ParseVLAN(name, s[k])
+		if err != nil {
+			p.why[k] = err
+			continue
+		}
+		p.vlans[name], p.mtu[name] = v.ID, uint32(v.MTU)
+	}
+}
+
+func (p *plan) addVLANMembers(s store) {
+	for _, key := range s.keys(schema.AppVLANMember) {
+		k := rowKey{schema.AppVLANMember, key}
+		m, mode, err := parseVLANMember(key, s[k])
+		id, haveVLAN := p.vlans[m.group]
+		switch {
+		case err != nil:
+			p.why[k] = err
+		case !haveVLAN:
+			p.why[k] = orch.Wait("VLAN", m.group, "no VLAN %s", m.group)
+		case !p.hasPort(m.port) && !p.lags[m.port]:
+			p.why[k] = orch.Wait("port", m.port, "no port or PortChannel %s", m.port)
+		case p.lagOf[m.port] != "":
+			p.why[k] = orch.Wait("port", m.port, "%s is a member of %s", m.port, p.lagOf[m.port])
+		case mode == sai.VLANTaggingModeUntagged && p.pvid[m.port] != 0:
+			p.why[k] = orch.Wait("port", m.port, "%s is an untagged member of Vlan%d", m.port, p.pvid[m.port])
+		default:
+			p.vlanMembers[m] = mode
+			if mode == sai.VLANTaggingModeUntagged {
+				p.pvid[m.port] = id
+			}
+		}
+	}
+}
+
+func (p *plan) hasPort(name string) bool {
+	_, ok := p.ports[name]
+	return ok
+}
+
+// bridged says whether a port or LAG is a member of any VLAN, and so needs a
+// bridge port.
+func (p *plan) bridged() map[string]bool {
+	b := map[string]bool{}
+	for m := range p.vlanMembers {
+		b[m.port] = true
+	}
+	return b
+}
+
+// sorted returns the keys of a map whose keys are names, in natural order.
+func sorted[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, schema.CompareNames)
+	return names
+}
+
+func sortedMembers[V any](m map[member]V) []member {
+	ms := make([]member, 0, len(m))
+	for k := range m {
+		ms = append(ms, k)
+	}
+	slices.SortFunc(ms, func(a, b member) int {
+		if c := schema.CompareNames(a.group, b.group); c != 0 {
+			return c
+		}
+		return schema.CompareNames(a.port, b.port)
+	})
+	return ms
+}

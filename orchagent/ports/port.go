@@ -1,0 +1,300 @@
+package ports
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// overhead is what a frame has beside its MTU: Ethernet header, one VLAN tag
+// and FCS. SAI's MTU includes it.
+const overhead = 14 + 4 + 4
+
+type (
+	port struct {
+		oid, hostif sai.OID
+		spec        portSpec // as programmed
+		lag         string   // the LAG that it is a member of
+		oper        sai.Enum
+		leaving     bool // has to go, or could not be removed
+		bridged
+	}
+	lag struct {
+		oid     sai.OID
+		up      bool
+		leaving bool
+		bridged
+	}
+	lagMember struct {
+		oid     sai.OID
+		enabled bool
+	}
+	vlanMember struct {
+		oid  sai.OID
+		mode sai.Enum
+		vlan uint16
+	}
+)
+
+// createPorts claims or creates the ports that rows ask for, and sets what has
+// changed at those that are there.
+func (o *Orch) createPorts(ctx context.Context, p *plan) (created []string) {
+	for _, name := range sorted(p.ports) {
+		k := rowKey{schema.AppPort, name}
+		want, have := p.ports[name], o.ports[name]
+		switch {
+		case o.blocked(k):
+		case have != nil && have.leaving:
+			o.outcome[k] = orch.Wait("port", name, "%s with its former lanes could not be removed yet", name)
+		case have != nil:
+			if err := o.update(ctx, have, want); err != nil {
+				o.fail(k, "port "+name, err)
+			}
+		case !o.applied && o.chip.unused[laneKey(want.lanes)] == 0:
+			o.outcome[k] = orch.Wait("port", name, "%s is created when the ASIC's view is complete", name)
+		default:
+			if err := o.createPort(ctx, name, want); err != nil {
+				o.fail(k, "port "+name, err)
+				continue
+			}
+			created = append(created, name)
+		}
+	}
+	return created
+}
+
+// createPort takes the ASIC's port that has the lanes, or creates it, and gives
+// it a host interface, which carries its name.
+func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error {
+	var undo orch.Undo
+	have := &port{spec: portSpec{lanes: want.lanes}, bridged: bridged{pvid: defaultPVID}}
+	lanes := laneKey(want.lanes)
+	if oid, ok := o.chip.unused[lanes]; ok {
+		have.oid = oid
+	} else {
+		oid, err := o.api.Create(ctx, sai.ObjectTypePort, []sai.Attr{
+			{ID: sai.PortAttrHWLaneList, Value: laneList(want.lanes)},
+			{ID: sai.PortAttrSpeed, Value: sai.Uint(want.speed)},
+		})
+		if err != nil {
+			return fmt.Errorf("create the port on lanes %s: %w", lanes, err)
+		}
+		have.oid, have.spec.speed = oid, want.speed
+		undo.Push("port "+name, func(ctx context.Context) error {
+			err := o.removeFromASIC(ctx, oid)
+			if err != nil {
+				o.chip.unused[lanes] = oid // taken by the next who wants these lanes
+			}
+			return err
+		})
+	}
+	hostif, err := o.api.Create(ctx, sai.ObjectTypeHostif, []sai.Attr{
+		{ID: sai.HostifAttrType, Value: sai.HostifTypeNetdev},
+		{ID: sai.HostifAttrObjID, Value: have.oid},
+		{ID: sai.HostifAttrName, Value: sai.Text(name)},
+	})
+	if err != nil {
+		return rolledBack(ctx, &undo, fmt.Errorf("create the host interface: %w", err))
+	}
+	have.hostif = hostif
+	undo.Push("host interface "+name, func(ctx context.Context) error {
+		return o.remove(ctx, sai.ObjectTypeHostif, hostif)
+	})
+	if err := o.update(ctx, have, want); err != nil {
+		return rolledBack(ctx, &undo, err)
+	}
+	if err := o.readOper(ctx, have); err != nil {
+		return rolledBack(ctx, &undo, err)
+	}
+	delete(o.chip.unused, lanes)
+	o.ports[name] = have
+	o.byOID[have.oid] = name
+	o.counters.addPort(name, have.oid)
+	o.operChanged(ctx, name)
+	return nil
+}
+
+func laneList(lanes []uint32) sai.Uints {
+	list := make(sai.Uints, len(lanes))
+	for i, l := range lanes {
+		list[i] = uint64(l)
+	}
+	return list
+}
+
+// update sets speed, MTU and admin state where they differ from what was
+// programmed.
+func (o *Orch) update(ctx context.Context, have *port, want portSpec) error {
+	if have.spec.speed != want.speed {
+		if err := o.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrSpeed, sai.Uint(want.speed)); err != nil {
+			return fmt.Errorf("set the speed to %d Mbit/s: %w", want.speed, err)
+		}
+		have.spec.speed = want.speed
+	}
+	if have.spec.mtu != want.mtu {
+		if err := o.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrMTU, sai.Uint(want.mtu+overhead)); err != nil {
+			return fmt.Errorf("set the MTU to %d: %w", want.mtu, err)
+		}
+		have.spec.mtu = want.mtu
+	}
+	if have.spec.up != want.up {
+		if err := o.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrAdminState, sai.Bool(want.up)); err != nil {
+			return fmt.Errorf("set the admin state: %w", err)
+		}
+		have.spec.up = want.up
+	}
+	return nil
+}
+
+// readOper reads the oper status. Not every ASIC tells it of a port that it has
+// just created: it is unknown then, until a notification tells it.
+func (o *Orch) readOper(ctx context.Context, p *port) error {
+	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypePort, p.oid), []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0)})
+	if status, answered := sai.StatusOf(err); err != nil && answered {
+		o.log.Warn("oper status unknown", "port", p.oid.String(), "status", status.String())
+		p.oper = sai.PortOperStatusUnknown
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the oper status: %w", err)
+	}
+	p.oper, _ = got[0].Value.(sai.Enum)
+	return nil
+}
+
+// removePorts removes the ports that are leaving. What of it fails is tried
+// again at the next change.
+func (o *Orch) removePorts(ctx context.Context) {
+	if !o.applied {
+		return
+	}
+	var leaving []string
+	for _, name := range sorted(o.ports) {
+		if p := o.ports[name]; p.leaving {
+			leaving = append(leaving, name)
+			o.counters.removePort(name, p.oid)
+		}
+	}
+	if err := o.counters.stopPolling(ctx); err != nil {
+		o.log.Error("ports that go are still polled", "err", err)
+		return
+	}
+	for _, name := range leaving {
+		if err := o.removePort(ctx, name); err != nil {
+			o.log.Error("port stays in the ASIC", "port", name, "err", err)
+			if k := (rowKey{schema.AppPort, name}); o.rows[k] != nil {
+				o.fail(k, "port "+name, err)
+			}
+		}
+	}
+}
+
+func (o *Orch) removePort(ctx context.Context, name string) error {
+	p := o.ports[name]
+	if p.hostif != 0 {
+		if err := o.remove(ctx, sai.ObjectTypeHostif, p.hostif); err != nil {
+			return fmt.Errorf("remove the host interface: %w", err)
+		}
+		p.hostif = 0
+	}
+	if p.spec.up {
+		if err := o.set(ctx, sai.ObjectTypePort, p.oid, sai.PortAttrAdminState, sai.Bool(false)); err != nil {
+			return fmt.Errorf("set the port down: %w", err)
+		}
+		p.spec.up = false
+	}
+	if err := o.removeFromASIC(ctx, p.oid); err != nil {
+		return err
+	}
+	delete(o.ports, name)
+	delete(o.byOID, p.oid)
+	return nil
+}
+
+// removeFromASIC removes a port object, and before it the SerDes settings that
+// the ASIC may have brought along: while they are there, the port is in use.
+// What an ASIC without them says to the question is not an error.
+func (o *Orch) removeFromASIC(ctx context.Context, oid sai.OID) error {
+	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(sai.PortAttrPortSerdesID, 0)})
+	if err == nil && got[0].Value != sai.NullOID {
+		if err := o.remove(ctx, sai.ObjectTypePortSerdes, got[0].Value.(sai.OID)); err != nil {
+			return fmt.Errorf("remove the SerDes settings: %w", err)
+		}
+	}
+	if err := o.remove(ctx, sai.ObjectTypePort, oid); err != nil {
+		return fmt.Errorf("remove the port: %w", err)
+	}
+	return nil
+}
+
+// removeUnused removes the ASIC's own ports that no row names, as SONiC does:
+// their lanes are free then.
+func (o *Orch) removeUnused(ctx context.Context, p *plan) {
+	if !o.applied {
+		return
+	}
+	wanted := map[string]bool{}
+	for _, spec := range p.ports {
+		wanted[laneKey(spec.lanes)] = true
+	}
+	for _, lanes := range sorted(o.chip.unused) {
+		if wanted[lanes] {
+			continue
+		}
+		if err := o.removeFromASIC(ctx, o.chip.unused[lanes]); err != nil {
+			o.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
+			continue
+		}
+		delete(o.chip.unused, lanes)
+	}
+}
+
+// Port returns the object of a port, and the LAG that it is a member of (""
+// for none). It does not find ports that are about to go.
+func (o *Orch) Port(name string) (oid sai.OID, lag string, ok bool) {
+	p := o.ports[name]
+	if p == nil || p.leaving {
+		return 0, "", false
+	}
+	return p.oid, p.lag, true
+}
+
+// LAG returns the object of a LAG and the names of its members, sorted.
+func (o *Orch) LAG(name string) (oid sai.OID, members []string, ok bool) {
+	l := o.lags[name]
+	if l == nil || l.leaving {
+		return 0, nil, false
+	}
+	for n, p := range o.ports {
+		if p.lag == name && !p.leaving {
+			members = append(members, n)
+		}
+	}
+	slices.SortFunc(members, schema.CompareNames)
+	return l.oid, members, true
+}
+
+// Names returns the names of all ports and LAGs, sorted, ports first.
+func (o *Orch) Names() []string {
+	var names []string
+	for _, n := range sorted(o.ports) {
+		if !o.ports[n].leaving {
+			names = append(names, n)
+		}
+	}
+	for _, n := range sorted(o.lags) {
+		if !o.lags[n].leaving {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// Changes tells, with the sorted names of the ports and LAGs that changed, that
+// one came, is about to go, or joined or left a LAG. What is about to go is not
+// found any more; subscribers let go of it before they return.
+func (o *Orch) Changes() *orch.Topic[[]string] { return &o.changes }

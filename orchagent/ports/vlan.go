@@ -1,0 +1,238 @@
+package ports
+
+import (
+	"context"
+	"fmt"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// defaultPVID is the VLAN of untagged frames at a port that is an untagged
+// member of none.
+const defaultPVID = 1
+
+// bridged is what ports and LAGs have when they are members of a VLAN.
+type bridged struct {
+	bridgePort sai.OID
+	pvid       uint16 // VLAN of untagged frames
+}
+
+// bridgedOf finds the port or LAG of this name, with its object; nil if it is
+// not in the ASIC or has to go.
+func (o *Orch) bridgedOf(name string) (*bridged, sai.Key) {
+	if p := o.ports[name]; p != nil && !p.leaving {
+		return &p.bridged, sai.Obj(sai.ObjectTypePort, p.oid)
+	}
+	if l := o.lags[name]; l != nil && !l.leaving {
+		return &l.bridged, sai.Obj(sai.ObjectTypeLAG, l.oid)
+	}
+	return nil, sai.Key{}
+}
+
+func (o *Orch) removeVLANMembers(ctx context.Context, p *plan) {
+	for _, m := range sortedMembers(o.vlanMembers) {
+		if _, ok := p.vlanMembers[m]; ok && !o.replaced(p, m.port) {
+			continue
+		}
+		if err := o.remove(ctx, sai.ObjectTypeVLANMember, o.vlanMembers[m].oid); err != nil {
+			o.fail(rowKey{schema.AppVLANMember, m.String()}, "remove the VLAN member", err)
+			continue
+		}
+		vlan := o.vlanMembers[m].vlan
+		delete(o.vlanMembers, m)
+		b, k := o.bridgedOf(m.port)
+		if b == nil || b.pvid != vlan {
+			continue
+		}
+		if err := o.setPVID(ctx, b, k, defaultPVID); err != nil {
+			o.log.Error("untagged frames still go to a VLAN that was left", "port", m.port, "vlan", vlan, "err", err)
+		}
+	}
+}
+
+// removeBridgePorts takes those ports and LAGs off the bridge that are in no
+// VLAN any more, and forgets what was learned there.
+func (o *Orch) removeBridgePorts(ctx context.Context, p *plan) {
+	wanted := p.bridged()
+	used := map[string]bool{}
+	for m := range o.vlanMembers {
+		used[m.port] = true
+	}
+	names := append(sorted(o.ports), sorted(o.lags)...)
+	for _, name := range names {
+		b, _ := o.bridgedOf(name)
+		if b == nil || b.bridgePort == 0 || used[name] || wanted[name] && !o.replaced(p, name) {
+			continue
+		}
+		if err := o.removeBridgePort(ctx, name, b); err != nil {
+			o.log.Error("bridge port stays", "port", name, "err", err)
+		}
+	}
+}
+
+func (o *Orch) removeBridgePort(ctx context.Context, name string, b *bridged) error {
+	err := o.set(ctx, sai.ObjectTypeBridgePort, b.bridgePort, sai.BridgePortAttrAdminState, sai.Bool(false))
+	if err != nil {
+		return fmt.Errorf("set the bridge port down: %w", err)
+	}
+	flush := []sai.Attr{{ID: sai.FDBFlushAttrBridgePortID, Value: b.bridgePort}}
+	if err := o.api.FlushFDB(ctx, flush); err != nil {
+		return fmt.Errorf("flush the addresses learned: %w", err)
+	}
+	if err := o.remove(ctx, sai.ObjectTypeBridgePort, b.bridgePort); err != nil {
+		return fmt.Errorf("remove the bridge port: %w", err)
+	}
+	b.bridgePort = 0
+	return o.tagHost(ctx, name, sai.HostifVLANTagStrip)
+}
+
+// tagHost says whether frames to the host interface of a port keep their tag.
+func (o *Orch) tagHost(ctx context.Context, name string, how sai.Enum) error {
+	p := o.ports[name]
+	if p == nil || p.hostif == 0 {
+		return nil
+	}
+	return o.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrVLANTag, how)
+}
+
+// addBridgePort puts a port or LAG on the bridge, unless it is there.
+func (o *Orch) addBridgePort(ctx context.Context, undo *orch.Undo, name string, b *bridged, oid sai.OID) error {
+	if b.bridgePort != 0 {
+		return nil
+	}
+	bp, err := o.api.Create(ctx, sai.ObjectTypeBridgePort, []sai.Attr{
+		{ID: sai.BridgePortAttrType, Value: sai.BridgePortTypePort},
+		{ID: sai.BridgePortAttrPortID, Value: oid},
+		{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)},
+		{ID: sai.BridgePortAttrFDBLearningMode, Value: sai.BridgePortFDBLearningModeHW},
+	})
+	if err != nil {
+		return fmt.Errorf("create the bridge port of %s: %w", name, err)
+	}
+	b.bridgePort = bp
+	undo.Push("bridge port of "+name, func(ctx context.Context) error {
+		b.bridgePort = 0
+		return o.remove(ctx, sai.ObjectTypeBridgePort, bp)
+	})
+	if err := o.tagHost(ctx, name, sai.HostifVLANTagKeep); err != nil {
+		return fmt.Errorf("set the host interface of %s to keep tags: %w", name, err)
+	}
+	undo.Push("host interface of "+name, func(ctx context.Context) error {
+		return o.tagHost(ctx, name, sai.HostifVLANTagStrip)
+	})
+	return nil
+}
+
+func (o *Orch) removeVLANs(ctx context.Context, p *plan) {
+	for _, name := range sorted(o.vlans) {
+		if _, ok := p.vlans[name]; ok {
+			continue
+		}
+		if o.vlans[name] == o.chip.vlan {
+			delete(o.vlans, name)
+			continue
+		}
+		if err := o.remove(ctx, sai.ObjectTypeVLAN, o.vlans[name]); err != nil {
+			o.fail(rowKey{schema.AppVLAN, name}, "remove the VLAN", err)
+			continue
+		}
+		delete(o.vlans, name)
+	}
+}
+
+func (o *Orch) createVLANs(ctx context.Context, p *plan) {
+	for _, name := range sorted(p.vlans) {
+		k := rowKey{schema.AppVLAN, name}
+		if _, ok := o.vlans[name]; ok || o.blocked(k) {
+			continue
+		}
+		if p.vlans[name] == defaultPVID { // the ASIC's own
+			o.vlans[name] = o.chip.vlan
+			continue
+		}
+		attrs := []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(p.vlans[name])}}
+		oid, err := o.api.Create(ctx, sai.ObjectTypeVLAN, attrs)
+		if err != nil {
+			o.fail(k, "create the VLAN", err)
+			continue
+		}
+		o.vlans[name] = oid
+	}
+}
+
+func (o *Orch) createVLANMembers(ctx context.Context, p *plan) {
+	for _, m := range sortedMembers(p.vlanMembers) {
+		k := rowKey{schema.AppVLANMember, m.String()}
+		_, haveVLAN := o.vlans[m.group]
+		b, port := o.bridgedOf(m.port)
+		switch {
+		case o.blocked(k):
+		case !haveVLAN:
+			o.wait(k, "VLAN", m.group)
+		case b == nil:
+			o.wait(k, "port", m.port)
+		default:
+			var undo orch.Undo
+			if err := o.addVLANMember(ctx, &undo, m, p, b, port); err != nil {
+				o.fail(k, "VLAN member", rolledBack(ctx, &undo, err))
+			}
+		}
+	}
+}
+
+// addVLANMember makes a port or LAG a member, or changes how it is one.
+func (o *Orch) addVLANMember(ctx context.Context, undo *orch.Undo, m member, p *plan, b *bridged, port sai.Key) error {
+	mode, vlan := p.vlanMembers[m], p.vlans[m.group]
+	have := o.vlanMembers[m]
+	switch {
+	case have == nil:
+		if err := o.addBridgePort(ctx, undo, m.port, b, port.OID); err != nil {
+			return err
+		}
+		oid, err := o.api.Create(ctx, sai.ObjectTypeVLANMember, []sai.Attr{
+			{ID: sai.VLANMemberAttrVLANID, Value: o.vlans[m.group]},
+			{ID: sai.VLANMemberAttrBridgePortID, Value: b.bridgePort},
+			{ID: sai.VLANMemberAttrVLANTaggingMode, Value: mode},
+		})
+		if err != nil {
+			return fmt.Errorf("create the VLAN member: %w", err)
+		}
+		have = &vlanMember{oid: oid, mode: mode, vlan: vlan}
+		o.vlanMembers[m] = have
+		undo.Push("VLAN member "+m.String(), func(ctx context.Context) error {
+			delete(o.vlanMembers, m)
+			return o.remove(ctx, sai.ObjectTypeVLANMember, oid)
+		})
+	case have.mode != mode:
+		if err := o.set(ctx, sai.ObjectTypeVLANMember, have.oid, sai.VLANMemberAttrVLANTaggingMode, mode); err != nil {
+			return fmt.Errorf("set the tagging mode: %w", err)
+		}
+		was := have.mode
+		have.mode = mode
+		undo.Push("tagging mode of "+m.String(), func(ctx context.Context) error {
+			have.mode = was
+			return o.set(ctx, sai.ObjectTypeVLANMember, have.oid, sai.VLANMemberAttrVLANTaggingMode, was)
+		})
+	}
+	switch {
+	case mode == sai.VLANTaggingModeUntagged && b.pvid != vlan:
+		return o.setPVID(ctx, b, port, vlan)
+	case mode != sai.VLANTaggingModeUntagged && b.pvid == vlan:
+		return o.setPVID(ctx, b, port, defaultPVID)
+	}
+	return nil
+}
+
+func (o *Orch) setPVID(ctx context.Context, b *bridged, k sai.Key, vlan uint16) error {
+	id := sai.PortAttrPortVLANID
+	if k.Type == sai.ObjectTypeLAG {
+		id = sai.LAGAttrPortVLANID
+	}
+	if err := o.api.Set(ctx, k, sai.Attr{ID: id, Value: sai.Uint(vlan)}); err != nil {
+		return fmt.Errorf("set the port VLAN to %d: %w", vlan, err)
+	}
+	b.pvid = vlan
+	return nil
+}

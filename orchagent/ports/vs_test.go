@@ -1,0 +1,158 @@
+package ports
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A virtualSwitch answers as that of SONiC does: every port has SerDes settings,
+// and is in use as long as they are there; the oper status of a port that was
+// created is not told. It stops at the wrong question.
+type virtualSwitch struct {
+	sai.API
+	serdes  map[sai.OID]sai.OID // by port
+	created map[sai.OID]bool
+	asked   map[sai.OID]map[sai.AttrID]bool // what came with a port
+	stuck   bool                            // SerDes settings cannot be removed
+}
+
+func (a *virtualSwitch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	oid, err := a.API.Create(ctx, t, attrs)
+	if err == nil && t == sai.ObjectTypePort {
+		a.created[oid] = true
+		a.giveSerdes(oid)
+	}
+	return oid, err
+}
+
+func (a *virtualSwitch) giveSerdes(port sai.OID) {
+	a.serdes[port] = port&0xffffffff | sai.OID(sai.ObjectTypePortSerdes)<<32
+}
+
+func (a *virtualSwitch) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	if slices.Contains(parts, want[0].ID) {
+		if a.asked[k.OID] == nil {
+			a.asked[k.OID] = map[sai.AttrID]bool{}
+		}
+		a.asked[k.OID][want[0].ID] = true
+	}
+	switch {
+	case want[0].ID == sai.BridgeAttrPortList:
+		panic("the virtual switch stops if a LAG is on the bridge")
+	case want[0].ID == sai.PortAttrPortSerdesID:
+		return []sai.Attr{{ID: want[0].ID, Value: a.serdes[k.OID]}}, nil
+	case want[0].ID == sai.PortAttrOperStatus && a.created[k.OID]:
+		return nil, sai.StatusNotImplemented
+	}
+	return a.API.Get(ctx, k, want)
+}
+
+func (a *virtualSwitch) BulkRemove(_ context.Context, keys []sai.Key) []error {
+	panic("syncd forgets bulk removals while a view is made")
+}
+
+func (a *virtualSwitch) Remove(ctx context.Context, k sai.Key) error {
+	switch k.Type {
+	case sai.ObjectTypePortSerdes:
+		if a.stuck {
+			return sai.StatusFailure
+		}
+		for port, s := range a.serdes {
+			if s == k.OID {
+				delete(a.serdes, port)
+				return nil
+			}
+		}
+		return sai.StatusItemNotFound
+	case sai.ObjectTypePort:
+		if a.serdes[k.OID] != sai.NullOID {
+			return sai.StatusObjectInUse
+		}
+	}
+	return a.API.Remove(ctx, k)
+}
+
+// newVirtualSwitch is a bench on a virtual switch that has one port configured,
+// Ethernet0 on the first four lanes.
+func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
+	t.Helper()
+	r, err := swss.OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	asic := &virtualSwitch{API: saitest.New(saitest.Options{Ports: 4}), serdes: map[sai.OID]sai.OID{},
+		created: map[sai.OID]bool{}, asked: map[sai.OID]map[sai.AttrID]bool{}}
+	b := &bench{t: t, ctx: t.Context(), redis: r, rec: saitest.NewRecorder(asic), poller: &poller{polled: map[sai.OID]bool{}}}
+	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
+	t.Cleanup(func() { b.daemon.Close() })
+	if b.orch, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Poller: b.poller, MAC: sai.MAC{2, 0, 0, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, port := range b.orch.chip.unused {
+		asic.giveSerdes(port)
+		if len(asic.asked[port]) != len(parts) {
+			t.Errorf("of %s %v was asked: syncd takes away the rest", port, asic.asked[port])
+		}
+	}
+	b.port("Ethernet0", "1,2,3,4")
+	b.set(schema.AppPort, schema.PortConfigDone, "count", "1")
+	b.step()
+	if err := b.orch.ViewApplied(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	return b, asic
+}
+
+// Ports that no row names, and ports whose row goes, leave the ASIC with their
+// SerDes settings.
+func TestSerdesGoesBeforeItsPort(t *testing.T) {
+	b, asic := newVirtualSwitch(t)
+	if len(b.orch.chip.unused) != 0 || len(asic.serdes) != 1 {
+		t.Errorf("still in the ASIC: unused ports %v, SerDes settings of %v", b.orch.chip.unused, asic.serdes)
+	}
+	b.del(schema.AppPort, "Ethernet0")
+	b.step()
+	if len(b.orch.ports) != 0 || len(asic.serdes) != 0 {
+		t.Errorf("still in the ASIC: ports %v, SerDes settings of %v", b.orch.ports, asic.serdes)
+	}
+}
+
+// A port whose oper status the ASIC does not tell works, and is not up.
+func TestOperStatusNotTold(t *testing.T) {
+	b, _ := newVirtualSwitch(t)
+	b.port("Ethernet0", "1,2")
+	b.port("Ethernet2", "3,4")
+	b.step()
+	for _, name := range []string{"Ethernet0", "Ethernet2"} {
+		b.wantStatus(schema.StatePort, name, "active")
+		if got := b.row(swss.ApplDB, schema.AppPort, name)["oper_status"]; got != "down" {
+			t.Errorf("%s is %q, want down", name, got)
+		}
+	}
+}
+
+// A port that could not be made whole and could not be removed either is taken
+// when its row is tried again.
+func TestPortThatStayedIsTaken(t *testing.T) {
+	b, asic := newVirtualSwitch(t)
+	asic.stuck = true
+	b.rec.FailAt(3, sai.StatusFailure) // the port, its host interface, its MTU
+	b.port("Ethernet4", "5,6,7,8")
+	b.step()
+	b.wantStatus(schema.StatePort, "Ethernet4", "failed: port Ethernet4: set the MTU")
+	asic.stuck = false
+	b.set(schema.AppPort, "Ethernet4", "mtu", "1500")
+	b.step()
+	b.wantStatus(schema.StatePort, "Ethernet4", "active")
+	if len(asic.serdes) != 2 {
+		t.Errorf("SerDes settings of %v, want of two ports", asic.serdes)
+	}
+}

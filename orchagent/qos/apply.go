@@ -1,0 +1,185 @@
+package qos
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// makeObjects creates the objects that are wanted and not there, and changes
+// those that differ.
+func (o *Orch) makeObjects(ctx context.Context, p *plan) {
+	for _, table := range tables {
+		for _, key := range o.ledger.Keys(table) {
+			k := orch.RowKey{Table: table, Key: key}
+			s, ok := p.objects[k]
+			if !ok {
+				continue
+			}
+			attrs := s.attrs
+			if s.pool != "" {
+				pool := o.objects[orch.RowKey{Table: schema.AppBufferPool, Key: s.pool}]
+				if pool == nil {
+					o.ledger.Why[k] = orch.Wait("buffer pool", s.pool, "no buffer pool %s", s.pool)
+					delete(p.objects, k)
+					continue
+				}
+				attrs = append([]sai.Attr{{ID: sai.BufferProfileAttrPoolID, Value: pool.key.OID}}, attrs...)
+			}
+			if err := o.makeObject(ctx, k, s.typ, attrs); err != nil {
+				o.ledger.Fail(k, "program "+key, err)
+			}
+		}
+	}
+}
+
+// makeObject makes one object what it should be. What cannot be changed is made
+// anew; the old one is removed when nothing uses it any more. That is so too where
+// the ASIC refuses what an attribute and the others make together on the way:
+// thresholds that both move, say.
+func (o *Orch) makeObject(ctx context.Context, k orch.RowKey, t sai.ObjectType, attrs []sai.Attr) error {
+	have := o.objects[k]
+	if have != nil {
+		sets, ok := diff(have.attrs, attrs)
+		if ok && o.change(ctx, have, sets) == nil {
+			return nil
+		}
+	}
+	oid, err := o.api.Create(ctx, t, attrs)
+	if err != nil {
+		return orch.AtAttr(err, t, attrs)
+	}
+	if have != nil {
+		o.discard(have.key)
+	}
+	o.objects[k] = &object{sai.Obj(t, oid), attrs}
+	return nil
+}
+
+// diff returns the attributes to set to turn have into want; false if that
+// cannot be.
+func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
+	if !slices.EqualFunc(have, want, func(a, b sai.Attr) bool { return a.ID == b.ID }) {
+		return nil, false
+	}
+	for i, a := range want {
+		if reflect.DeepEqual(have[i].Value, a.Value) {
+			continue
+		}
+		if !sai.Meta(a.ID).Has(sai.CreateAndSet) {
+			return nil, false
+		}
+		sets = append(sets, a)
+	}
+	return sets, true
+}
+
+// change sets attributes of an object, all or none.
+func (o *Orch) change(ctx context.Context, have *object, sets []sai.Attr) error {
+	var undo orch.Undo
+	attrs := slices.Clone(have.attrs)
+	for _, a := range sets {
+		if err := o.api.Set(ctx, have.key, a); err != nil {
+			return orch.Undone(ctx, &undo, fmt.Errorf("set %s: %w", a.ID, err))
+		}
+		i := slices.IndexFunc(attrs, func(b sai.Attr) bool { return b.ID == a.ID })
+		was := attrs[i]
+		undo.Push(a.ID.String(), func(ctx context.Context) error { return o.api.Set(ctx, have.key, was) })
+		attrs[i] = a
+	}
+	have.attrs = attrs
+	return nil
+}
+
+// bind sets the attributes of ports and queues that differ: first those that
+// nothing is put into any more.
+func (o *Orch) bind(ctx context.Context, p *plan) {
+	for _, s := range sortedSlots(o.bound) {
+		b, wanted := p.binds[s]
+		if wanted && o.target(p, b) != nil {
+			continue
+		}
+		err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: sai.NullOID})
+		if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusItemNotFound {
+			o.log.Error("an attribute could not be cleared", "object", s.key.OID.String(), "attr", s.attr.String(), "err", err)
+			continue
+		}
+		delete(o.bound, s)
+	}
+	for _, s := range sortedSlots(p.binds) {
+		b := p.binds[s]
+		to := o.target(p, b)
+		switch {
+		case o.ledger.Failed[b.by] != nil:
+		case to == nil:
+			o.ledger.Why[b.by] = orch.Wait(b.to.Table, b.to.Key, "%s %s is not in the ASIC", b.to.Table, b.to.Key)
+		case o.bound[s] != to.key.OID:
+			if err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: to.key.OID}); err != nil {
+				o.ledger.Fail(b.by, fmt.Sprintf("set %s of %s", s.attr, s.key.OID), err)
+				continue
+			}
+			o.bound[s] = to.key.OID
+		}
+	}
+}
+
+// target is the object to put into a slot, nil if it is not there.
+func (o *Orch) target(p *plan, b bind) *object {
+	if _, ok := p.objects[b.to]; !ok || o.ledger.Failed[b.to] != nil {
+		return nil
+	}
+	return o.objects[b.to]
+}
+
+// discard has an object removed, profiles before the pools that they refer to.
+func (o *Orch) discard(k sai.Key) {
+	if k.Type == sai.ObjectTypeBufferPool {
+		o.garbage = append(o.garbage, k)
+		return
+	}
+	o.garbage = append([]sai.Key{k}, o.garbage...)
+}
+
+// collect removes the objects that nothing wants, and says whether any went.
+// One that is still in use is tried again in the next pass.
+func (o *Orch) collect(ctx context.Context, p *plan) (removed bool) {
+	for k, obj := range o.objects {
+		if _, ok := p.objects[k]; !ok || o.ledger.Failed[k] != nil && orch.Classify(o.ledger.Failed[k]) == orch.Permanent {
+			o.discard(obj.key)
+			delete(o.objects, k)
+		}
+	}
+	slices.SortStableFunc(o.garbage, func(a, b sai.Key) int {
+		pool := func(k sai.Key) int {
+			if k.Type == sai.ObjectTypeBufferPool {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(pool(a), pool(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(a.OID, b.OID))
+	})
+	list := o.garbage
+	o.garbage = nil
+	for _, k := range list {
+		if err := o.api.Remove(ctx, k); err != nil && orch.Classify(err) != orch.Benign {
+			o.log.Error("an object stays in the ASIC", "object", k.OID.String(), "err", err)
+			o.garbage = append(o.garbage, k)
+			continue
+		}
+		removed = true
+	}
+	return removed
+}
+
+func sortedSlots[V any](m map[slot]V) []slot {
+	return slices.SortedFunc(maps.Keys(m), func(a, b slot) int {
+		return cmp.Or(cmp.Compare(a.key.Type, b.key.Type), cmp.Compare(a.key.OID, b.key.OID), cmp.Compare(a.attr, b.attr))
+	})
+}

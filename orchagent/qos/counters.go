@@ -1,0 +1,209 @@
+package qos
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Flex counter groups of queues and how often they are read unless
+// FLEX_COUNTER_TABLE says otherwise; as in SONiC.
+var flexGroups = []flexGroup{
+	{row: "QUEUE", name: "QUEUE_STAT_COUNTER", interval: 10 * time.Second, wanted: []sai.StatID{
+		sai.QueueStatPackets, sai.QueueStatBytes, sai.QueueStatDroppedPackets, sai.QueueStatDroppedBytes,
+		sai.QueueStatWREDDroppedPackets, sai.QueueStatWREDDroppedBytes,
+		sai.QueueStatWREDECNMarkedPackets, sai.QueueStatWREDECNMarkedBytes,
+		sai.QueueStatCurrOccupancyBytes,
+	}},
+	{row: "QUEUE_WATERMARK", name: "QUEUE_WATERMARK_STAT_COUNTER", interval: 60 * time.Second, wanted: []sai.StatID{
+		sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes,
+	}},
+}
+
+// queueField is the field of FLEX_COUNTER_TABLE with the statistics.
+const queueField = "QUEUE_COUNTER_ID_LIST"
+
+// A flexGroup is one group: what it reads, and whether that was said.
+type flexGroup struct {
+	row, name string
+	wanted    []sai.StatID
+	interval  time.Duration // by default
+
+	ids     []string
+	now     time.Duration
+	enabled bool
+	dirty   bool
+}
+
+// counters keeps what COUNTERS_DB says about queues, and what is polled.
+// Changes are collected and written by flush.
+type counters struct {
+	poller Poller
+	groups []flexGroup
+	rows   *swss.Table // COUNTERS
+	maps   []swss.Hash // name, port, index, type
+	start  []sai.OID
+	stop   []sai.OID
+	polled map[sai.OID]bool
+}
+
+// open removes what a former life left in the maps.
+func (c *counters) open(ctx context.Context, cfg Config) error {
+	db := cfg.Redis.DB(swss.CountersDB)
+	c.poller, c.rows, c.polled = cfg.Poller, swss.NewTable(db, schema.CountersTable), map[sai.OID]bool{}
+	has, err := cfg.SAI.StatsCapability(ctx, sai.ObjectTypeQueue)
+	c.groups = slices.Clone(flexGroups)
+	for i := range c.groups {
+		g := &c.groups[i]
+		g.now, g.enabled, g.dirty = g.interval, true, true
+		for _, id := range g.wanted {
+			if err != nil || slices.Contains(has, id) {
+				g.ids = append(g.ids, id.String())
+			}
+		}
+	}
+	for _, name := range []string{
+		schema.CountersQueueNameMap, schema.CountersQueuePortMap,
+		schema.CountersQueueIndexMap, schema.CountersQueueTypeMap,
+	} {
+		c.maps = append(c.maps, swss.Hash{Table: swss.NewTable(db, name)})
+	}
+	old, _, err := c.maps[0].Table.Get(ctx, "")
+	if err != nil {
+		return err
+	}
+	if err := c.rows.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
+		return err
+	}
+	for _, m := range c.maps {
+		if err := m.Table.Del(ctx, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flexRow takes a row of FLEX_COUNTER_TABLE. One that is not valid counts for
+// nothing.
+func (c *counters) flexRow(ctx context.Context, d *orch.Daemon, t orch.Task) error {
+	i := slices.IndexFunc(c.groups, func(g flexGroup) bool { return g.row == t.Key })
+	if i < 0 {
+		return nil
+	}
+	g := &c.groups[i]
+	enabled, interval := true, g.interval
+	if t.Op == orch.Set {
+		row, err := schema.ParseFlexCounter(t.Key, t.Fields)
+		if err == nil && row.Given {
+			enabled = row.Enabled
+		}
+		if err == nil && row.Interval > 0 {
+			interval = row.Interval
+		}
+		status, reason := orch.Verdict(err)
+		d.Report(ctx, schema.StateFlexCounter, t.Key, status, reason)
+	} else {
+		d.Unreport(ctx, schema.StateFlexCounter, t.Key)
+	}
+	if enabled != g.enabled || interval != g.now {
+		g.enabled, g.now, g.dirty = enabled, interval, true
+	}
+	return c.flush(ctx)
+}
+
+func (c *counters) add(port string, q *portQueues) {
+	for i, queue := range q.queues {
+		oid, kind := queue.oid.String(), sai.EnumName(sai.QueueAttrType, queue.kind)
+		c.maps[0].Put(fmt.Sprintf("%s:%d", port, i), oid)
+		c.maps[1].Put(oid, q.port.String())
+		c.maps[2].Put(oid, fmt.Sprint(i))
+		c.maps[3].Put(oid, kind)
+		c.start = append(c.start, queue.oid)
+	}
+}
+
+func (c *counters) remove(port string, q *portQueues) {
+	for i, queue := range q.queues {
+		oid := queue.oid.String()
+		c.maps[0].Remove(fmt.Sprintf("%s:%d", port, i))
+		for m := 1; m < len(c.maps); m++ {
+			c.maps[m].Remove(oid)
+		}
+		if i := slices.Index(c.start, queue.oid); i >= 0 {
+			c.start = slices.Delete(c.start, i, i+1)
+		} else if c.polled[queue.oid] {
+			c.stop = append(c.stop, queue.oid)
+		}
+	}
+}
+
+// retryPeriod is how soon a write to COUNTERS_DB that failed outside the
+// handling of a row is tried again.
+const retryPeriod = time.Second
+
+// retry is the period of the timer that tries again, 0 while nothing is due.
+func (c *counters) retry() time.Duration {
+	if len(c.start) == 0 && len(c.stop) == 0 {
+		return 0
+	}
+	return retryPeriod
+}
+
+// flush sends what has changed. Queues that go are forgotten first: syncd must
+// not be asked to read an object that does not exist.
+func (c *counters) flush(ctx context.Context) error {
+	if err := c.poll(ctx); err != nil {
+		return err
+	}
+	for i := range c.maps {
+		if err := c.maps[i].Flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *counters) poll(ctx context.Context) error {
+	for i := range c.groups {
+		g := &c.groups[i]
+		if c.poller == nil || len(g.ids) == 0 {
+			continue
+		}
+		if len(c.stop) > 0 {
+			if err := c.poller.StopPoll(ctx, g.name, c.stop...); err != nil {
+				return err
+			}
+		}
+		if g.dirty {
+			if err := c.poller.SetGroup(ctx, g.name, g.now, g.enabled); err != nil {
+				return err
+			}
+			g.dirty = false
+		}
+		if len(c.start) > 0 {
+			if err := c.poller.StartPoll(ctx, g.name, queueField, g.ids, c.start...); err != nil {
+				return err
+			}
+		}
+	}
+	keys := make([]string, len(c.stop))
+	for i, oid := range c.stop {
+		keys[i] = oid.String()
+		delete(c.polled, oid)
+	}
+	if err := c.rows.DelMany(ctx, keys); err != nil {
+		return err
+	}
+	for _, oid := range c.start {
+		c.polled[oid] = true
+	}
+	c.start, c.stop = nil, nil
+	return nil
+}

@@ -1,0 +1,208 @@
+// Package qos makes the QoS and buffer tables of APPL_DB into SAI objects:
+// maps, schedulers, WRED profiles, buffer pools and profiles, and what ports and
+// queues are set to use of them. It also has the counters of queues read into
+// COUNTERS_DB.
+//
+// What the ASIC holds is a function of the rows and of the ports that there are.
+// An object that has to be made anew is made, put to use, and only then is the
+// old one removed, so that no port is ever without.
+//
+// What may enter: the tables named in [tables] and queues. No scheduling
+// algorithm, which is the ASIC's.
+package qos
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Ports is what QoS needs to know of ports; portsorch has it.
+type Ports interface {
+	// Port returns a port's object and the LAG that it is a member of ("" none).
+	Port(name string) (oid sai.OID, lag string, ok bool)
+	// Names returns the names of all ports and LAGs, sorted.
+	Names() []string
+	// Changes names ports and LAGs that came, joined or left, or are about to
+	// go: these are not found any more and must be let go of at once.
+	Changes() *orch.Topic[[]string]
+}
+
+// A Poller has counters of objects read by syncd into COUNTERS_DB.
+type Poller interface {
+	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
+	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
+	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
+}
+
+// Config is what an [Orch] works with.
+type Config struct {
+	SAI    sai.API
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	Ports  Ports
+	Poller Poller // polls the queue counters; nil: nobody does
+}
+
+// tables are those of APPL_DB, each object after those that it refers to.
+var tables = []string{
+	schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue, schema.AppScheduler, schema.AppWRED,
+	schema.AppBufferPool, schema.AppBufferProfile,
+	schema.AppPortQoS, schema.AppQueue, schema.AppBufferQueue,
+}
+
+// An Orch owns the QoS and buffer objects of the ASIC. All its methods run on
+// the daemon's goroutine.
+type Orch struct {
+	api   sai.API
+	log   *slog.Logger
+	ports Ports
+
+	ledger  *orch.Ledger
+	applied bool // the view of the ASIC is complete
+	objects map[orch.RowKey]*object
+	garbage []sai.Key        // objects to be removed, each before those that it refers to
+	bound   map[slot]sai.OID // what attributes of ports and queues are set to
+	queues  map[string]*portQueues
+	counts  counters
+}
+
+// An object is a row's in the ASIC, with the attributes that it has.
+type object struct {
+	key   sai.Key
+	attrs []sai.Attr
+}
+
+// A slot is an attribute of a port or queue that an object is put into.
+type slot struct {
+	key  sai.Key
+	attr sai.AttrID
+}
+
+// portQueues are the queues of a port, by index.
+type portQueues struct {
+	port   sai.OID
+	queues []queue
+}
+
+type queue struct {
+	oid  sai.OID
+	kind sai.Enum // sai_queue_type_t
+}
+
+// New registers the handlers on the daemon.
+func New(ctx context.Context, cfg Config) (*Orch, error) {
+	o := &Orch{
+		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports,
+		objects: map[orch.RowKey]*object{}, bound: map[slot]sai.OID{}, queues: map[string]*portQueues{},
+	}
+	if err := o.counts.open(ctx, cfg); err != nil {
+		return nil, err
+	}
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), tables, nil, o.pass)
+	config := cfg.Redis.DB(swss.ConfigDB)
+	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
+		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)
+	}, schema.CfgFlexCounter, orch.Each(func(ctx context.Context, t orch.Task) error {
+		return o.counts.flexRow(ctx, cfg.Daemon, t)
+	}), orch.Reporting{StateTable: schema.StateFlexCounter, None: true})
+	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
+		if err := o.ledger.Settle(ctx); err != nil {
+			o.log.Error("COUNTERS_DB is behind", "err", err)
+		}
+	})
+	return o, nil
+}
+
+// ViewApplied says that syncd has brought the ASIC to the view. Until then
+// nothing is made: while a view is being made the ASIC is not asked whether it
+// can do a thing, and one that it cannot do would fail the whole view.
+func (o *Orch) ViewApplied(ctx context.Context) error {
+	o.applied = true
+	return o.ledger.Settle(ctx)
+}
+
+// pass brings the ASIC to what the rows ask for. What the ASIC refuses changes
+// the plan, and what was removed may have made room.
+func (o *Orch) pass(ctx context.Context) error {
+	o.readQueues(ctx)
+	retried := false
+	for refused := -1; refused != len(o.ledger.Failed); {
+		refused = len(o.ledger.Failed)
+		clear(o.ledger.Why)
+		clear(o.ledger.Notes)
+		p := o.plan()
+		o.makeObjects(ctx, p)
+		o.bind(ctx, p)
+		if removed := o.collect(ctx, p); removed && !retried && o.ledger.Retry() {
+			retried, refused = true, -1
+		}
+	}
+	return o.counts.flush(ctx)
+}
+
+// readQueues asks the ports that came for their queues, and forgets those of
+// ports that are gone or about to go.
+func (o *Orch) readQueues(ctx context.Context) {
+	there := map[string]bool{}
+	for _, name := range o.ports.Names() {
+		oid, _, ok := o.ports.Port(name)
+		if !ok {
+			continue // a LAG
+		}
+		there[name] = true
+		if have := o.queues[name]; have != nil && have.port == oid {
+			continue
+		} else if have != nil {
+			o.counts.remove(name, have)
+		}
+		q, err := o.queuesOf(ctx, oid)
+		if err != nil {
+			o.log.Error("the queues of a port are not known", "port", name, "err", err)
+			delete(o.queues, name)
+			continue
+		}
+		o.queues[name] = q
+		o.counts.add(name, q)
+	}
+	for name, q := range o.queues {
+		if !there[name] {
+			o.counts.remove(name, q)
+			delete(o.queues, name)
+		}
+	}
+}
+
+// maxQueues is for how many queues of a port there is room in the first
+// question.
+const maxQueues = 16
+
+func (o *Orch) queuesOf(ctx context.Context, port sai.OID) (*portQueues, error) {
+	k := sai.Obj(sai.ObjectTypePort, port)
+	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.PortAttrQoSQueueList, maxQueues)})
+	if status, ok := sai.StatusOf(err); ok && status == sai.StatusBufferOverflow && len(got) == 1 {
+		if n, ok := sai.ListLen(got[0].Value); ok {
+			got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(sai.PortAttrQoSQueueList, n)})
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, _ := got[0].Value.(sai.OIDs)
+	pq := &portQueues{port: port, queues: make([]queue, len(list))}
+	for i, oid := range list {
+		pq.queues[i] = queue{oid: oid, kind: sai.QueueTypeAll}
+		got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeQueue, oid), []sai.Attr{sai.Want(sai.QueueAttrType, 0)})
+		if err != nil {
+			return nil, err
+		}
+		pq.queues[i].kind, _ = got[0].Value.(sai.Enum)
+	}
+	return pq, nil
+}

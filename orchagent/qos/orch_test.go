@@ -1,0 +1,256 @@
+package qos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/internal/randtest"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// whole is a row of every table, used.
+var whole = []string{
+	"DSCP_TO_TC_MAP_TABLE:AZURE 0=0 46=5", "DOT1P_TO_TC_MAP_TABLE:AZURE 7=7", "TC_TO_QUEUE_MAP_TABLE:AZURE 5=3",
+	"PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4 dscp_to_tc_map=AZURE dot1p_to_tc_map=AZURE tc_to_queue_map=AZURE ignored=pfc_enable",
+	"SCHEDULER_TABLE:s0 type=STRICT", "SCHEDULER_TABLE:s1 type=DWRR weight=7",
+	"WRED_PROFILE_TABLE:w ecn=ecn_all wred_green_enable=true green_min_threshold=1000 green_max_threshold=2000 green_drop_probability=5",
+	"QUEUE_TABLE:Ethernet0:0-1 scheduler=s1 wred_profile=w", "QUEUE_TABLE:Ethernet0,Ethernet4:7 scheduler=s0",
+	"BUFFER_POOL_TABLE:p type=egress mode=dynamic size=1000000", "BUFFER_PROFILE_TABLE:f pool=p size=0 dynamic_th=-2",
+	"BUFFER_QUEUE_TABLE:Ethernet4:0-1 profile=f",
+}
+
+var wholeASIC = []string{
+	"Ethernet0 SAI_PORT_ATTR_QOS_DOT1P_TO_TC_MAP=DOT1P_TO_TC_MAP_TABLE:AZURE",
+	"Ethernet0 SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP=DSCP_TO_TC_MAP_TABLE:AZURE",
+	"Ethernet0 SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP=TC_TO_QUEUE_MAP_TABLE:AZURE",
+	"Ethernet0:0 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s1",
+	"Ethernet0:0 SAI_QUEUE_ATTR_WRED_PROFILE_ID=WRED_PROFILE_TABLE:w",
+	"Ethernet0:1 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s1",
+	"Ethernet0:1 SAI_QUEUE_ATTR_WRED_PROFILE_ID=WRED_PROFILE_TABLE:w",
+	"Ethernet0:7 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s0",
+	"Ethernet4 SAI_PORT_ATTR_QOS_DOT1P_TO_TC_MAP=DOT1P_TO_TC_MAP_TABLE:AZURE",
+	"Ethernet4 SAI_PORT_ATTR_QOS_DSCP_TO_TC_MAP=DSCP_TO_TC_MAP_TABLE:AZURE",
+	"Ethernet4 SAI_PORT_ATTR_QOS_TC_TO_QUEUE_MAP=TC_TO_QUEUE_MAP_TABLE:AZURE",
+	"Ethernet4:0 SAI_QUEUE_ATTR_BUFFER_PROFILE_ID=BUFFER_PROFILE_TABLE:f",
+	"Ethernet4:1 SAI_QUEUE_ATTR_BUFFER_PROFILE_ID=BUFFER_PROFILE_TABLE:f",
+	"Ethernet4:7 SAI_QUEUE_ATTR_SCHEDULER_PROFILE_ID=SCHEDULER_TABLE:s0",
+	"SAI_OBJECT_TYPE_BUFFER_POOL SAI_BUFFER_POOL_ATTR_TYPE=SAI_BUFFER_POOL_TYPE_EGRESS SAI_BUFFER_POOL_ATTR_SIZE=1000000 SAI_BUFFER_POOL_ATTR_THRESHOLD_MODE=SAI_BUFFER_POOL_THRESHOLD_MODE_DYNAMIC",
+	"SAI_OBJECT_TYPE_BUFFER_PROFILE SAI_BUFFER_PROFILE_ATTR_POOL_ID=BUFFER_POOL_TABLE:p SAI_BUFFER_PROFILE_ATTR_RESERVED_BUFFER_SIZE=0 SAI_BUFFER_PROFILE_ATTR_THRESHOLD_MODE=SAI_BUFFER_PROFILE_THRESHOLD_MODE_DYNAMIC SAI_BUFFER_PROFILE_ATTR_SHARED_DYNAMIC_TH=-2",
+	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_DOT1P_TO_TC SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=7 to 7",
+	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_DSCP_TO_TC SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=0 to 0, 46 to 5",
+	"SAI_OBJECT_TYPE_QOS_MAP SAI_QOS_MAP_ATTR_TYPE=SAI_QOS_MAP_TYPE_TC_TO_QUEUE SAI_QOS_MAP_ATTR_MAP_TO_VALUE_LIST=5 to 3",
+	"SAI_OBJECT_TYPE_SCHEDULER SAI_SCHEDULER_ATTR_SCHEDULING_TYPE=SAI_SCHEDULING_TYPE_DWRR SAI_SCHEDULER_ATTR_SCHEDULING_WEIGHT=7",
+	"SAI_OBJECT_TYPE_SCHEDULER SAI_SCHEDULER_ATTR_SCHEDULING_TYPE=SAI_SCHEDULING_TYPE_STRICT",
+	"SAI_OBJECT_TYPE_WRED SAI_WRED_ATTR_GREEN_ENABLE=true SAI_WRED_ATTR_GREEN_MIN_THRESHOLD=1000 SAI_WRED_ATTR_GREEN_MAX_THRESHOLD=2000 SAI_WRED_ATTR_GREEN_DROP_PROBABILITY=5 SAI_WRED_ATTR_ECN_MARK_MODE=SAI_ECN_MARK_MODE_ALL",
+}
+
+// plain says maps of the ASIC in few words.
+func plain(lines []string) []string {
+	out := slices.Clone(lines)
+	for i, l := range out {
+		head, text, ok := strings.Cut(l, "MAP_TO_VALUE_LIST={")
+		if !ok {
+			continue
+		}
+		v, err := sai.ParseValue(sai.QoSMapAttrMapToValueList, "{"+text)
+		if err != nil {
+			out[i] = err.Error()
+			continue
+		}
+		var words []string
+		for _, e := range v.(sai.QoSMap) {
+			sum := func(p sai.QoSMapParams) uint8 { return p.TC + p.DSCP + p.Dot1p + p.Queue }
+			words = append(words, fmt.Sprint(sum(e.Key), " to ", sum(e.Value)))
+		}
+		out[i] = head + "MAP_TO_VALUE_LIST=" + strings.Join(words, ", ")
+	}
+	return out
+}
+
+func TestWhole(t *testing.T) {
+	b := newBench(t)
+	b.do(whole...)
+	if d := cmp.Diff(wholeASIC, plain(b.asic())); d != "" {
+		t.Error(d)
+	}
+	for _, s := range b.statuses() {
+		if !strings.HasSuffix(s, " active") && !strings.HasPrefix(s, "PORT_QOS_MAP") {
+			t.Error(s)
+		}
+	}
+	if got := b.status("PORT_QOS_MAP_TABLE|Ethernet0,Ethernet4"); got != "active: ignored: pfc_enable" {
+		t.Error(got)
+	}
+	b.emptyAll()
+}
+
+// emptyAll takes all rows away; nothing may stay.
+func (b *bench) emptyAll() {
+	b.t.Helper()
+	var lines []string
+	for k := range b.orch.ledger.Rows {
+		lines = append(lines, "-"+k.Table+":"+k.Key)
+	}
+	slices.Sort(lines)
+	b.do(lines...)
+	if got := b.asic(); len(got) > 0 {
+		b.t.Errorf("left in the ASIC: %v", got)
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	tests := []struct {
+		name, row string
+		do        []string
+		want      string
+	}{
+		{"no such scheduler", "QUEUE_TABLE|Ethernet0|0", []string{"QUEUE_TABLE:Ethernet0:0 scheduler=s9"}, "pending: SCHEDULER_TABLE s9 is not in the ASIC"},
+		{"no such pool", "BUFFER_PROFILE_TABLE|f", []string{"BUFFER_PROFILE_TABLE:f pool=q static_th=5"}, "pending: no buffer pool q"},
+		{"no such port", "QUEUE_TABLE|Ethernet8|0", []string{"SCHEDULER_TABLE:s type=WRR", "QUEUE_TABLE:Ethernet8:0 scheduler=s"}, "pending: no port Ethernet8"},
+		{"no such queue", "QUEUE_TABLE|Ethernet0|8", []string{"SCHEDULER_TABLE:s type=WRR", "QUEUE_TABLE:Ethernet0:8 scheduler=s"}, "failed: Ethernet0 has no queue 8: it has 8, from 0 on"},
+		{"two for one queue", "QUEUE_TABLE|Ethernet0|0-1", []string{"SCHEDULER_TABLE:s type=WRR", "QUEUE_TABLE:Ethernet0:0-1 scheduler=s", "QUEUE_TABLE:Ethernet0:0 scheduler=s"},
+			"failed: queue 0 of Ethernet0 is configured by Ethernet0|0"},
+		{"two for one queue: the other", "QUEUE_TABLE|Ethernet0|0", []string{"SCHEDULER_TABLE:s type=WRR", "QUEUE_TABLE:Ethernet0:0-1 scheduler=s", "QUEUE_TABLE:Ethernet0:0 scheduler=s"}, "active"},
+		{"a bad row", "SCHEDULER_TABLE|s", []string{"SCHEDULER_TABLE:s type=WRR weight=0"}, `failed: weight "0": want a number in 1..100`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.do(tt.do...)
+			if got := b.status(tt.row); got != tt.want {
+				t.Errorf("got %s\nwant %s", got, tt.want)
+			}
+			b.emptyAll()
+		})
+	}
+}
+
+// An object that has to be made anew is put to use before the old one goes: no
+// attribute of a port or queue is ever cleared.
+func TestMakeBeforeBreak(t *testing.T) {
+	b := newBench(t)
+	b.do(whole...)
+	b.rec.Reset()
+	b.do("SCHEDULER_TABLE:s1 type=STRICT", "BUFFER_POOL_TABLE:p type=both mode=dynamic size=1000000", "DSCP_TO_TC_MAP_TABLE:AZURE 0=1")
+	for _, l := range b.rec.Lines() {
+		if strings.Contains(l, "oid:0x0") {
+			t.Error(l)
+		}
+	}
+	for _, s := range b.statuses() {
+		if !strings.Contains(s, " active") {
+			t.Error(s)
+		}
+	}
+	b.emptyAll()
+}
+
+// changes are lines that lead somewhere and back.
+var changes = append(slices.Clone(whole),
+	"DSCP_TO_TC_MAP_TABLE:AZURE 1=1", "-DSCP_TO_TC_MAP_TABLE:AZURE", "-TC_TO_QUEUE_MAP_TABLE:AZURE", "-PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4",
+	"PORT_QOS_MAP_TABLE:Ethernet4 dscp_to_tc_map=AZURE", "-PORT_QOS_MAP_TABLE:Ethernet4",
+	"SCHEDULER_TABLE:s0 type=WRR weight=2", "SCHEDULER_TABLE:s1 type=DWRR weight=9", "SCHEDULER_TABLE:s1 type=NONE", "-SCHEDULER_TABLE:s0",
+	"QUEUE_TABLE:Ethernet0:0-1 scheduler=s0", "QUEUE_TABLE:Ethernet0:1-9 scheduler=s0", "QUEUE_TABLE:Ethernet0:0 wred_profile=w", "-QUEUE_TABLE:Ethernet0:0-1", "-QUEUE_TABLE:Ethernet0:0",
+	"-WRED_PROFILE_TABLE:w", "WRED_PROFILE_TABLE:w wred_green_enable=true green_min_threshold=5 green_max_threshold=9",
+	"BUFFER_POOL_TABLE:p type=both mode=static size=5", "-BUFFER_POOL_TABLE:p", "BUFFER_PROFILE_TABLE:f pool=p static_th=800", "-BUFFER_PROFILE_TABLE:f",
+	"-BUFFER_QUEUE_TABLE:Ethernet4:0-1", "BUFFER_QUEUE_TABLE:Ethernet0:2 profile=f",
+	"port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
+)
+
+// Whatever came in whatever order, the ASIC and the statuses are what the last
+// rows make them when they are written once.
+func TestConvergence(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Count: 30}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		b := newBench(t)
+		for range 30 {
+			n := 1 + r.IntN(4)
+			var lines []string
+			for range n {
+				lines = append(lines, changes[r.IntN(len(changes))])
+			}
+			b.do(lines...)
+		}
+		once := newBench(t)
+		for _, name := range []string{"Ethernet0", "Ethernet4"} {
+			if _, ok := b.ports.ports[name]; !ok {
+				once.do("port- " + name)
+			}
+		}
+		var rows []string
+		for k, f := range b.orch.ledger.Rows {
+			line := k.Table + ":" + k.Key
+			for name, v := range f {
+				line += " " + name + "=" + v
+			}
+			rows = append(rows, line)
+		}
+		once.do(rows...)
+		if d := cmp.Diff(once.asic(), b.asic()); d != "" {
+			t.Errorf("ASIC: %s", d)
+		}
+		if d := cmp.Diff(once.statuses(), b.statuses()); d != "" {
+			t.Errorf("STATE_DB: %s", d)
+		}
+		b.emptyAll()
+	})
+}
+
+// Whichever SAI call fails, for good or for want of room, nothing is left over
+// and everything comes when the rows are written again.
+func TestEveryCallFails(t *testing.T) {
+	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
+		for n := 1; ; n++ {
+			b := newBench(t)
+			b.rec.FailAt(n, status)
+			b.do(whole...)
+			b.do("SCHEDULER_TABLE:s1 type=STRICT", "WRED_PROFILE_TABLE:w wred_green_enable=true green_min_threshold=5 green_max_threshold=9")
+			if b.rec.Changes() < n {
+				break
+			}
+			b.do(whole...)
+			if d := cmp.Diff(wholeASIC, plain(b.asic())); d != "" {
+				t.Fatalf("%s at call %d: %s", status, n, d)
+			}
+			b.emptyAll()
+		}
+	}
+}
+
+func TestCounters(t *testing.T) {
+	b := newBench(t)
+	get := func(table string) swss.FieldValues {
+		f, _, err := swss.NewTable(b.redis.DB(swss.CountersDB), table).Get(b.ctx, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	names := get(schema.CountersQueueNameMap)
+	oid := names["Ethernet4:3"]
+	if len(names) != 16 || get(schema.CountersQueuePortMap)[oid] != b.all["Ethernet4"].String() ||
+		get(schema.CountersQueueIndexMap)[oid] != "3" || get(schema.CountersQueueTypeMap)[oid] != "SAI_QUEUE_TYPE_UNICAST" {
+		t.Errorf("queues %v", names)
+	}
+	if n := len(b.poller.polled["QUEUE_STAT_COUNTER"]); n != 16 {
+		t.Errorf("%d queues are polled", n)
+	}
+	config := swss.NewTable(b.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
+	if err := config.Set(b.ctx, "QUEUE_WATERMARK", swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "500"}); err != nil {
+		t.Fatal(err)
+	}
+	b.do("port- Ethernet4")
+	if got := b.poller.groups["QUEUE_WATERMARK_STAT_COUNTER"]; got != "500ms false" {
+		t.Error(got)
+	}
+	if n := len(b.poller.polled["QUEUE_WATERMARK_STAT_COUNTER"]); n != 8 || len(get(schema.CountersQueueNameMap)) != 8 {
+		t.Errorf("%d queues are polled after a port went", n)
+	}
+}

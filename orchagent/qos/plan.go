@@ -1,0 +1,254 @@
+package qos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A spec is an object that a row asks for. If pool is not empty, an attribute
+// with the id of that pool comes first.
+type spec struct {
+	typ   sai.ObjectType
+	attrs []sai.Attr
+	pool  string
+}
+
+// A bind puts an object into a slot, on a row's account.
+type bind struct{ to, by orch.RowKey }
+
+// A plan is the state of the ASIC that the rows ask for.
+type plan struct {
+	objects map[orch.RowKey]spec
+	binds   map[slot]bind
+}
+
+// plan computes the wanted state, and says of rows that are not in it why. A row
+// that the ASIC has refused for good is not in it: what it was before must not
+// matter.
+func (o *Orch) plan() *plan {
+	p := &plan{objects: map[orch.RowKey]spec{}, binds: map[slot]bind{}}
+	l := o.ledger
+	for _, table := range tables {
+		for _, key := range l.Keys(table) {
+			k := orch.RowKey{Table: table, Key: key}
+			if !o.applied {
+				l.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+			}
+			if l.Failed[k] != nil || !o.applied {
+				continue
+			}
+			ignored, err := o.planRow(p, k, l.Rows[k])
+			if err != nil {
+				l.Why[k] = err
+			} else if len(ignored) > 0 {
+				l.Notes[k] = "ignored: " + strings.Join(ignored, ", ")
+			}
+		}
+	}
+	return p
+}
+
+// planRow adds a row; of its fields some may be ignored.
+func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) (ignored []string, err error) {
+	key := schema.ConfigKey(k.Key)
+	switch k.Table {
+	case schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue:
+		m, err := schema.ParseQoSMap(strings.TrimSuffix(k.Table, "_TABLE"), key, f)
+		p.object(k, err, mapSpec(m))
+		return nil, err
+	case schema.AppScheduler:
+		s, err := schema.ParseScheduler(key, f)
+		p.object(k, err, schedulerSpec(s))
+		return s.Ignored, err
+	case schema.AppWRED:
+		w, err := schema.ParseWRED(key, f)
+		p.object(k, err, wredSpec(w))
+		return w.Ignored, err
+	case schema.AppBufferPool:
+		b, err := schema.ParseBufferPool(key, f)
+		p.object(k, err, poolSpec(b))
+		return b.Ignored, err
+	case schema.AppBufferProfile:
+		b, err := schema.ParseBufferProfile(key, f)
+		p.object(k, err, profileSpec(b))
+		return b.Ignored, err
+	case schema.AppPortQoS:
+		m, err := schema.ParsePortQoS(key, f)
+		if err == nil {
+			err = o.planPort(p, k, m)
+		}
+		return m.Ignored, err
+	case schema.AppQueue:
+		q, err := schema.ParseQueue(key, f)
+		if err == nil {
+			err = o.planQueues(p, k, q.QueueKey,
+				use{sai.QueueAttrSchedulerProfileID, schema.AppScheduler, q.Scheduler},
+				use{sai.QueueAttrWREDProfileID, schema.AppWRED, q.WRED})
+		}
+		return nil, err
+	}
+	q, err := schema.ParseBufferQueue(key, f)
+	if err == nil {
+		err = o.planQueues(p, k, q.QueueKey, use{sai.QueueAttrBufferProfileID, schema.AppBufferProfile, q.Profile})
+	}
+	return nil, err
+}
+
+func (p *plan) object(k orch.RowKey, err error, s spec) {
+	if err == nil {
+		p.objects[k] = s
+	}
+}
+
+// A use is an attribute and the row of the object that it is set to; "" none.
+type use struct {
+	attr        sai.AttrID
+	table, name string
+}
+
+// slots puts objects into attributes of one port or queue.
+func (p *plan) slots(by orch.RowKey, what string, k sai.Key, uses []use) error {
+	for _, u := range uses {
+		s := slot{k, u.attr}
+		if u.name == "" {
+			continue
+		}
+		if other, taken := p.binds[s]; taken {
+			return fmt.Errorf("%s is configured by %s", what, schema.ConfigKey(other.by.Key))
+		}
+		p.binds[s] = bind{to: orch.RowKey{Table: u.table, Key: u.name}, by: by}
+	}
+	return nil
+}
+
+func (o *Orch) planPort(p *plan, k orch.RowKey, m schema.PortQoS) error {
+	var missing error
+	for _, name := range m.Ports {
+		oid, _, ok := o.ports.Port(name)
+		if !ok {
+			missing = orch.Wait("port", name, "no port %s", name)
+			continue
+		}
+		err := p.slots(k, name, sai.Obj(sai.ObjectTypePort, oid), []use{
+			{sai.PortAttrQoSDSCPToTCMap, schema.AppDSCPToTC, m.DSCPToTC},
+			{sai.PortAttrQoSDot1pToTCMap, schema.AppDot1pToTC, m.Dot1pToTC},
+			{sai.PortAttrQoSTCToQueueMap, schema.AppTCToQueue, m.TCToQueue},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return missing
+}
+
+func (o *Orch) planQueues(p *plan, k orch.RowKey, q schema.QueueKey, uses ...use) error {
+	var missing error
+	for _, name := range q.Ports {
+		pq := o.queues[name]
+		if pq == nil {
+			missing = orch.Wait("port", name, "no port %s", name)
+			continue
+		}
+		for _, i := range q.Queues {
+			if int(i) >= len(pq.queues) {
+				return fmt.Errorf("%s has no queue %d: it has %d, from 0 on", name, i, len(pq.queues))
+			}
+			err := p.slots(k, fmt.Sprintf("queue %d of %s", i, name), sai.Obj(sai.ObjectTypeQueue, pq.queues[i].oid), uses)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return missing
+}
+
+func mapSpec(m schema.QoSMap) spec {
+	typ := sai.QoSMapTypeDSCPToTC
+	entry := func(p schema.QoSPair) sai.QoSMapEntry {
+		return sai.QoSMapEntry{Key: sai.QoSMapParams{DSCP: p.From}, Value: sai.QoSMapParams{TC: p.To}}
+	}
+	switch m.Table {
+	case schema.CfgDot1pToTC:
+		typ = sai.QoSMapTypeDot1pToTC
+		entry = func(p schema.QoSPair) sai.QoSMapEntry {
+			return sai.QoSMapEntry{Key: sai.QoSMapParams{Dot1p: p.From}, Value: sai.QoSMapParams{TC: p.To}}
+		}
+	case schema.CfgTCToQueue:
+		typ = sai.QoSMapTypeTCToQueue
+		entry = func(p schema.QoSPair) sai.QoSMapEntry {
+			return sai.QoSMapEntry{Key: sai.QoSMapParams{TC: p.From}, Value: sai.QoSMapParams{Queue: p.To}}
+		}
+	}
+	list := sai.QoSMap{}
+	for _, p := range m.Pairs {
+		list = append(list, entry(p))
+	}
+	return spec{typ: sai.ObjectTypeQoSMap, attrs: []sai.Attr{
+		{ID: sai.QoSMapAttrType, Value: typ},
+		{ID: sai.QoSMapAttrMapToValueList, Value: list},
+	}}
+}
+
+func schedulerSpec(s schema.Scheduler) spec {
+	if s.Type == schema.SchedulerStrict {
+		strict := sai.Attr{ID: sai.SchedulerAttrSchedulingType, Value: sai.SchedulingTypeStrict}
+		return spec{typ: sai.ObjectTypeScheduler, attrs: []sai.Attr{strict}}
+	}
+	typ := sai.SchedulingTypeWrr
+	if s.Type == schema.SchedulerDWRR {
+		typ = sai.SchedulingTypeDwrr
+	}
+	return spec{typ: sai.ObjectTypeScheduler, attrs: []sai.Attr{
+		{ID: sai.SchedulerAttrSchedulingType, Value: typ},
+		{ID: sai.SchedulerAttrSchedulingWeight, Value: sai.Uint(s.Weight)},
+	}}
+}
+
+func wredSpec(w schema.WRED) spec {
+	mode := sai.ECNMarkModeNone
+	if w.ECN {
+		mode = sai.ECNMarkModeAll
+	}
+	return spec{typ: sai.ObjectTypeWRED, attrs: []sai.Attr{
+		{ID: sai.WREDAttrGreenEnable, Value: sai.Bool(w.Drop)},
+		{ID: sai.WREDAttrGreenMinThreshold, Value: sai.Uint(w.Min)},
+		{ID: sai.WREDAttrGreenMaxThreshold, Value: sai.Uint(w.Max)},
+		{ID: sai.WREDAttrGreenDropProbability, Value: sai.Uint(w.Probability)},
+		{ID: sai.WREDAttrECNMarkMode, Value: mode},
+	}}
+}
+
+func poolSpec(b schema.BufferPool) spec {
+	typ, mode := sai.BufferPoolTypeEgress, sai.BufferPoolThresholdModeStatic
+	if b.Both {
+		typ = sai.BufferPoolTypeBoth
+	}
+	if b.Dynamic {
+		mode = sai.BufferPoolThresholdModeDynamic
+	}
+	return spec{typ: sai.ObjectTypeBufferPool, attrs: []sai.Attr{
+		{ID: sai.BufferPoolAttrType, Value: typ},
+		{ID: sai.BufferPoolAttrSize, Value: sai.Uint(b.Size)},
+		{ID: sai.BufferPoolAttrThresholdMode, Value: mode},
+	}}
+}
+
+func profileSpec(b schema.BufferProfile) spec {
+	attrs := []sai.Attr{
+		{ID: sai.BufferProfileAttrReservedBufferSize, Value: sai.Uint(b.Reserved)},
+		{ID: sai.BufferProfileAttrThresholdMode, Value: sai.BufferProfileThresholdModeStatic},
+		{ID: sai.BufferProfileAttrSharedStaticTh, Value: sai.Uint(b.Static)},
+	}
+	if b.Dynamic {
+		attrs = slices.Replace(attrs, 1, 3,
+			sai.Attr{ID: sai.BufferProfileAttrThresholdMode, Value: sai.BufferProfileThresholdModeDynamic},
+			sai.Attr{ID: sai.BufferProfileAttrSharedDynamicTh, Value: sai.Int(b.Alpha)})
+	}
+	return spec{typ: sai.ObjectTypeBufferProfile, attrs: attrs, pool: b.Pool}
+}

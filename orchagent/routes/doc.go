@@ -1,0 +1,20 @@
+// Package routes programs routing: router interfaces, neighbours with their
+// next hops, groups of next hops, and routes, from APPL_DB's INTF_TABLE,
+// NEIGH_TABLE and ROUTE_TABLE.
+//
+// At every change it computes from the rows what the ASIC should hold (plan) and
+// makes it so (converge): what is new comes first, then routes move, then what is
+// not used any more goes, so that a packet always finds either the old or the new
+// way. What fails leaves its row with the error and does not hold up others.
+//
+// As in SONiC: every address of an interface has a route to the CPU (IP2ME) and
+// its subnet one to the router interface; unknown destinations are dropped by
+// default routes, 0.0.0.0/0 and ::/0; fe80::/10 and the link-local address of the
+// switch's MAC lead to the CPU; each neighbour has one next hop; routes with the
+// same next hops share one group. A route is in the ASIC while at least one of
+// its next hops has a neighbour; a group has those that have. Loopbacks have no
+// router interface.
+//
+// What may enter: SAI calls for those objects. Who is a neighbour's port, what a
+// redirect does with a next hop: not here.
+package routes

@@ -1,0 +1,127 @@
+package routes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A group is a group of next hops in the ASIC. Routes with the same next hops
+// share it.
+type group struct {
+	oid     sai.OID
+	members []sai.OID
+	hops    []hop
+	refs    int // routes that use it
+}
+
+// content is what two groups have in common that are the same.
+func content(hops []schema.Hop) string {
+	var b strings.Builder
+	for _, h := range hops {
+		fmt.Fprintf(&b, "%s@%s*%d ", h.Addr, h.Interface, h.Weight)
+	}
+	return b.String()
+}
+
+// makeGroup returns the group of the next hops, which is created if it is not
+// there.
+func (o *Orch) makeGroup(ctx context.Context, hops []schema.Hop) (string, error) {
+	name := content(hops)
+	if o.groups[name] != nil {
+		return name, nil
+	}
+	var undo orch.Undo
+	g, err := o.createGroup(ctx, &undo, hops)
+	if err != nil {
+		if undoErr := undo.Rollback(ctx); undoErr != nil {
+			err = fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undoErr)
+		}
+		return "", err
+	}
+	for _, h := range g.hops {
+		o.hops[h].refs++
+	}
+	o.groups[name] = g
+	return name, nil
+}
+
+func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, hops []schema.Hop) (*group, error) {
+	oid, err := o.api.Create(ctx, sai.ObjectTypeNextHopGroup, []sai.Attr{
+		{ID: sai.NextHopGroupAttrType, Value: sai.NextHopGroupTypeDynamicUnorderedEcmp},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("create the group of next hops: %w", err)
+	}
+	g := &group{oid: oid}
+	undo.Push("group of next hops", func(ctx context.Context) error {
+		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeNextHopGroup, oid))
+	})
+	members := make([][]sai.Attr, len(hops))
+	for i, h := range hops {
+		key := hop{h.Interface, h.Addr}
+		g.hops = append(g.hops, key)
+		members[i] = []sai.Attr{
+			{ID: sai.NextHopGroupMemberAttrNextHopGroupID, Value: oid},
+			{ID: sai.NextHopGroupMemberAttrNextHopID, Value: o.hops[key].oid},
+		}
+		if h.Weight != 1 {
+			members[i] = append(members[i], sai.Attr{ID: sai.NextHopGroupMemberAttrWeight, Value: sai.Uint(h.Weight)})
+		}
+	}
+	oids, errs := o.api.BulkCreate(ctx, sai.ObjectTypeNextHopGroupMember, members)
+	for i, err := range errs {
+		if err == nil {
+			g.members = append(g.members, oids[i])
+			undo.Push("member of the group", func(ctx context.Context) error {
+				return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeNextHopGroupMember, oids[i]))
+			})
+		}
+	}
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("add %s to the group: %w", g.hops[i], err)
+		}
+	}
+	return g, nil
+}
+
+// removeGroups removes the groups that no route uses and says whether any went.
+// A group that was removed only in part is not given to a route again.
+func (o *Orch) removeGroups(ctx context.Context) (freed bool) {
+	for _, name := range sorted(o.groups) {
+		g := o.groups[name]
+		if g.refs > 0 {
+			continue
+		}
+		if err := o.removeGroup(ctx, g); err != nil {
+			o.log.Error("a group of next hops stays in the ASIC", "group", name, "err", err)
+			if len(g.members) < len(g.hops) {
+				delete(o.groups, name)
+				o.groups["rest of "+g.oid.String()] = g
+			}
+			continue
+		}
+		for _, h := range g.hops {
+			o.hops[h].refs--
+		}
+		delete(o.groups, name)
+		freed = true
+	}
+	return freed
+}
+
+func (o *Orch) removeGroup(ctx context.Context, g *group) error {
+	for len(g.members) > 0 {
+		last := len(g.members) - 1
+		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeNextHopGroupMember, g.members[last])); err != nil {
+			return fmt.Errorf("remove a member: %w", err)
+		}
+		g.members = g.members[:last]
+	}
+	return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeNextHopGroup, g.oid))
+}

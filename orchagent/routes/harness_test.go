@@ -1,0 +1,280 @@
+package routes
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// ports is a [Ports] that tests change at will.
+type ports struct {
+	on     map[string]sai.Key
+	mtu    uint32
+	mac    sai.MAC
+	cpu    sai.OID
+	layout orch.Topic[struct{}]
+	opers  orch.Topic[struct{}]
+	down   map[string]bool
+}
+
+func (p *ports) RouterPort(name string) (sai.Key, uint32, error) {
+	k, ok := p.on[name]
+	if !ok {
+		return sai.Key{}, 0, orch.Wait("port", name, "port %s is not in the ASIC", name)
+	}
+	return k, p.mtu, nil
+}
+
+func (p *ports) Up(name string) bool           { return !p.down[name] }
+func (p *ports) Opers() *orch.Topic[struct{}]  { return &p.opers }
+func (p *ports) Layout() *orch.Topic[struct{}] { return &p.layout }
+func (p *ports) MAC() sai.MAC                  { return p.mac }
+func (p *ports) CPU() sai.OID                  { return p.cpu }
+
+// bench is an Orch on a fake ASIC with its own Redis.
+type bench struct {
+	t      testing.TB
+	ctx    context.Context
+	redis  *swss.Redis
+	fake   *saitest.Fake
+	rec    *saitest.Recorder
+	daemon *orch.Daemon
+	orch   *Orch
+	ports  *ports
+	now    time.Time
+}
+
+// newBench makes a switch with the ports Ethernet0, 4, 8 and 12 and Vlan10.
+func newBench(t testing.TB) *bench {
+	t.Helper()
+	r, err := swss.OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, ctx: t.Context(), redis: r, fake: saitest.New(saitest.Options{Ports: 4}), now: time.Unix(1700000000, 0)}
+	t.Cleanup(func() { r.Close() })
+	b.rec = saitest.NewRecorder(b.fake)
+	sw, err := b.fake.Create(b.ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ports = &ports{on: map[string]sai.Key{}, down: map[string]bool{}, mtu: 9100, mac: sai.MAC{2, 0, 0, 0, 0, 1}}
+	got, err := b.fake.Get(b.ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 32), sai.Want(sai.SwitchAttrCPUPort, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, oid := range got[0].Value.(sai.OIDs) {
+		b.ports.on[fmt.Sprintf("Ethernet%d", 4*i)] = sai.Obj(sai.ObjectTypePort, oid)
+	}
+	b.ports.cpu = got[1].Value.(sai.OID)
+	vlan, err := b.fake.Create(b.ctx, sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ports.on["Vlan10"] = sai.Obj(sai.ObjectTypeVLAN, vlan)
+	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
+	t.Cleanup(func() { b.daemon.Close() })
+	b.orch, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Ports: b.ports, Switch: sw})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.orch.ViewApplied()
+	b.step()
+	return b
+}
+
+func (b *bench) step() {
+	b.t.Helper()
+	b.now = b.now.Add(time.Second)
+	if _, err := b.daemon.Step(b.ctx, b.now); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// do applies lines and then does a step: "TABLE:key field=value ..." is a row of
+// APPL_DB and "-TABLE:key" its end; "port NAME" and "-port NAME" are what a
+// router interface can be made on; "link NAME" and "-link NAME" are up and down.
+func (b *bench) do(lines ...string) {
+	b.t.Helper()
+	for _, line := range lines {
+		b.write(line)
+	}
+	b.step()
+}
+
+func (b *bench) write(line string) {
+	b.t.Helper()
+	row, rest, _ := strings.Cut(line, " ")
+	switch row {
+	case "step":
+		b.step()
+		return
+	case "port", "-port":
+		b.setPort(rest, row == "port")
+		return
+	}
+	if row == "link" || row == "-link" {
+		b.ports.down[rest] = row == "-link"
+		if err := b.daemon.Do(b.ctx, func() { b.ports.opers.Publish(b.ctx, struct{}{}) }); err != nil {
+			b.t.Fatal(err)
+		}
+		return
+	}
+	table, key, _ := strings.Cut(strings.TrimPrefix(row, "-"), ":")
+	p := swss.NewProducerState(b.redis.DB(swss.ApplDB), table)
+	err := p.Del(b.ctx, key)
+	if !strings.HasPrefix(row, "-") {
+		f := swss.FieldValues{schema.FieldConfigKey: schema.ConfigKey(key)}
+		if table == schema.AppRoute {
+			f[schema.FieldConfigKey] = key
+		}
+		for _, w := range strings.Fields(rest) {
+			k, v, _ := strings.Cut(w, "=")
+			f[k] = v
+		}
+		err = p.Set(b.ctx, key, swss.Pairs(f))
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// setPort makes something fit for a router interface, or not.
+func (b *bench) setPort(name string, fit bool) {
+	b.t.Helper()
+	const away = "away "
+	from, to := name, away+name
+	if fit {
+		from, to = to, from
+	}
+	if k, ok := b.ports.on[from]; ok {
+		delete(b.ports.on, from)
+		b.ports.on[to] = k
+	}
+	if err := b.daemon.Do(b.ctx, func() { b.ports.layout.Publish(b.ctx, struct{}{}) }); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// status is "status: reason" of a row of STATE_DB.
+func (b *bench) status(row string) string {
+	b.t.Helper()
+	table, key, _ := strings.Cut(row, "|")
+	f, _, err := swss.NewTable(b.redis.DB(swss.StateDB), table).Get(b.ctx, key)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	s := f["status"]
+	if f["reason"] != "" {
+		s += ": " + f["reason"]
+	}
+	return s
+}
+
+// statuses lists all status rows.
+func (b *bench) statuses() (list []string) {
+	b.t.Helper()
+	for _, t := range []string{schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute} {
+		rows, err := swss.NewTable(b.redis.DB(swss.StateDB), t).Dump(b.ctx)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for k, f := range rows {
+			list = append(list, t+"|"+k+" "+f["status"]+": "+f["reason"])
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// asic lists the routing objects of the ASIC, by what they say instead of by
+// object ids, without those that are always there.
+func (b *bench) asic() (list []string) {
+	v := viewer{b, map[sai.OID]string{b.ports.cpu: "cpu", 0: "none"}}
+	for name, k := range b.ports.on {
+		v.names[k.OID] = strings.TrimPrefix(name, "away ")
+	}
+	keys := b.fake.Keys()
+	for _, t := range []sai.ObjectType{sai.ObjectTypeRouterInterface, sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup} {
+		for _, k := range keys {
+			if k.Type == t {
+				v.names[k.OID] = v.name(k)
+				if t != sai.ObjectTypeNextHop {
+					list = append(list, v.names[k.OID])
+				}
+			}
+		}
+	}
+	for _, k := range keys {
+		switch e := k.Entry.(type) {
+		case sai.NeighborEntry:
+			list = append(list, fmt.Sprintf("neighbour %s on %s%s", e.IP, v.names[e.RIF], v.attrs(k)))
+		case sai.RouteEntry:
+			if line := fmt.Sprintf("route %s%s", e.Dest, v.attrs(k)); !slices.Contains(alwaysThere, line) {
+				list = append(list, line)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+var alwaysThere = []string{
+	"route 0.0.0.0/0 DROP none", "route ::/0 DROP none", "route fe80::/10 FORWARD cpu", "route fe80::ff:fe00:1/128 FORWARD cpu",
+}
+
+type viewer struct {
+	*bench
+	names map[sai.OID]string
+}
+
+func (v viewer) name(k sai.Key) string {
+	switch k.Type {
+	case sai.ObjectTypeRouterInterface:
+		return "rif" + v.attrs(k)
+	case sai.ObjectTypeNextHop:
+		return "hop" + v.attrs(k)
+	}
+	var members []string
+	for _, m := range v.fake.Keys() {
+		if m.Type == sai.ObjectTypeNextHopGroupMember {
+			if a := v.attrs(m); strings.Contains(a, k.OID.String()) {
+				members = append(members, strings.ReplaceAll(a, " "+k.OID.String(), ""))
+			}
+		}
+	}
+	slices.Sort(members)
+	return "group{" + strings.Join(members, ",") + " }"
+}
+
+// attrs is what an object says, in short.
+func (v viewer) attrs(k sai.Key) string {
+	out := ""
+	for _, a := range v.fake.Attrs(k) {
+		switch a.ID {
+		case sai.RouterInterfaceAttrVirtualRouterID, sai.RouterInterfaceAttrType, sai.NextHopAttrType, sai.NextHopGroupAttrType:
+			continue
+		}
+		text, err := sai.FormatValue(a.ID, a.Value)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		if oid, ok := a.Value.(sai.OID); ok && v.names[oid] != "" {
+			text = v.names[oid]
+		}
+		out += " " + strings.TrimPrefix(text, "SAI_PACKET_ACTION_")
+	}
+	return out
+}
+
+func addr(s string) netip.Addr { return netip.MustParseAddr(s) }

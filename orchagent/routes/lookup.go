@@ -1,0 +1,130 @@
+package routes
+
+import (
+	"net/netip"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// Changes tells that next hops or routes may have changed. What is about to go
+// is not found any more; subscribers let go of it before they return.
+func (o *Orch) Changes() *orch.Topic[struct{}] { return &o.changes }
+
+// NextHop returns the next hop object of a neighbour.
+func (o *Orch) NextHop(name string, addr netip.Addr) (sai.OID, bool) {
+	n := o.hops[hop{name, addr}]
+	if n == nil || n.leaving || n.oid == 0 {
+		return 0, false
+	}
+	return n.oid, true
+}
+
+// A Path is how packets to an address leave the switch.
+type Path struct {
+	Interface string     // port, PortChannel or VLAN
+	NextHop   netip.Addr // the neighbour that they go to
+	MAC       sai.MAC    // the neighbour's
+	Source    sai.MAC    // the router interface's
+}
+
+// Lookup returns how packets to an address leave the switch: by the longest
+// prefix that leads to a neighbour, and of a group by its first next hop. The
+// error says in words why there is no way.
+func (o *Orch) Lookup(to netip.Addr) (Path, error) {
+	for bits := to.BitLen(); bits >= 0; bits-- {
+		p, err := to.Prefix(bits)
+		if err != nil {
+			return Path{}, err
+		}
+		t, ok := o.routes[p]
+		if !ok {
+			continue
+		}
+		h := t.hop
+		switch name := o.rifOf(t.oid); {
+		case t.drop:
+			return Path{}, orch.Wait("route", to.String(), "no route to %s", to)
+		case t.group != "":
+			h = o.groups[t.group].hops[0]
+		case name != "":
+			h = hop{name, to}
+		case h == (hop{}):
+			return Path{}, orch.Wait("route", to.String(), "%s is the switch's own address", to)
+		}
+		n := o.hops[h]
+		if n == nil || n.leaving {
+			return Path{}, orch.Wait("neighbour", h.String(), "no neighbour %s", h)
+		}
+		return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac}, nil
+	}
+	return Path{}, orch.Wait("route", to.String(), "no route to %s", to)
+}
+
+// Address returns the address that the switch itself sends from to a neighbour by an
+// interface: of the same IP version that of a loopback, else of the interface, else of
+// any other, the first by name each.
+func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
+	best, rank := netip.Addr{}, 3
+	for _, key := range sorted(o.rows.addresses) {
+		a := o.rows.addresses[key].row
+		own := a.Prefix.Addr()
+		other := !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
+		if other || o.outcome[rowKey{schema.AppInterface, key}] != nil {
+			continue
+		}
+		r := 2
+		switch {
+		case schema.IsLoopbackName(a.Name):
+			r = 0
+		case a.Name == name:
+			r = 1
+		}
+		if r < rank {
+			best, rank = own, r
+		}
+	}
+	return best, best.IsValid()
+}
+
+// rifOf returns the name of a router interface, "" if oid is none.
+func (o *Orch) rifOf(oid sai.OID) string {
+	for name, r := range o.rifs {
+		if r.oid == oid {
+			return name
+		}
+	}
+	return ""
+}
+
+// Used counts what is in the ASIC, by the attribute of the switch that says how
+// many more there may be.
+func (o *Orch) Used() map[sai.AttrID]int {
+	used := map[sai.AttrID]int{
+		sai.SwitchAttrAvailableIPv4RouteEntry: 0, sai.SwitchAttrAvailableIPv6RouteEntry: 0,
+		sai.SwitchAttrAvailableIPv4NeighborEntry: 0, sai.SwitchAttrAvailableIPv6NeighborEntry: 0,
+		sai.SwitchAttrAvailableIPv4NexthopEntry: 0, sai.SwitchAttrAvailableIPv6NexthopEntry: 0,
+		sai.SwitchAttrAvailableNextHopGroupEntry: len(o.groups), sai.SwitchAttrAvailableNextHopGroupMemberEntry: 0,
+	}
+	for p := range o.routes {
+		if p.Addr().Is4() {
+			used[sai.SwitchAttrAvailableIPv4RouteEntry]++
+		} else {
+			used[sai.SwitchAttrAvailableIPv6RouteEntry]++
+		}
+	}
+	for h := range o.hops {
+		if h.addr.Is4() {
+			used[sai.SwitchAttrAvailableIPv4NeighborEntry]++
+			used[sai.SwitchAttrAvailableIPv4NexthopEntry]++
+		} else {
+			used[sai.SwitchAttrAvailableIPv6NeighborEntry]++
+			used[sai.SwitchAttrAvailableIPv6NexthopEntry]++
+		}
+	}
+	for _, g := range o.groups {
+		used[sai.SwitchAttrAvailableNextHopGroupMemberEntry] += len(g.members)
+	}
+	return used
+}

@@ -1,0 +1,316 @@
+package routes
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A hop names a next hop, and the neighbour that it is.
+type hop struct {
+	name string // interface
+	addr netip.Addr
+}
+
+func (h hop) String() string { return fmt.Sprintf("%s on %s", h.addr, h.name) }
+
+func (h hop) compare(o hop) int {
+	return cmp.Or(schema.CompareNames(h.name, o.name), h.addr.Compare(o.addr))
+}
+
+// A plan is the state of the ASIC that the rows ask for.
+type plan struct {
+	rifs      map[string]rifSpec
+	down      map[string]bool // router interfaces whose port is down
+	neighbors map[hop]neighborSpec
+	routes    map[netip.Prefix]routeSpec
+	why       map[rowKey]error // rows that are not in the plan
+}
+
+// A rifSpec is what the ASIC must know of a router interface.
+type rifSpec struct {
+	on   sai.Key
+	drop bool // packets that would leave by the interface that they came by
+	mac  sai.MAC
+	mtu  uint32
+}
+
+type neighborSpec struct {
+	mac sai.MAC
+	row rowKey
+}
+
+// A routeSpec is a route: to the CPU, to the link of an interface, to next hops,
+// or to nowhere.
+type routeSpec struct {
+	row  rowKey // without table: always there
+	cpu  bool
+	link string
+	hops []schema.Hop
+}
+
+// makePlan computes the wanted state from the rows, and from what ports and
+// VLANs there are.
+func (o *Orch) makePlan() *plan {
+	p := &plan{
+		rifs: map[string]rifSpec{}, down: map[string]bool{}, neighbors: map[hop]neighborSpec{},
+		routes: make(map[netip.Prefix]routeSpec, len(o.rows.routes)+16), why: map[rowKey]error{},
+	}
+	p.addDefaults(o.ports.MAC())
+	for _, name := range sorted(o.rows.interfaces) {
+		o.planRIF(p, name)
+	}
+	o.planAddresses(p)
+	o.planNeighbors(p)
+	o.planRoutes(p)
+	return p
+}
+
+// addDefaults plans the routes that are always there.
+func (p *plan) addDefaults(mac sai.MAC) {
+	for _, drop := range defaultRoutes {
+		p.routes[drop] = routeSpec{row: ownRow(drop)}
+	}
+	for _, cpu := range []netip.Prefix{netip.MustParsePrefix("fe80::/10"), netip.PrefixFrom(linkLocal(mac), 128)} {
+		p.routes[cpu] = routeSpec{row: ownRow(cpu), cpu: true}
+	}
+}
+
+// defaultRoutes drop what has no better route.
+var defaultRoutes = [2]netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+
+// ownRow stands for the row of a route that is always there.
+func ownRow(p netip.Prefix) rowKey { return rowKey{"", p.String()} }
+
+// linkLocal is the IPv6 address that an interface with the MAC makes for itself
+// (RFC 4291, appendix A).
+func linkLocal(m sai.MAC) netip.Addr {
+	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5]})
+}
+
+func (o *Orch) planRIF(p *plan, name string) {
+	k := rowKey{schema.AppInterface, name}
+	row := o.rows.interfaces[name]
+	switch {
+	case row.err != nil:
+		p.why[k] = row.err
+	case o.failed[k] != nil:
+		p.why[k] = o.failed[k]
+	case schema.IsLoopbackName(name):
+	default:
+		on, mtu, err := o.ports.RouterPort(name)
+		if err != nil {
+			p.why[k] = err
+			return
+		}
+		spec := rifSpec{on: on, drop: row.row.LoopbackDrop, mac: sai.MAC(row.row.MAC), mtu: uint32(row.row.MTU)}
+		if row.row.MAC.IsZero() {
+			spec.mac = o.ports.MAC()
+		}
+		spec.mtu = cmp.Or(spec.mtu, mtu)
+		p.rifs[name] = spec
+		if !o.ports.Up(name) {
+			p.down[name] = true
+		}
+	}
+}
+
+// sameLayout says whether ports and VLANs give the router interfaces that there
+// are, and the same of them are down.
+func (o *Orch) sameLayout() bool {
+	p := &plan{
+		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{},
+		why: map[rowKey]error{},
+	}
+	for name := range o.rows.interfaces {
+		o.planRIF(p, name)
+		k := rowKey{schema.AppInterface, name}
+		if fmt.Sprint(p.why[k]) != fmt.Sprint(o.outcome[k]) {
+			return false
+		}
+	}
+	p.addDefaults(o.ports.MAC())
+	for prefix := range p.routes {
+		if _, ok := o.routes[prefix]; !ok {
+			return false
+		}
+	}
+	for name, r := range o.rifs {
+		if p.rifs[name] != r.spec {
+			return false
+		}
+	}
+	return len(p.rifs) == len(o.rifs) && maps.Equal(p.down, o.plan.down)
+}
+
+// routing says why an interface does not route; nil if it does.
+func (p *plan) routing(o *Orch, name string) error {
+	if _, ok := p.rifs[name]; ok {
+		return nil
+	}
+	k := rowKey{schema.AppInterface, name}
+	if err := p.why[k]; err != nil {
+		_, reason := verdict(err)
+		return orch.Wait("interface", name, "%s: %s", name, reason)
+	}
+	if _, ok := o.rows.interfaces[name]; ok {
+		return nil // a loopback
+	}
+	return orch.Wait("interface", name, "%s does not route", name)
+}
+
+// planAddresses plans the routes of the interfaces' addresses and subnets.
+func (o *Orch) planAddresses(p *plan) {
+	for _, key := range sorted(o.rows.addresses) {
+		k := rowKey{schema.AppInterface, key}
+		row := o.rows.addresses[key]
+		a := row.row
+		err := cmp.Or(row.err, o.failed[k])
+		if err == nil {
+			err = p.routing(o, a.Name)
+		}
+		if err != nil {
+			p.why[k] = err
+			continue
+		}
+		if a.Prefix.Addr().IsLinkLocalUnicast() {
+			continue // fe80::/10 leads to the CPU, whoever asks
+		}
+		own, subnet := netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()), a.Prefix.Masked()
+		if have, taken := p.routes[own]; taken && have.row.table != "" {
+			p.why[k] = orch.Wait("address", own.String(), "%s is taken by %s", own.Addr(), have.row.key)
+			continue
+		}
+		p.routes[own] = routeSpec{row: k, cpu: true}
+		if _, taken := p.routes[subnet]; !taken && !schema.IsLoopbackName(a.Name) {
+			p.routes[subnet] = routeSpec{row: k, link: a.Name}
+		}
+	}
+}
+
+func (o *Orch) planNeighbors(p *plan) {
+	for _, key := range sorted(o.rows.neighbors) {
+		k := rowKey{schema.AppNeigh, key}
+		row := o.rows.neighbors[key]
+		n := row.row
+		err := cmp.Or(row.err, o.failed[k])
+		if err == nil {
+			err = p.routing(o, n.Interface)
+		}
+		if _, own := p.routes[netip.PrefixFrom(n.Addr, n.Addr.BitLen())]; err == nil && own {
+			err = orch.Wait("address", n.Addr.String(), "%s is the switch's own address", n.Addr)
+		}
+		h := hop{n.Interface, n.Addr}
+		if have, taken := p.neighbors[h]; err == nil && taken {
+			err = orch.Wait("neighbour", h.String(), "%s is the same neighbour", have.row.key)
+		}
+		if err != nil {
+			p.why[k] = err
+			continue
+		}
+		p.neighbors[h] = neighborSpec{sai.MAC(n.MAC), k}
+	}
+}
+
+func (o *Orch) planRoutes(p *plan) {
+	for _, key := range sorted(o.rows.routes) {
+		k := rowKey{schema.AppRoute, key}
+		row := o.rows.routes[key]
+		if err := cmp.Or(row.err, o.failed[k]); err != nil {
+			p.why[k] = err
+			continue
+		}
+		r := row.row
+		spec := routeSpec{row: k, hops: r.Hops}
+		if len(r.Hops) == 1 && !r.Hops[0].Addr.IsValid() {
+			spec.link, spec.hops = r.Hops[0].Interface, nil
+			if err := p.routing(o, spec.link); err != nil {
+				p.why[k] = err
+				continue
+			}
+		}
+		switch have, taken := p.routes[r.Prefix]; {
+		case !taken || have.row.table == "" && !have.cpu:
+			p.routes[r.Prefix] = spec
+		case have.link != "" && have.link == spec.link: // FRR says so, too
+		case have.link != "":
+			p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is connected to %s, and that comes first", r.Prefix, have.link)
+		case have.cpu:
+			p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is the switch's own", r.Prefix)
+		default:
+			p.why[k] = orch.Wait("route", r.Prefix.String(), "ROUTE_TABLE:%s is the same route", have.row.key)
+		}
+	}
+}
+
+// usable returns those of a route's next hops that are in the ASIC and stay, and
+// why the others are not.
+func (o *Orch) usable(p *plan, spec routeSpec) (hops []schema.Hop, lacks []string) {
+	for _, h := range spec.hops {
+		key := hop{h.Interface, h.Addr}
+		have := o.hops[key]
+		switch {
+		case !h.Addr.IsValid():
+			lacks = append(lacks, fmt.Sprintf("the link of %s cannot be one of several ways", h.Interface))
+		case have != nil && !have.leaving && o.rifs[h.Interface] != nil && !o.rifs[h.Interface].leaving:
+			hops = append(hops, h)
+		default:
+			lacks = append(lacks, o.lack(p, key))
+		}
+	}
+	return hops, lacks
+}
+
+// withoutDown leaves out those of several next hops whose port is down, unless
+// all are, and says so.
+func (p *plan) withoutDown(hops []schema.Hop) (up []schema.Hop, lacks []string) {
+	for _, h := range hops {
+		if p.down[h.Interface] {
+			lacks = append(lacks, fmt.Sprintf("%s is left out: %s is down", hopOf(h), h.Interface))
+		} else {
+			up = append(up, h)
+		}
+	}
+	if len(up) == 0 && len(hops) > 0 {
+		return hops, []string{"the ports of all next hops are down, and none is left out"}
+	}
+	return up, lacks
+}
+
+// lack says why a next hop is not in the ASIC.
+func (o *Orch) lack(p *plan, h hop) string {
+	if err := p.routing(o, h.name); err != nil {
+		return err.Error()
+	}
+	if n, ok := p.neighbors[h]; ok {
+		err := o.failed[n.row]
+		if err == nil {
+			err = o.failed[rowKey{schema.AppInterface, h.name}]
+		}
+		if err != nil {
+			return fmt.Sprintf("neighbour %s: %s", h, orch.Explain(err))
+		}
+		return fmt.Sprintf("neighbour %s is not in the ASIC", h)
+	}
+	if err := p.why[rowKey{schema.AppNeigh, h.name + ":" + h.addr.String()}]; err != nil {
+		_, reason := verdict(err)
+		return fmt.Sprintf("neighbour %s: %s", h, reason)
+	}
+	return fmt.Sprintf("no neighbour %s: there is no row NEIGH|%s|%s", h, h.name, h.addr)
+}
+
+// sortedHops lists the keys of a map of next hops.
+func sortedHops[V any](m map[hop]V) []hop {
+	list := make([]hop, 0, len(m))
+	for h := range m {
+		list = append(list, h)
+	}
+	slices.SortFunc(list, hop.compare)
+	return list
+}

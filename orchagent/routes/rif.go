@@ -1,0 +1,112 @@
+package routes
+
+import (
+	"context"
+	"fmt"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A rif is a router interface in the ASIC.
+type rif struct {
+	oid     sai.OID
+	spec    rifSpec
+	leaving bool // its row is gone, or its port
+}
+
+// replaced says whether a router interface cannot become another by setting
+// attributes.
+func (s rifSpec) replaced(by rifSpec) bool { return s.on != by.on || s.drop != by.drop }
+
+// markLeaving marks what has to go, so that nothing is made on it any more.
+func (o *Orch) markLeaving(p *plan) {
+	for name, r := range o.rifs {
+		spec, ok := p.rifs[name]
+		r.leaving = !ok || r.spec.replaced(spec)
+	}
+	for h, n := range o.hops {
+		_, ok := p.neighbors[h]
+		n.leaving = !ok || o.rifs[h.name].leaving
+	}
+}
+
+// makeRIFs creates the router interfaces that are planned and not there, and
+// sets what has changed at the others.
+func (o *Orch) makeRIFs(ctx context.Context, p *plan) {
+	for _, name := range sorted(p.rifs) {
+		k := rowKey{schema.AppInterface, name}
+		have, spec := o.rifs[name], p.rifs[name]
+		switch {
+		case have == nil:
+			oid, err := o.api.Create(ctx, sai.ObjectTypeRouterInterface, o.rifAttrs(spec))
+			if err != nil {
+				o.fail(k, "create the router interface", orch.AtAttr(err, sai.ObjectTypeRouterInterface, o.rifAttrs(spec)))
+				continue
+			}
+			o.rifs[name] = &rif{oid: oid, spec: spec}
+		case !have.leaving:
+			if err := o.updateRIF(ctx, have, spec); err != nil {
+				o.fail(k, "router interface", err)
+			}
+		}
+	}
+}
+
+func (o *Orch) rifAttrs(s rifSpec) []sai.Attr {
+	attrs := []sai.Attr{
+		{ID: sai.RouterInterfaceAttrVirtualRouterID, Value: o.router},
+		{ID: sai.RouterInterfaceAttrSrcMACAddress, Value: s.mac},
+	}
+	if s.on.Type == sai.ObjectTypeVLAN {
+		attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrType, Value: sai.RouterInterfaceTypeVLAN},
+			sai.Attr{ID: sai.RouterInterfaceAttrVLANID, Value: s.on.OID})
+	} else {
+		attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrType, Value: sai.RouterInterfaceTypePort},
+			sai.Attr{ID: sai.RouterInterfaceAttrPortID, Value: s.on.OID})
+	}
+	attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrMTU, Value: sai.Uint(s.mtu)})
+	if s.drop {
+		attrs = append(attrs, sai.Attr{ID: sai.RouterInterfaceAttrLoopbackPacketAction, Value: sai.PacketActionDrop})
+	}
+	return attrs
+}
+
+func (o *Orch) updateRIF(ctx context.Context, have *rif, want rifSpec) error {
+	k := sai.Obj(sai.ObjectTypeRouterInterface, have.oid)
+	if have.spec.mac != want.mac {
+		if err := o.api.Set(ctx, k, sai.Attr{ID: sai.RouterInterfaceAttrSrcMACAddress, Value: want.mac}); err != nil {
+			return fmt.Errorf("set the MAC address to %s: %w", want.mac, err)
+		}
+		have.spec.mac = want.mac
+	}
+	if have.spec.mtu != want.mtu {
+		if err := o.api.Set(ctx, k, sai.Attr{ID: sai.RouterInterfaceAttrMTU, Value: sai.Uint(want.mtu)}); err != nil {
+			return fmt.Errorf("set the MTU to %d: %w", want.mtu, err)
+		}
+		have.spec.mtu = want.mtu
+	}
+	return nil
+}
+
+// removeRIFs removes the router interfaces that are leaving and says whether
+// any went.
+func (o *Orch) removeRIFs(ctx context.Context) (freed bool) {
+	for _, name := range sorted(o.rifs) {
+		r := o.rifs[name]
+		if !r.leaving {
+			continue
+		}
+		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeRouterInterface, r.oid)); err != nil {
+			o.log.Error("a router interface stays in the ASIC", "interface", name, "err", err)
+			if _, ok := o.rows.interfaces[name]; ok {
+				o.fail(rowKey{schema.AppInterface, name}, "remove the router interface", err)
+			}
+			continue
+		}
+		delete(o.rifs, name)
+		freed = true
+	}
+	return freed
+}

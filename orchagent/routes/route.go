@@ -1,0 +1,220 @@
+package routes
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+)
+
+// A target is where a route in the ASIC leads.
+type target struct {
+	drop  bool
+	oid   sai.OID // CPU port, router interface, next hop or group
+	hop   hop     // the next hop, if it is one
+	group string  // the group, if it is one
+}
+
+func (t target) attrs() []sai.Attr {
+	action := sai.PacketActionForward
+	if t.drop {
+		action = sai.PacketActionDrop
+	}
+	return []sai.Attr{
+		{ID: sai.RouteEntryAttrPacketAction, Value: action},
+		{ID: sai.RouteEntryAttrNextHopID, Value: t.oid},
+	}
+}
+
+// use counts, or with n = -1 no longer counts, a route that leads there.
+func (o *Orch) use(t target, n int) {
+	switch {
+	case t.group != "":
+		o.groups[t.group].refs += n
+	case t.hop != (hop{}):
+		o.hops[t.hop].refs += n
+	}
+}
+
+func (o *Orch) routeEntry(p netip.Prefix) sai.RouteEntry {
+	return sai.RouteEntry{Switch: o.switchID, VR: o.router, Dest: p}
+}
+
+// makeRoutes brings the routes to the plan: what is gone goes, what leads
+// elsewhere is set, what is new is created. It says whether something did not
+// fit that may fit once what is not used any more is gone.
+func (o *Orch) makeRoutes(ctx context.Context, p *plan) (short bool) {
+	wanted, short := o.targets(ctx, p)
+	var gone, moved, missing []netip.Prefix
+	for prefix := range o.routes {
+		if _, ok := wanted[prefix]; !ok {
+			gone = append(gone, prefix)
+		}
+	}
+	for prefix, t := range wanted {
+		switch have, ok := o.routes[prefix]; {
+		case !ok:
+			missing = append(missing, prefix)
+		case have != t:
+			moved = append(moved, prefix)
+		}
+	}
+	for _, list := range [][]netip.Prefix{gone, moved, missing} {
+		slices.SortFunc(list, netip.Prefix.Compare)
+	}
+	o.removeRoutes(ctx, gone)
+	o.moveRoutes(ctx, p, moved, wanted)
+	return o.createRoutes(ctx, p, missing, wanted) || short
+}
+
+// targets says where the planned routes lead, as far as that is in the ASIC.
+func (o *Orch) targets(ctx context.Context, p *plan) (wanted map[netip.Prefix]target, short bool) {
+	wanted = make(map[netip.Prefix]target, len(p.routes))
+	for _, prefix := range slices.SortedFunc(maps.Keys(p.routes), netip.Prefix.Compare) {
+		spec := p.routes[prefix]
+		switch {
+		case o.failed[spec.row] != nil:
+		case spec.cpu:
+			wanted[prefix] = target{oid: o.ports.CPU()}
+		case spec.link != "":
+			r := o.rifs[spec.link]
+			if r == nil || r.leaving {
+				o.outcome[spec.row] = orch.Wait("interface", spec.link, "the router interface %s is not in the ASIC", spec.link)
+				continue
+			}
+			wanted[prefix] = target{oid: r.oid}
+		case len(spec.hops) == 0:
+			wanted[prefix] = target{drop: true}
+		default:
+			t, ok, lacks := o.way(ctx, p, spec)
+			if ok {
+				wanted[prefix] = t
+			}
+			short = short || lacks
+		}
+	}
+	for _, prefix := range defaultRoutes { // what their rows ask for may be missing
+		if _, ok := wanted[prefix]; !ok && o.failed[ownRow(prefix)] == nil {
+			wanted[prefix] = target{drop: true}
+		}
+	}
+	return wanted, short
+}
+
+// way says where a route with next hops leads, and tells what it lacks. Where
+// there is no room for a group, its first next hop takes all.
+func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, short bool) {
+	hops, lacks := o.usable(p, spec)
+	if len(spec.hops) > 1 {
+		up, down := p.withoutDown(hops)
+		hops, lacks = up, append(lacks, down...)
+	}
+	if len(lacks) > 0 {
+		o.outcome[spec.row] = &partlyError{joined(lacks)}
+	}
+	switch len(hops) {
+	case 0:
+		o.outcome[spec.row] = orch.Wait("neighbour", spec.row.key, "%s", joined(lacks))
+		return target{}, false, false
+	case 1:
+	default:
+		name, err := o.makeGroup(ctx, hops)
+		if err == nil {
+			return target{oid: o.groups[name].oid, group: name}, true, false
+		}
+		if orch.Classify(err) != orch.Retry {
+			o.fail(spec.row, "route", err)
+			return target{}, false, false
+		}
+		lacks = append(lacks, "only "+hopOf(hops[0]).String()+" is used: "+orch.Explain(err))
+		o.outcome[spec.row] = &partlyError{joined(lacks)}
+		short = true
+	}
+	h := hopOf(hops[0])
+	return target{oid: o.hops[h].oid, hop: h}, true, short
+}
+
+func hopOf(h schema.Hop) hop { return hop{h.Interface, h.Addr} }
+
+func (o *Orch) removeRoutes(ctx context.Context, list []netip.Prefix) {
+	keys := make([]sai.Key, len(list))
+	for i, prefix := range list {
+		keys[i] = sai.EntryKey(o.routeEntry(prefix))
+	}
+	for i, err := range o.removeAll(ctx, keys) {
+		if err != nil {
+			o.log.Error("a route stays in the ASIC", "route", list[i].String(), "err", err)
+			continue
+		}
+		o.use(o.routes[list[i]], -1)
+		delete(o.routes, list[i])
+	}
+}
+
+// moveRoutes sets what differs. A route that was to drop leads somewhere before
+// packets follow it, and drops them before it leads nowhere. A route that cannot
+// be moved goes: where it leads to may be about to go.
+func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target) {
+	failed := map[netip.Prefix]bool{}
+	set := func(which func(have, want target) bool, attr int) {
+		var keys []sai.Key
+		var attrs []sai.Attr
+		var of []netip.Prefix
+		for _, prefix := range list {
+			if have, want := o.routes[prefix], wanted[prefix]; which(have, want) && !failed[prefix] {
+				keys, of = append(keys, sai.EntryKey(o.routeEntry(prefix))), append(of, prefix)
+				attrs = append(attrs, want.attrs()[attr])
+			}
+		}
+		if len(keys) == 0 {
+			return
+		}
+		for i, err := range o.api.BulkSet(ctx, keys, attrs) {
+			if err != nil {
+				failed[of[i]] = true
+				o.fail(p.routes[of[i]].row, "set the route to "+of[i].String(), err)
+			}
+		}
+	}
+	const action, nextHop = 0, 1
+	set(func(have, want target) bool { return want.drop && !have.drop }, action)
+	set(func(have, want target) bool { return have.oid != want.oid }, nextHop)
+	set(func(have, want target) bool { return !want.drop && have.drop }, action)
+	var stuck []netip.Prefix
+	for _, prefix := range list {
+		if failed[prefix] {
+			stuck = append(stuck, prefix)
+			continue
+		}
+		o.use(o.routes[prefix], -1)
+		o.use(wanted[prefix], 1)
+		o.routes[prefix] = wanted[prefix]
+	}
+	o.removeRoutes(ctx, stuck)
+}
+
+func (o *Orch) createRoutes(
+	ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target,
+) (short bool) {
+	if len(list) == 0 {
+		return false
+	}
+	entries, attrs := make([]sai.Entry, len(list)), make([][]sai.Attr, len(list))
+	for i, prefix := range list {
+		entries[i], attrs[i] = o.routeEntry(prefix), wanted[prefix].attrs()
+	}
+	for i, err := range o.api.BulkCreateEntries(ctx, entries, attrs) {
+		if err != nil {
+			o.fail(p.routes[list[i]].row, "create the route to "+list[i].String(), err)
+			short = short || orch.Classify(err) == orch.Retry
+			continue
+		}
+		o.use(wanted[list[i]], 1)
+		o.routes[list[i]] = wanted[list[i]]
+	}
+	return short
+}

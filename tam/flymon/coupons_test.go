@@ -1,0 +1,39 @@
+package flymon_test
+
+import (
+	"math"
+	"testing"
+
+	"tamtam/tam/flymon"
+)
+
+// Coupons are such that all are collected near the threshold.
+func TestCoupons(t *testing.T) {
+	for _, tt := range []struct {
+		threshold      uint64
+		most           uint8
+		coupons, shift uint8
+	}{
+		{1, 16, 1, 0}, {2, 32, 1, 1}, {512, 16, 16, 7}, {512, 32, 32, 7}, {1024, 16, 16, 8}, {1024, 32, 32, 8}, {100_000, 32, 18, 15},
+	} {
+		m, s, err := flymon.Coupons(tt.threshold, tt.most)
+		if err != nil || m != tt.coupons || s != tt.shift {
+			t.Errorf("%d of at most %d: %d coupons of 2^-%d, %v, want %d of 2^-%d", tt.threshold, tt.most, m, s, err, tt.coupons, tt.shift)
+		}
+	}
+	for threshold := uint64(16); threshold < 1<<26; threshold += 1 + threshold/7 {
+		m, s, err := flymon.Coupons(threshold, 32)
+		if err != nil || m > 32 || uint64(m) > 1<<s {
+			t.Fatalf("%d: %d coupons of 2^-%d, %v", threshold, m, s, err)
+		}
+		mean, variance := flymon.Collector(m, s)
+		if off := math.Abs(mean/float64(threshold) - 1); off > 0.161 || math.Sqrt(variance) > 0.7*float64(threshold) {
+			t.Errorf("%d: %.1f +- %.1f", threshold, mean, math.Sqrt(variance))
+		}
+	}
+	for _, bad := range []uint64{0, 1 << 30} {
+		if m, _, err := flymon.Coupons(bad, 32); err == nil {
+			t.Errorf("%d: %d coupons", bad, m)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package recordplan
+
+import (
+	"slices"
+
+	"tamtam/tam/record"
+)
+
+// plan turns the best that was found into a plan.
+func (x *search) plan() *record.Plan {
+	m, f := x.m, &x.best
+	p := &record.Plan{
+		Program: m.graph.Program, Pipeline: m.graph.Pipeline, PHV: x.settings.Containers.String(),
+		Mode: record.ModeExecution, Algorithm: x.settings.Algorithm, Stages: x.space.stages,
+		StagesWhy: x.stagesWhy(), MustRecord: x.settings.Must,
+		Recorded: x.recorded(f), Placement: x.placement(f),
+		Full: m.Full(x.settings.Hits), Sets: x.sets, Solves: x.space.solves,
+		Graph: m.graph, Probabilities: &m.given,
+	}
+	if x.settings.Hits {
+		p.Mode = record.ModeHit
+	}
+	set := choices(f.set)
+	p.Entropy, p.Equation2, p.Recovery = m.Entropy(set), m.Equation2(set), m.Recovery(set)
+	p.Bound = max(min(f.bound, p.Full), p.Entropy)
+	if p.Optimal = p.Bound-p.Entropy < alike; p.Optimal {
+		p.Bound = p.Entropy
+	}
+	p.Seal()
+	return p
+}
+
+func (x *search) stagesWhy() string {
+	switch {
+	case x.space.placed:
+		return "the chip's"
+	case x.settings.Stages > 0:
+		return "asked for"
+	}
+	return "as few as the program's dependencies take"
+}
+
+// recorded gives each table its bits, in the order of picking.
+func (x *search) recorded(f *found) []record.Recorded {
+	used := make([]int, len(x.settings.Containers))
+	take := func(c int) *int {
+		b := used[c]
+		used[c]++
+		return &b
+	}
+	list := []record.Recorded{}
+	for i, l := range f.loads {
+		c := f.slots[i].container
+		r := record.Recorded{Table: x.m.tables[l.table].id, Bits: l.bits, Container: c, Stage: f.slots[i].stage}
+		if slices.Contains(f.set, bit{l.table, false}) {
+			r.Ran = take(c)
+		}
+		if slices.Contains(f.set, bit{l.table, true}) {
+			r.Hit = take(c)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// placement puts every table into the first stage that the recorded ones leave to it.
+func (x *search) placement(f *found) map[string]int {
+	stage := slices.Clone(x.space.first)
+	for i, l := range f.loads {
+		stage[l.table] = f.slots[i].stage
+	}
+	placement := make(map[string]int, len(stage))
+	for _, t := range x.space.order {
+		for _, l := range x.space.before[t] {
+			stage[t] = max(stage[t], stage[l.table]+l.stages)
+		}
+		placement[x.m.tables[t].id] = stage[t]
+	}
+	return placement
+}
+
+// Choices are what a plan records, table by table in its order: one for each bit, the
+// running before the hit.
+func (m *Model) Choices(p *record.Plan) []Choice {
+	var list []Choice
+	for _, r := range p.Recorded {
+		t, ok := m.index[r.Table]
+		if !ok {
+			continue
+		}
+		if r.Ran != nil {
+			list = append(list, Choice{Table: t, Ran: true})
+		}
+		if r.Hit != nil {
+			list = append(list, Choice{Table: t, Hit: true})
+		}
+	}
+	return list
+}
+
+// StagesFor is how many stages the program takes at least with the record code of a plan,
+// each table writing the container that the plan gives it; 0 if it cannot be told.
+func (m *Model) StagesFor(p *record.Plan) int {
+	c, err := p.Containers()
+	if err != nil {
+		return 0
+	}
+	var loads []load
+	for _, r := range p.Recorded {
+		t, ok := m.index[r.Table]
+		if !ok {
+			return 0
+		}
+		loads = append(loads, load{t, r.Bits, r.Container})
+	}
+	s, err := m.newSpace(c, 0)
+	if err != nil {
+		return 0
+	}
+	for stages := s.stages; stages <= s.stages+len(loads); stages++ {
+		if s, err = m.newSpace(c, stages); err != nil {
+			return 0
+		}
+		if _, v := s.fit(loads); v == fits {
+			return stages
+		}
+	}
+	return 0
+}

@@ -1,0 +1,260 @@
+package recordplan
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/internal/randtest"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan/check"
+)
+
+// calibratedPrograms are those of the gate.
+var calibratedPrograms = randtest.Cases{Seed: 1, Count: 60, Short: 10}
+
+// A random program is planned for a random switch, and packets go through it. The true path of
+// each is among those that its record is decoded to, and a path that is said to be exact is the
+// one. The paths of each record are those that the checker lists, which shares no code with
+// the decoder.
+func TestRecordsOfRandomPrograms(t *testing.T) {
+	var exact, several int
+	c := randtest.Run(t, calibratedPrograms, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 77))
+		p := randomlyPlanned(t, r)
+		d, err := NewDecoder(p.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for range 300 {
+			k := sendOne(r, p.Graph)
+			if !k.chosen {
+				continue
+			}
+			bits := p.recorded(k)
+			end := k.end
+			if r.IntN(10) == 0 {
+				end = "" // a reader need not know
+			}
+			a, err := d.Decode(bits, end)
+			if err != nil {
+				t.Fatal(err)
+			}
+			holds(t, d, bits, end, k, a)
+			if a.Exact {
+				exact++
+			} else {
+				several++
+			}
+			if key := string(bits) + end; !seen[key] {
+				seen[key] = true
+				equalsListing(t, p.Plan, bits, end, a)
+			}
+		}
+	})
+	t.Logf("%d packets with an exact path, %d with several", exact, several)
+	if c.Whole(calibratedPrograms) && (exact < c.Count*20 || several < c.Count*20) {
+		t.Errorf("too few of one of them in %d programs", c.Count)
+	}
+}
+
+// A plannedProgram is a plan with where its bits are.
+type plannedProgram struct{ *record.Plan }
+
+// randomlyPlanned makes a program and plans it, within limited work.
+func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
+	t.Helper()
+	s := shape{tables: 3 + r.IntN(10), conditions: r.IntN(8), parts: 1 + r.IntN(4), deps: r.Float64() / 2, placed: r.IntN(3) == 0}
+	g, p := randomProgram(r, s)
+	if r.IntN(4) > 0 {
+		randomEnds(r, g)
+	}
+	switch r.IntN(3) {
+	case 0:
+		p = Uniform(g)
+	case 1:
+		p = Random(g, r.Uint64())
+	}
+	m, err := NewModel(g, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phv := []record.Containers{{8}, {16}, {8, 8}, {16, 16}, {32}, {8, 16, 32}}
+	set := Settings{Containers: phv[r.IntN(len(phv))], Hits: r.IntN(2) == 0, Budget: 200,
+		Algorithm: []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound}[r.IntN(3)]}
+	if set.Algorithm == record.BranchAndBound {
+		set.Hits = false
+	}
+	if r.IntN(2) == 0 {
+		set.Bits = 1 + r.IntN(set.Containers.Bits())
+	}
+	if !g.Placed {
+		sp, err := m.newSpace(set.Containers, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Stages = sp.stages + r.IntN(3)
+	}
+	if r.IntN(3) == 0 {
+		set.Must = randomMust(r, m, set)
+	}
+	plan, err := m.Plan(t.Context(), set)
+	if err != nil && set.Must != nil { // the constraints have no room for it
+		set.Must = nil
+		plan, err = m.Plan(t.Context(), set)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plannedProgram{plan}
+}
+
+// randomEnds says how packets end at most edges to the end, and has a table choose packets.
+func randomEnds(r *rand.Rand, g *record.Graph) {
+	g.Ends = []record.End{}
+	for _, e := range g.Edges {
+		if e.To == record.Exit && r.IntN(8) > 0 {
+			how := []string{record.EndSent, record.EndCPU, "acl", "no-route"}
+			r.Shuffle(len(how), func(i, j int) { how[i], how[j] = how[j], how[i] })
+			g.Ends = append(g.Ends, record.End{From: e.From, Label: e.Label, How: how[:1+r.IntN(3)]})
+		}
+	}
+	for _, n := range g.Nodes {
+		if n.Kind == record.Table && !n.Keyless && r.IntN(6) == 0 {
+			g.Chosen = n.ID
+		}
+	}
+}
+
+// A sentOne is what a packet did.
+type sentOne struct {
+	path   []record.Step
+	end    string
+	chosen bool
+}
+
+// sendOne sends a packet through a graph, node by node.
+func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
+	edges := map[string][]record.Edge{}
+	for _, e := range g.Edges {
+		edges[e.From] = append(edges[e.From], e)
+	}
+	kind := map[string]record.Node{}
+	for _, n := range g.Nodes {
+		kind[n.ID] = n
+	}
+	k.chosen = g.Chosen == ""
+	for at := g.Init; at != record.Exit; {
+		e := edges[at][r.IntN(len(edges[at]))]
+		if kind[at].Kind == record.Table {
+			s := record.Step{Table: at, Hit: e.Label == record.Hit}
+			if slices.ContainsFunc(edges[at], func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }) {
+				s.Hit = !kind[at].Keyless && r.IntN(2) == 0
+			}
+			k.path = append(k.path, s)
+			k.chosen = k.chosen || at == g.Chosen && s.Hit
+		}
+		if at = e.To; at == record.Exit {
+			k.end = []string{record.EndSent, record.EndCPU, "acl", "no-route", "nobody names it"}[r.IntN(5)]
+			for _, x := range g.Ends {
+				if x.From == e.From && x.Label == e.Label {
+					k.end = x.How[r.IntN(len(x.How))]
+				}
+			}
+		}
+	}
+	return k
+}
+
+// recorded is what a plan records of a packet.
+func (p plannedProgram) recorded(k sentOne) []byte {
+	phv, _ := p.Containers()
+	values := make([]uint32, len(phv))
+	for _, s := range k.path {
+		for _, m := range p.Recorded {
+			if m.Table != s.Table {
+				continue
+			}
+			if m.Ran != nil {
+				values[m.Container] |= 1 << *m.Ran
+			}
+			if m.Hit != nil && s.Hit {
+				values[m.Container] |= 1 << *m.Hit
+			}
+		}
+	}
+	var b []byte
+	for i, v := range values {
+		for at := int(phv[i]) - 8; at >= 0; at -= 8 {
+			b = append(b, byte(v>>at))
+		}
+	}
+	return b
+}
+
+// holds says that what a record is decoded to has what its packet did.
+func holds(t *testing.T, d *Decoder, bits []byte, end string, k sentOne, a Answer) {
+	t.Helper()
+	name := func(l Likely) bool {
+		if len(l.Path) != len(k.path) {
+			return false
+		}
+		for i, s := range k.path {
+			if l.Path[i].Table != s.Table || l.HitKnown[i] && l.Path[i].Hit != s.Hit {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case a.Impossible:
+		t.Fatalf("record %x, %s, of a packet that went %v: %s", bits, end, k.path, a.Why)
+	case a.Exact && !name(a.Paths[0]):
+		t.Fatalf("record %x, %s, of a packet that went %v is said to be %v", bits, end, k.path, a.Paths[0])
+	case a.Total == fmt.Sprint(len(a.Paths)) && !slices.ContainsFunc(a.Paths, name):
+		t.Fatalf("record %x, %s, of a packet that went %v, which is none of %v", bits, end, k.path, a.Paths)
+	}
+	sum := 0.0
+	for _, l := range a.Paths {
+		sum += l.P
+	}
+	if sum > 1+1e-9 || a.Exact && math.Abs(sum-1) > 1e-9 {
+		t.Fatalf("record %x: paths of probability %v", bits, sum)
+	}
+	ran := map[string]record.Step{}
+	for _, s := range k.path {
+		ran[s.Table] = s
+	}
+	for i, says := range d.Tell(bits, end) {
+		id := d.Tables()[i]
+		s, did := ran[id]
+		if did && says.Ran == Never || !did && says.Ran == Always || s.Hit && says.Hit == Never || !s.Hit && says.Hit == Always {
+			t.Fatalf("record %x, %s, of a packet that went %v says of %s %+v", bits, end, k.path, id, says)
+		}
+	}
+}
+
+// equalsListing says that a record is decoded to the paths that the checker finds.
+func equalsListing(t *testing.T, p *record.Plan, bits []byte, end string, a Answer) {
+	t.Helper()
+	paths, ok := check.Paths(p, bits, end, 200_000)
+	if !ok {
+		return // too many
+	}
+	names := map[string]bool{}
+	for _, path := range paths {
+		names[strings.Join(path, " ")] = true
+	}
+	if a.Total != fmt.Sprint(len(names)) || len(names) != len(paths) {
+		t.Fatalf("record %x, %s: %s paths, the checker lists %d", bits, end, a.Total, len(paths))
+	}
+	for _, l := range a.Paths {
+		if !names[tablesOf(l.Path)] {
+			t.Fatalf("record %x, %s: %v, which the checker does not list", bits, end, l)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package check
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"tamtam/tam/record"
+)
+
+// maxPaths is up to how many ways through a graph they are enumerated.
+const maxPaths = 20_000
+
+// near is by how much figures may differ.
+const near = 1e-6
+
+// figures checks what the plan says of itself, if the ways through the graph are few.
+func (c *checker) figures() {
+	p := c.plan
+	if p.Probabilities == nil || len(c.wrong) > 0 {
+		return
+	}
+	w := &weigher{
+		checker: c, records: map[string]float64{}, everything: map[string]float64{}, paths: map[string]map[string]bool{},
+	}
+	for _, r := range p.Recorded {
+		w.recorded(r)
+	}
+	w.shares()
+	w.walk(p.Graph.Init, 1, nil, nil, nil)
+	if w.ways > maxPaths {
+		return
+	}
+	alone := 0.0
+	for r, of := range w.paths {
+		if len(of) == 1 {
+			alone += w.records[r]
+		}
+	}
+	for _, f := range []struct {
+		name       string
+		said, want float64
+	}{
+		{"entropy", p.Entropy, bits(w.records)}, {"full entropy", p.Full, bits(w.everything)},
+		{"recovery", p.Recovery, alone},
+	} {
+		if math.Abs(f.said-f.want) > near {
+			c.say("%s %.9g, want %.9g", f.name, f.said, f.want)
+		}
+	}
+	if p.Entropy > p.Bound+near {
+		c.say("entropy %.9g above its bound %.9g", p.Entropy, p.Bound)
+	}
+}
+
+// bits is the entropy of a distribution.
+func bits(of map[string]float64) float64 {
+	h := 0.0
+	for _, p := range of {
+		if p > 0 {
+			h -= p * math.Log2(p)
+		}
+	}
+	return h
+}
+
+// A weigher walks all ways through a graph.
+type weigher struct {
+	*checker
+	ran, hit   map[string]bool            // the tables that record it
+	share      map[string]map[way]float64 // of all packets at a node
+	hits       map[string]float64         // of those that run the table
+	branches   map[string]bool            // tables whose hit decides
+	records    map[string]float64         // by record
+	everything map[string]float64         // by all that can be recorded
+	paths      map[string]map[string]bool // by record, the sequences of tables
+	ways       int
+}
+
+// A way is an edge, for tables whose hit decides with the outcome.
+type way struct{ to, outcome string }
+
+func (w *weigher) recorded(r record.Recorded) {
+	if w.ran == nil {
+		w.ran, w.hit = map[string]bool{}, map[string]bool{}
+	}
+	w.ran[r.Table] = r.Ran != nil
+	w.hit[r.Table] = r.Hit != nil
+}
+
+// shares reads the probabilities.
+func (w *weigher) shares() {
+	w.share, w.hits, w.branches = map[string]map[way]float64{}, map[string]float64{}, map[string]bool{}
+	for id, n := range w.nodes {
+		w.share[id] = map[way]float64{}
+		w.branches[id] = n.Kind == record.Table && !slices.ContainsFunc(w.next[id], func(e record.Edge) bool {
+			return e.Label != record.Hit && e.Label != record.Miss
+		})
+		w.hits[id] = 0.5
+		if h, ok := w.plan.Probabilities.Hits[id]; ok {
+			w.hits[id] = h
+		}
+		if n.Keyless && !w.branches[id] {
+			w.hits[id] = 0
+		}
+		for _, e := range w.next[id] {
+			w.share[id][w.wayOf(e)] += 0
+		}
+	}
+	loose := w.edgeShares()
+	for id := range w.nodes {
+		if w.branches[id] {
+			w.part(id, loose[id])
+		}
+	}
+}
+
+// edgeShares adds up what is said of edges. It returns, by node and successor, what is not said to be of a
+// hit or of a miss, where both lead there.
+func (w *weigher) edgeShares() map[string]map[string]float64 {
+	loose := map[string]map[string]float64{}
+	for _, e := range w.plan.Probabilities.Edges {
+		to := record.Exit
+		if e.To != nil {
+			to = *e.To
+		}
+		var fits []way
+		for v := range w.share[e.From] {
+			if v.to == to && (e.Label == "" || v.outcome == "" || v.outcome == e.Label) {
+				fits = append(fits, v)
+			}
+		}
+		switch len(fits) {
+		case 1:
+			w.share[e.From][fits[0]] += e.P
+		case 2:
+			if loose[e.From] == nil {
+				loose[e.From] = map[string]float64{}
+			}
+			loose[e.From][to] += e.P
+		}
+	}
+	return loose
+}
+
+func (w *weigher) wayOf(e record.Edge) way {
+	if w.branches[e.From] {
+		return way{e.To, e.Label}
+	}
+	return way{to: e.To}
+}
+
+// part gives hit and miss their parts of what was not said of which, so that the table
+// hits as often as it is said to.
+func (w *weigher) part(id string, loose map[string]float64) {
+	hit, open := 0.0, 0.0
+	for v, p := range w.share[id] {
+		if v.outcome == record.Hit {
+			hit += p
+		}
+	}
+	for _, p := range loose {
+		open += p
+	}
+	part := 0.5
+	if h, ok := w.plan.Probabilities.Hits[id]; ok && open > 0 {
+		part = math.Min(math.Max((h-hit)/open, 0), 1)
+	}
+	for to, p := range loose {
+		w.share[id][way{to, record.Hit}] += p * part
+		w.share[id][way{to, record.Miss}] += p * (1 - part)
+	}
+}
+
+// arrive notes a way that has come to the end.
+func (w *weigher) arrive(p float64, rec, all, path []string) {
+	w.ways++
+	r := strings.Join(rec, "\x00")
+	w.records[r] += p
+	w.everything[strings.Join(all, "\x00")] += p
+	if w.paths[r] == nil {
+		w.paths[r] = map[string]bool{}
+	}
+	w.paths[r][strings.Join(path, "\x00")] = true
+}
+
+// chance is how likely a table's lookup has an outcome; 1 where the ways behind it have that in their shares.
+func (w *weigher) chance(table, outcome string) float64 {
+	switch {
+	case w.branches[table]:
+		return 1
+	case outcome == record.Hit:
+		return w.hits[table]
+	}
+	return 1 - w.hits[table]
+}
+
+// walk follows every way, with the record so far, all that could be recorded, and the
+// tables.
+func (w *weigher) walk(at string, p float64, rec, all, path []string) {
+	if w.ways > maxPaths {
+		return
+	}
+	if at == record.Exit {
+		w.arrive(p, rec, all, path)
+		return
+	}
+	if w.nodes[at].Kind != record.Table {
+		for v, q := range w.share[at] {
+			w.walk(v.to, p*q, rec, all, path)
+		}
+		return
+	}
+	path = append(path[:len(path):len(path)], at)
+	for _, outcome := range []string{record.Hit, record.Miss} {
+		o := w.chance(at, outcome)
+		if o == 0 {
+			continue
+		}
+		rec, all := rec[:len(rec):len(rec)], append(all[:len(all):len(all)], at)
+		if w.ran[at] {
+			rec = append(rec, "ran "+at)
+		}
+		if w.hit[at] && outcome == record.Hit {
+			rec = append(rec, "hit "+at)
+		}
+		if w.plan.Mode == record.ModeHit && !w.nodes[at].Keyless {
+			all = append(all, outcome)
+		}
+		for v, q := range w.share[at] {
+			if v.outcome == "" || v.outcome == outcome {
+				w.walk(v.to, p*q*o, rec, all, path)
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package check
+
+import (
+	"slices"
+
+	"tamtam/tam/record"
+)
+
+// Paths lists the paths that have a record: the bytes of its containers, and how the packet ended
+// ("": it is not known), see [record.Graph.End]. It walks the plan's graph, and shares no code
+// with those who decode records. It is false if there is more to walk than so many steps. The plan has its
+// graph.
+func Paths(p *record.Plan, b []byte, end string, steps int) (paths [][]string, ok bool) {
+	w := &pathWalker{
+		edges: map[string][]record.Edge{}, nodes: map[string]*record.Node{}, marks: map[string]marked{},
+		left: steps, end: end, graph: p.Graph,
+	}
+	for i := range p.Graph.Nodes {
+		w.nodes[p.Graph.Nodes[i].ID] = &p.Graph.Nodes[i]
+	}
+	for _, e := range p.Graph.Edges {
+		w.edges[e.From] = append(w.edges[e.From], e)
+	}
+	demanded := w.read(p, b)
+	if demanded < 0 {
+		return nil, true
+	}
+	if c := p.Graph.Chosen; c != "" {
+		m := w.marks[c]
+		if m.ran == denied || m.hit == denied {
+			return nil, true
+		}
+		if m.ran != demandedBit && m.hit != demandedBit {
+			demanded++
+		}
+		w.marks[c] = marked{demandedBit, demandedBit}
+	}
+	w.walk(w.after(p.Graph.Init), nil, demanded)
+	return w.paths, w.left >= 0
+}
+
+// What a bit says of a table.
+type said uint8
+
+const (
+	open said = iota
+	denied
+	demandedBit
+)
+
+type marked struct{ ran, hit said }
+
+type pathWalker struct {
+	graph *record.Graph
+	edges map[string][]record.Edge
+	nodes map[string]*record.Node
+	marks map[string]marked
+	end   string
+	left  int // steps
+	paths [][]string
+}
+
+// read takes the bits of a record, and counts the tables that must have run. It is negative if
+// a bit is set that is nobody's, or one says that a table hit and another that it did not run.
+func (w *pathWalker) read(p *record.Plan, b []byte) int {
+	containers, err := p.Containers()
+	if err != nil || len(b) != containers.Bytes() {
+		return -1
+	}
+	set := map[[2]int]bool{} // container, bit
+	at := 0
+	for i, width := range containers {
+		n := int(width) / 8
+		for bit := range int(width) {
+			if b[at+n-1-bit/8]>>(bit%8)&1 != 0 {
+				set[[2]int{i, bit}] = true
+			}
+		}
+		at += n
+	}
+	demanded := 0
+	for _, r := range p.Recorded {
+		var m marked
+		for _, x := range []struct {
+			bit *int
+			say *said
+		}{{r.Ran, &m.ran}, {r.Hit, &m.hit}} {
+			if x.bit == nil {
+				continue
+			}
+			k := [2]int{r.Container, *x.bit}
+			if *x.say = denied; set[k] {
+				*x.say = demandedBit
+				delete(set, k)
+			}
+		}
+		if m.ran == denied && m.hit == demandedBit {
+			return -1
+		}
+		if m.ran == demandedBit || m.hit == demandedBit {
+			demanded++
+		}
+		w.marks[r.Table] = m
+	}
+	if len(set) > 0 {
+		return -1
+	}
+	return demanded
+}
+
+// after are the tables that a packet at a node comes to next, over conditions, and the end.
+func (w *pathWalker) after(node string) []string {
+	if node == record.Exit || w.nodes[node].Kind == record.Table {
+		return []string{node}
+	}
+	var next []string
+	for _, e := range w.edges[node] {
+		next = append(next, w.follow(e)...)
+	}
+	slices.Sort(next)
+	return slices.Compact(next)
+}
+
+// follow is where an edge leads; nowhere if it ends packets, but not so.
+func (w *pathWalker) follow(e record.Edge) []string {
+	w.left--
+	if w.left < 0 {
+		return nil
+	}
+	if e.To == record.Exit && w.end != "" {
+		named := false
+		for _, x := range w.graph.Ends {
+			if x.From == e.From && x.Label == e.Label {
+				if named = true; slices.Contains(x.How, w.end) {
+					return []string{record.Exit}
+				}
+			}
+		}
+		if named {
+			return nil
+		}
+	}
+	return w.after(e.To)
+}
+
+// walk goes on from a path by its next tables; so many more must run.
+func (w *pathWalker) walk(next, path []string, demanded int) {
+	for _, t := range next {
+		if w.left--; w.left < 0 {
+			return
+		}
+		if t == record.Exit {
+			if demanded == 0 {
+				w.paths = append(w.paths, slices.Clone(path))
+			}
+			continue
+		}
+		m := w.marks[t]
+		if m.ran == denied {
+			continue
+		}
+		rest := demanded
+		if m.ran == demandedBit || m.hit == demandedBit {
+			rest--
+		}
+		var on []string
+		for _, e := range w.edges[t] {
+			if w.may(t, e, m.hit) {
+				on = append(on, w.follow(e)...)
+			}
+		}
+		slices.Sort(on)
+		w.walk(slices.Compact(on), append(path, t), rest)
+	}
+}
+
+// may says whether a packet that was at a table can take an edge if its hit is as a bit says.
+func (w *pathWalker) may(table string, e record.Edge, hit said) bool {
+	other := func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }
+	if !slices.ContainsFunc(w.edges[table], other) {
+		return hit == open || (e.Label == record.Hit) == (hit == demandedBit)
+	}
+	return hit != demandedBit || !w.nodes[table].Keyless
+}

@@ -1,0 +1,424 @@
+package recordplan
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"strconv"
+
+	"tamtam/tam/record"
+)
+
+// MaxLikely is how many paths an [Answer] names at most.
+const MaxLikely = 8
+
+// maxAnswers is how many answers a Decoder remembers.
+const maxAnswers = 1 << 14
+
+// An Answer is what a record says of its packet.
+type Answer struct {
+	// Exact: one path only has this record.
+	Exact bool
+	// Paths that have it, most likely first, at most MaxLikely.
+	Paths []Likely
+	// Total is how many have it: a number of any size.
+	Total string
+	// Impossible: no path of the graph has it. The chip does not do what the graph
+	// says, or the record is none of this plan.
+	Impossible bool
+	// Why an impossible record is impossible: in what it differs from the path that
+	// comes closest, which is the only one in Paths.
+	Why string
+}
+
+// A Likely is a path that has a record, and how likely it is among all that have it.
+type Likely struct {
+	Path []record.Step
+	// HitKnown says of which steps Hit is known: where the record says it, or only one
+	// of both leads on this path.
+	HitKnown []bool
+	P        float64
+}
+
+// A Decoder turns records into paths.
+//
+// Each bit says of one table that a packet ran it or did not, or that it hit; that it is
+// recorded at all, that it hit in the table that chooses packets; how it ended, by which
+// edges its path can end. A path
+// has a record if it runs all tables that the record says, and none of those that it
+// denies; in a topological order of the tables that holds of each step alone: it must
+// lead to a table that is not denied, and pass over none that is said. So the steps
+// that are left in the graph make all possible paths and no others, and they are
+// counted, weighed and searched without being listed, in a time that grows with the
+// graph and not with its paths. A Decoder is not safe for concurrent use.
+type Decoder struct {
+	plan       *record.Plan
+	given      record.Probabilities
+	containers record.Containers
+	all        *reader            // of packets that ended in any way
+	ended      map[string]*reader // of those that ended in one
+	answers    map[answerKey]Answer
+}
+
+type answerKey struct{ bits, end string }
+
+// A reader reads records of packets that ended in one way, or in any.
+type reader struct {
+	plan       *record.Plan
+	containers record.Containers
+	end        string // "": any
+	marks      []tableMark
+	chain      *chain
+	chosen     int // the table that chooses packets; -1: there is none
+	otherwise  int // the table endedOtherwise; -1: there is none
+	w          weigher
+}
+
+// A tableMark is a bit of the record, of a table of the chain; table is -1 if no
+// packet can reach it.
+type tableMark struct {
+	record.Mark
+	table int
+}
+
+// NewDecoder makes ready to read records of a plan. An error says what of the plan is missing or wrong: its
+// graph, its containers, or bits of tables that the graph does not have.
+func NewDecoder(p *record.Plan) (*Decoder, error) {
+	if p.Graph == nil {
+		return nil, fmt.Errorf("plan %d has no graph: want the plan as it was written, whole", p.ID)
+	}
+	d := &Decoder{plan: p, ended: map[string]*reader{}, answers: map[answerKey]Answer{}}
+	var err error
+	if d.containers, err = p.Containers(); err != nil {
+		return nil, fmt.Errorf("plan %d: %w", p.ID, err)
+	}
+	if p.Probabilities != nil {
+		d.given = *p.Probabilities
+	}
+	if d.all, err = d.newReader(p.Graph, d.given, ""); err != nil {
+		return nil, fmt.Errorf("plan %d: %w", p.ID, err)
+	}
+	return d, nil
+}
+
+func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string) (*reader, error) {
+	marks, err := d.plan.Marks()
+	if err != nil {
+		return nil, err
+	}
+	m, err := NewModel(g, p)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), chosen: -1, otherwise: -1}
+	if t, ok := r.chain.index[endedOtherwise]; ok {
+		r.chain.tables[t].id = "" // it is none
+		r.otherwise = t
+	}
+	if t, ok := r.chain.index[g.Chosen]; ok {
+		r.chosen = t
+	}
+	known := map[string]bool{}
+	for _, n := range g.Nodes {
+		known[n.ID] = n.Kind == record.Table
+	}
+	for _, m := range marks {
+		t, ok := r.chain.index[m.Table]
+		if !ok {
+			if t = -1; !known[m.Table] {
+				return nil, fmt.Errorf("it records %q, which is no table of its graph", m.Table)
+			}
+		}
+		r.marks = append(r.marks, tableMark{m, t})
+	}
+	return r, nil
+}
+
+// reader is the one for packets that ended in a way.
+func (d *Decoder) reader(end string) (*reader, error) {
+	if r := d.ended[end]; r != nil {
+		return r, nil
+	}
+	r := d.all
+	p, err := Complete(d.plan.Graph, d.given)
+	if err != nil {
+		return nil, err
+	}
+	if g, p := endings(d.plan.Graph, p, end); g != nil {
+		if r, err = d.newReader(g, p, end); err != nil {
+			return nil, err
+		}
+	}
+	d.ended[end] = r
+	return r, nil
+}
+
+// Plan is what the decoder was made of.
+func (d *Decoder) Plan() *record.Plan { return d.plan }
+
+// Tables are all tables that packets can run, in a topological order.
+func (d *Decoder) Tables() []string { return d.all.tables() }
+
+func (r *reader) tables() []string {
+	var ids []string
+	for _, t := range r.chain.tables {
+		if t.id != "" {
+			ids = append(ids, t.id)
+		}
+	}
+	return ids
+}
+
+// AllPaths is how many paths the graph has that can have a record.
+func (d *Decoder) AllPaths() string {
+	r := d.all
+	r.unknown()
+	r.w.index()
+	r.w.count(r.chain)
+	return r.w.total(r.chain)
+}
+
+// Unrecorded are tables of which packets that ran them may have no record, since they
+// ended before they came to the table that chooses packets. That no record shows such a
+// table says little.
+func (d *Decoder) Unrecorded() map[string]bool {
+	before := map[string]bool{}
+	reach, err := record.NewReach(d.plan.Graph)
+	if err != nil || d.all.chosen < 0 {
+		return before
+	}
+	chosen, _ := reach.Index(d.plan.Graph.Chosen)
+	for _, id := range d.Tables() {
+		if t, ok := reach.Index(id); ok && reach.Before(t, chosen) {
+			before[id] = true
+		}
+	}
+	return before
+}
+
+// check says what is wrong with the length of a record.
+func (d *Decoder) check(b []byte) error {
+	if len(b) != d.containers.Bytes() {
+		return fmt.Errorf("a record of %d bytes, want the %d of plan %d (%s)",
+			len(b), d.containers.Bytes(), d.plan.ID, d.plan.PHV)
+	}
+	return nil
+}
+
+// Decode tells the paths that have a record: the bytes of its containers, and how the
+// packet ended, see [record.Graph.End]; "" if that is not known.
+func (d *Decoder) Decode(b []byte, end string) (Answer, error) {
+	if err := d.check(b); err != nil {
+		return Answer{}, err
+	}
+	key := answerKey{string(b), end}
+	if a, ok := d.answers[key]; ok {
+		return a, nil
+	}
+	r, err := d.reader(end)
+	if err != nil {
+		return Answer{}, fmt.Errorf("plan %d, of packets that ended so: %s: %w", d.plan.ID, end, err)
+	}
+	a := r.decode(b)
+	if len(d.answers) >= maxAnswers {
+		clear(d.answers)
+	}
+	d.answers[key] = a
+	return a, nil
+}
+
+func (r *reader) decode(b []byte) Answer {
+	if stray := r.stray(b); stray >= 0 {
+		return Answer{Impossible: true, Total: "0", Why: fmt.Sprintf("bit %d is set, which no table of the plan sets", stray)}
+	}
+	if !r.observe(b) {
+		return r.impossible(b)
+	}
+	r.w.count(r.chain)
+	if !r.w.some {
+		return r.impossible(b)
+	}
+	a := Answer{Total: r.w.total(r.chain)}
+	a.Exact = a.Total == "1"
+	a.Paths = r.likely()
+	return a
+}
+
+// stray finds a bit that is set though the plan has no table there, or none that
+// packets reach; -1: there is none.
+func (r *reader) stray(b []byte) int {
+	own := make([]bool, r.containers.Bits())
+	for _, m := range r.marks {
+		own[m.Bit] = m.table >= 0
+	}
+	for i, o := range own {
+		if !o && r.containers.Bit(b, i) {
+			return i
+		}
+	}
+	return -1
+}
+
+// What a record says of a table.
+type seen uint8
+
+const (
+	notSaid seen = iota
+	no
+	yes
+)
+
+// unknown forgets what a record says: what is left is true of all that have one.
+func (r *reader) unknown() {
+	r.w.unknown(r.chain)
+	if r.chosen >= 0 {
+		r.w.says[r.chosen] = said{yes, yes}
+	}
+	if r.otherwise >= 0 {
+		r.w.says[r.otherwise] = said{no, no}
+	}
+}
+
+// observe notes what a record says of each table. It is false if it says of one that
+// it hit and did not run.
+func (r *reader) observe(b []byte) bool {
+	r.unknown()
+	fine := true
+	for _, m := range r.marks {
+		if m.table < 0 {
+			continue
+		}
+		t, set := &r.w.says[m.table], r.containers.Bit(b, m.Bit)
+		switch {
+		case m.Hit && set:
+			fine = fine && t.ran != no
+			t.hit = yes
+			if t.ran == notSaid {
+				t.ran = yes
+			}
+		case m.Hit:
+			fine = fine && m.table != r.chosen
+			t.hit = no
+		case set:
+			t.ran = yes
+		default:
+			fine = fine && t.hit != yes
+			t.ran = no
+		}
+	}
+	r.w.index()
+	return fine
+}
+
+// A weigher counts and weighs the paths that have a record.
+type weigher struct {
+	says []said
+	// must counts the tables before each place that the record says were run.
+	must []int32
+
+	// Of the paths from each table on, which is at its place, and from the start, which
+	// is the last.
+	paths []uint64
+	sums  []float64
+	some  bool // there is one
+	over  bool // paths is too small for the number
+}
+
+type said struct{ ran, hit seen }
+
+func (w *weigher) unknown(c *chain) {
+	n := len(c.tables)
+	if w.says == nil {
+		w.says, w.must, w.paths, w.sums = make([]said, n), make([]int32, n+1), make([]uint64, n+2), make([]float64, n+2)
+	}
+	clear(w.says)
+	clear(w.must)
+}
+
+func (w *weigher) index() {
+	for i, s := range w.says {
+		w.must[i+1] = w.must[i]
+		if s.ran == yes {
+			w.must[i+1]++
+		}
+	}
+}
+
+// step says whether a path with this record can take an edge from a table, -1 for the
+// start, and how likely it is.
+func (w *weigher) step(from int, e *chainEdge) (float64, bool) {
+	to := int(e.to)
+	if w.must[to] != w.must[from+1] || to < len(w.says) && w.says[to].ran == no {
+		return 0, false
+	}
+	if from >= 0 {
+		switch w.says[from].hit {
+		case yes:
+			return e.hit, e.canHit
+		case no:
+			return e.miss, e.canMiss
+		}
+	}
+	return e.hit + e.miss, true
+}
+
+// edges are those from a table, -1 for the start.
+func (c *chain) edges(from int) []chainEdge {
+	if from < 0 {
+		return c.start
+	}
+	return c.tables[from].next
+}
+
+// place is where the figures of a table are, -1 for the start.
+func (w *weigher) place(from int) int {
+	if from < 0 {
+		return len(w.paths) - 1
+	}
+	return from
+}
+
+// count finds how many paths have the record, and how likely they are together.
+func (w *weigher) count(c *chain) {
+	end := len(c.tables)
+	w.paths[end], w.sums[end], w.over = 1, 1, false
+	for from := end - 1; from >= -1; from-- {
+		var n uint64
+		var p float64
+		edges := c.edges(from)
+		for i := range edges {
+			share, ok := w.step(from, &edges[i])
+			if !ok {
+				continue
+			}
+			var carry uint64
+			if n, carry = bits.Add64(n, w.paths[edges[i].to], 0); carry > 0 {
+				n, w.over = math.MaxUint64, true
+			}
+			p += share * w.sums[edges[i].to]
+		}
+		w.paths[w.place(from)], w.sums[w.place(from)] = n, p
+	}
+	w.some = w.paths[end+1] > 0
+}
+
+// total is the number of paths after a count.
+func (w *weigher) total(c *chain) string {
+	if !w.over {
+		return strconv.FormatUint(w.paths[len(w.paths)-1], 10)
+	}
+	paths := make([]*big.Int, len(w.paths))
+	paths[len(c.tables)] = big.NewInt(1)
+	for from := len(c.tables) - 1; from >= -1; from-- {
+		n := new(big.Int)
+		edges := c.edges(from)
+		for i := range edges {
+			if _, ok := w.step(from, &edges[i]); ok {
+				n.Add(n, paths[edges[i].to])
+			}
+		}
+		paths[w.place(from)] = n
+	}
+	return paths[len(paths)-1].String()
+}

@@ -1,0 +1,258 @@
+package recordplan
+
+import (
+	"math"
+	"strings"
+
+	"tamtam/tam/record"
+)
+
+// improbable is the cost of a step that the graph allows and the probabilities say
+// is never taken: more than that of any that is.
+const improbable = 1e4
+
+// cost is small for what is likely.
+func cost(p float64) float64 {
+	if p <= 0 {
+		return improbable
+	}
+	return -math.Log(p)
+}
+
+// A way on is the end of a path: an edge, and which way on from where it leads.
+type wayOn struct {
+	cost       float64
+	edge, rank int32
+}
+
+// best finds the k cheapest paths, each as its edges from the start on. price says what
+// an edge costs; false: it cannot be taken.
+func (c *chain) best(k int, price func(from int, e *chainEdge) (float64, bool)) (paths [][]int32, costs []float64) {
+	end := len(c.tables)
+	on := make([][]wayOn, end+2)
+	on[end] = []wayOn{{edge: -1}}
+	for from := end - 1; from >= -1; from-- {
+		var list []wayOn
+		edges := c.edges(from)
+		for i := range edges {
+			ways := on[edges[i].to]
+			if len(ways) == 0 {
+				continue
+			}
+			own, ok := price(from, &edges[i])
+			if !ok {
+				continue
+			}
+			for rank, w := range ways {
+				if list, ok = insertWay(list, wayOn{own + w.cost, int32(i), int32(rank)}, k); !ok {
+					break
+				}
+			}
+		}
+		if from < 0 {
+			on[end+1] = list
+		} else {
+			on[from] = list
+		}
+	}
+	for _, w := range on[end+1] {
+		var path []int32
+		costs = append(costs, w.cost)
+		for from := -1; ; {
+			path = append(path, w.edge)
+			to := c.edges(from)[w.edge].to
+			if int(to) == end {
+				break
+			}
+			from, w = int(to), on[to][w.rank]
+		}
+		paths = append(paths, path)
+	}
+	return paths, costs
+}
+
+// insertWay keeps the k cheapest in order; false: w is not among them.
+func insertWay(list []wayOn, w wayOn, k int) ([]wayOn, bool) {
+	if len(list) == k {
+		if w.cost >= list[k-1].cost {
+			return list, false
+		}
+		list = list[:k-1]
+	}
+	list = append(list, w)
+	for i := len(list) - 1; i > 0 && list[i].cost < list[i-1].cost; i-- {
+		list[i], list[i-1] = list[i-1], list[i]
+	}
+	return list, true
+}
+
+// likely lists the likeliest paths of the record that was counted.
+func (r *reader) likely() []Likely {
+	paths, costs := r.chain.best(MaxLikely, func(from int, e *chainEdge) (float64, bool) {
+		p, ok := r.w.step(from, e)
+		return cost(p), ok
+	})
+	all := r.w.sums[len(r.w.sums)-1]
+	list := make([]Likely, len(paths))
+	for i, edges := range paths {
+		list[i] = r.path(edges)
+		switch {
+		case len(paths) == 1:
+			list[i].P = 1
+		case all > 0:
+			list[i].P = min(1, math.Exp(-costs[i])/all)
+		case r.w.over: // one of very many that are not expected
+		default:
+			list[i].P = 1 / float64(r.w.paths[len(r.w.paths)-1])
+		}
+	}
+	return list
+}
+
+// path writes a path out of its edges, with the hits that it and the record say.
+func (r *reader) path(edges []int32) Likely {
+	l := Likely{Path: []record.Step{}, HitKnown: []bool{}}
+	from := -1
+	for _, i := range edges {
+		e := &r.chain.edges(from)[i]
+		if from >= 0 && r.chain.tables[from].id != "" {
+			s := record.Step{Table: r.chain.tables[from].id}
+			known := true
+			switch says := r.w.says[from].hit; {
+			case r.chain.tables[from].keyless:
+				known = false // it means nothing
+			case !e.canHit || says == no && e.canMiss:
+			case !e.canMiss || says == yes:
+				s.Hit = true
+			default:
+				known = false
+			}
+			l.Path, l.HitKnown = append(l.Path, s), append(l.HitKnown, known)
+		}
+		from = int(e.to)
+	}
+	return l
+}
+
+// impossible finds the path that differs least from a record that no path has.
+func (r *reader) impossible(b []byte) Answer {
+	r.observe(b)
+	w := &r.w
+	for i, s := range w.says {
+		w.must[i+1] = w.must[i]
+		if s.ran == yes || s.hit == yes {
+			w.must[i+1]++
+		}
+	}
+	paths, _ := r.chain.best(1, func(from int, e *chainEdge) (float64, bool) {
+		differs := int(w.must[e.to] - w.must[from+1])
+		if to := int(e.to); to < len(w.says) && w.says[to].ran == no {
+			differs++
+		}
+		if from >= 0 && r.hitDiffers(from, e) {
+			differs++
+		}
+		if r.goesPast(from, e) {
+			differs++
+		}
+		if int(e.to) == r.otherwise {
+			differs++ // how a packet ended counts twice what one table says
+		}
+		const apart = 1e7 // what is likely only decides between paths that differ alike
+		return float64(differs)*apart + cost(e.hit+e.miss), true
+	})
+	a := Answer{Impossible: true, Total: "0"}
+	if len(paths) == 0 {
+		a.Why = "the graph has no path"
+		return a
+	}
+	nearest := r.path(paths[0])
+	a.Paths = []Likely{nearest}
+	a.Why = r.differences(paths[0])
+	return a
+}
+
+// hitDiffers says whether a path that takes an edge from a table has another hit than the
+// record. That the table which chooses packets was hit is known without the record.
+func (r *reader) hitDiffers(from int, e *chainEdge) bool {
+	switch r.w.says[from].hit {
+	case yes:
+		return !e.canHit
+	case no:
+		return !e.canMiss || from == r.chosen
+	}
+	return false
+}
+
+// goesPast says whether a path goes past the table that chooses packets, as a record says that
+// its packet did.
+func (r *reader) goesPast(from int, e *chainEdge) bool {
+	return from < r.chosen && r.chosen < int(e.to) && r.w.says[r.chosen].ran == no
+}
+
+// endWords says how a packet ended.
+func endWords(end string) string {
+	switch end {
+	case record.EndSent:
+		return "was sent by a port"
+	case record.EndCPU:
+		return "went to the CPU"
+	}
+	return "was dropped: " + end
+}
+
+// differences says in what a record and a path differ.
+func (r *reader) differences(edges []int32) string {
+	var list []string
+	from := -1
+	says := r.w.says
+	for _, i := range edges {
+		e := &r.chain.edges(from)[i]
+		if from >= 0 {
+			switch t := r.chain.tables[from].id; {
+			case from == r.otherwise:
+				list = append(list, "the packet "+endWords(r.end))
+			case says[from].ran == no:
+				list = append(list, t+" did not run")
+			case says[from].hit == yes && r.hitDiffers(from, e):
+				list = append(list, t+" hit")
+			case r.hitDiffers(from, e):
+				list = append(list, t+" did not hit")
+			}
+		}
+		for over := from + 1; over < int(e.to); over++ {
+			switch {
+			case over == r.chosen && says[over].ran == no:
+				list = append(list, r.chain.tables[over].id+" did not run, by which packets are chosen")
+			case says[over].ran == yes || says[over].hit == yes:
+				list = append(list, r.chain.tables[over].id+" ran")
+			}
+		}
+		from = int(e.to)
+	}
+	return "no path of the graph has this record; the closest has it but that " + strings.Join(list, ", ")
+}
+
+// String writes a path as "a hit > b > c miss", with the hits that are known.
+func (l Likely) String() string {
+	if len(l.Path) == 0 {
+		return "(no table)"
+	}
+	return strings.Join(l.Steps(), " > ")
+}
+
+// Steps writes each step of a path, as "a hit", "b" or "c miss".
+func (l Likely) Steps() []string {
+	list := make([]string, len(l.Path))
+	for i, s := range l.Path {
+		list[i] = s.Table
+		switch {
+		case !l.HitKnown[i]:
+		case s.Hit:
+			list[i] += " hit"
+		default:
+			list[i] += " miss"
+		}
+	}
+	return list
+}

@@ -1,0 +1,81 @@
+package recordplan
+
+import (
+	"slices"
+
+	"tamtam/tam/record"
+)
+
+// endedOtherwise is the table behind all edges that do not end a packet as a record says that
+// it did. No path of the record runs it.
+const endedOtherwise = "\x00ended otherwise"
+
+// endings is a graph, with complete probabilities, in which the edges to the end that cannot
+// end a packet in one way lead to the table endedOtherwise instead. Nil: nothing is known
+// of that.
+func endings(g *record.Graph, p record.Probabilities, end string) (*record.Graph, record.Probabilities) {
+	if end == "" || g.Ends == nil {
+		return nil, p
+	}
+	cut := *g
+	cut.Ends, cut.Deps = nil, []record.Dep{}
+	cut.Nodes = append(slices.Clone(g.Nodes),
+		record.Node{ID: endedOtherwise, Kind: record.Table, Keyless: true, Stage: max(g.Stages-1, 0)})
+	cut.Edges = append(slices.Clone(g.Edges), record.Edge{From: endedOtherwise, To: record.Exit})
+	otherwise := endsOtherwise(g, end)
+	of := map[string]nodeExits{}
+	for i := range g.Edges {
+		e := &cut.Edges[i]
+		if e.To != record.Exit {
+			continue
+		}
+		w := of[e.From]
+		if otherwise[exit{e.From, e.Label}] {
+			e.To = endedOtherwise
+			w.cut = append(w.cut, e.Label)
+		} else {
+			w.kept = append(w.kept, e.Label)
+		}
+		of[e.From] = w
+	}
+	var shares []record.EdgeProbability
+	for _, s := range p.Edges {
+		shares = append(shares, of[s.From].part(s)...)
+	}
+	return &cut, record.Probabilities{Edges: shares, Hits: p.Hits}
+}
+
+// An exit is an edge to the end.
+type exit struct{ from, label string }
+
+// endsOtherwise are the exits of which it is known how they end packets, and none that it is in this way.
+func endsOtherwise(g *record.Graph, end string) map[exit]bool {
+	otherwise := map[exit]bool{}
+	for _, e := range g.Ends {
+		k := exit{e.From, e.Label}
+		before, said := otherwise[k]
+		otherwise[k] = (before || !said) && !slices.Contains(e.How, end)
+	}
+	return otherwise
+}
+
+// nodeExits are the labels of a node's edges to the end: of those that stay, and of those that lead to
+// endedOtherwise.
+type nodeExits struct{ kept, cut []string }
+
+// part gives a share of what leaves the node to the edges that it is of now.
+func (w nodeExits) part(s record.EdgeProbability) []record.EdgeProbability {
+	other := endedOtherwise
+	otherwise := record.EdgeProbability{From: s.From, To: &other, P: s.P, Label: s.Label}
+	switch {
+	case s.To != nil || len(w.cut) == 0:
+		return []record.EdgeProbability{s}
+	case len(w.kept) == 0 || s.Label != "" && slices.Contains(w.cut, s.Label):
+		return []record.EdgeProbability{otherwise}
+	case s.Label != "" && slices.Contains(w.kept, s.Label):
+		return []record.EdgeProbability{s}
+	}
+	// Of several edges together each has its part.
+	otherwise.P = s.P * float64(len(w.cut)) / float64(len(w.cut)+len(w.kept))
+	return []record.EdgeProbability{{From: s.From, P: s.P - otherwise.P, Label: s.Label}, otherwise}
+}

@@ -1,0 +1,468 @@
+package recordplan
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"tamtam/tam/record"
+)
+
+// Bounds of what is planned: more is refused.
+const (
+	MaxTables = 4096      // of a graph
+	MaxArcs   = 4_000_000 // between tables, conditions eliminated
+)
+
+// A Model is a program as its records see it: a Markov chain over tables. Conditions
+// are eliminated, so that one path is one sequence of tables. The nodes that every
+// packet passes, the cuts, part it into segments, which are independent of each
+// other: the entropy of a set is the sum of theirs.
+type Model struct {
+	graph    *record.Graph
+	given    record.Probabilities
+	reach    *record.Reach
+	deps     []record.Dep
+	tables   []table // in the order of the graph's nodes
+	index    map[string]int
+	segments []segment
+	walks    *big.Int
+}
+
+// A table is what a planner must know of a table beside the ways from it.
+type table struct {
+	id      string
+	node    int // index in the graph
+	cut     bool
+	keyless bool
+	hit     float64 // of the packets that run it
+	ran     float64 // of all packets
+	seg, at int     // its segment, -1 if no packet comes to it, and its node there
+}
+
+// A segment is what lies between two cuts: node 0 is the first cut, a table or a
+// condition, and an arc to len(nodes) leads to the second, or to the end.
+type segment struct {
+	nodes []node // in topological order
+}
+
+type node struct {
+	table int // -1: a condition, at 0 only
+	ran   float64
+	hit   float64
+	// next are the ways after a miss and after a hit. They share their memory where
+	// the hit does not decide about the way.
+	next   [2][]arc
+	decide bool
+}
+
+type arc struct {
+	to int
+	p  float64
+}
+
+// NewModel makes the model of a graph. Probabilities that are not given are uniform. It refuses what
+// [record.NewReach] and [Complete] refuse, and more than [MaxTables] or [MaxArcs].
+func NewModel(g *record.Graph, p record.Probabilities) (*Model, error) {
+	reach, err := record.NewReach(g)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = Complete(g, p); err != nil {
+		return nil, err
+	}
+	m := &Model{graph: g, given: p, reach: reach, deps: g.Deps, index: map[string]int{}, walks: big.NewInt(1)}
+	if m.deps == nil {
+		m.deps = Dependencies(g)
+	}
+	for i, n := range g.Nodes {
+		if n.Kind == record.Table {
+			m.index[n.ID] = len(m.tables)
+			m.tables = append(m.tables, table{id: n.ID, node: i, keyless: n.Keyless, seg: -1})
+		}
+	}
+	if len(m.tables) > MaxTables {
+		return nil, fmt.Errorf("graph of %d tables, want at most %d", len(m.tables), MaxTables)
+	}
+	x, err := record.NewIndex(g)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.part(x, newWays(g, x, p)); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// part fills the segments.
+func (m *Model) part(x *record.Index, w *ways) error {
+	order := x.Order
+	cuts := m.reach.Cuts()
+	place := make([]int, len(m.graph.Nodes))
+	for i, n := range order {
+		place[n] = i
+	}
+	arcs := 0
+	for i, c := range cuts {
+		end := len(order)
+		if i+1 < len(cuts) {
+			end = place[cuts[i+1]]
+		}
+		s, walks, n := m.eliminate(w, order[place[c]:end], place, MaxArcs-arcs)
+		if n < 0 {
+			return fmt.Errorf("graph with more than %d ways between tables, conditions eliminated; want fewer", MaxArcs)
+		}
+		arcs += n
+		m.segments = append(m.segments, s)
+		m.walks.Mul(m.walks, walks)
+	}
+	m.weigh()
+	return nil
+}
+
+// eliminate makes the segment of some nodes in topological order, of which the first
+// is its cut. It also counts the ways through it in which every action counts. The
+// number of arcs is -1 if there are more than room.
+func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment, *big.Int, int) {
+	s, local := m.number(w, nodes)
+	x := elimination{
+		ways: w, nodes: nodes, place: place, local: local, silent: make([][]arc, len(nodes)), end: len(s.nodes),
+		sum: make([]float64, len(s.nodes)+1), used: make([]bool, len(s.nodes)+1),
+	}
+	walks := make([]*big.Int, len(nodes))
+	for i := len(nodes) - 1; i >= 0; i-- {
+		n := nodes[i]
+		walks[i] = x.walks(n, walks)
+		next := x.next(n)
+		if x.arcs > room {
+			return s, nil, -1
+		}
+		if i > 0 && local[i] < 0 {
+			x.silent[i] = next[0]
+			continue
+		}
+		at := local[i]
+		s.nodes[at].next, s.nodes[at].decide = next, w.decide[n]
+		normalise(s.nodes[at].next, w.decide[n], w.hit[n])
+	}
+	return s, walks[0], x.arcs
+}
+
+// number makes the nodes of a segment, and says which is whose: -1 for a condition, except for
+// the first.
+func (m *Model) number(w *ways, nodes []int) (s segment, local []int) {
+	local = make([]int, len(nodes))
+	for i, n := range nodes {
+		t, isTable := m.index[m.graph.Nodes[n].ID]
+		switch {
+		case isTable:
+			local[i] = len(s.nodes)
+			m.tables[t].seg, m.tables[t].at = len(m.segments), len(s.nodes)
+			m.tables[t].cut = i == 0
+			m.tables[t].hit = w.hit[n]
+			s.nodes = append(s.nodes, node{table: t, hit: w.hit[n]})
+		case i == 0:
+			s.nodes = append(s.nodes, node{table: -1})
+		default:
+			local[i] = -1
+		}
+	}
+	return s, local
+}
+
+// An elimination goes through the nodes of a segment from the last to the first.
+type elimination struct {
+	*ways
+	nodes  []int
+	place  []int   // of the graph's nodes, in the topological order
+	local  []int   // of nodes: which of the segment, -1 for conditions
+	silent [][]arc // of conditions: where they lead
+	end    int     // of the segment
+	arcs   int     // made so far
+	sum    []float64
+	used   []bool
+}
+
+// index is which of the nodes an edge leads to; len(nodes) if none.
+func (x *elimination) index(e way) int {
+	if e.to == x.exit {
+		return len(x.nodes)
+	}
+	return min(x.place[e.to]-x.place[x.nodes[0]], len(x.nodes))
+}
+
+// walks counts the ways from a node to the end of the segment by those from the nodes behind it.
+func (x *elimination) walks(n int, behind []*big.Int) *big.Int {
+	sum := new(big.Int)
+	for _, e := range x.out[n] {
+		c := big.NewInt(int64(e.labels))
+		if i := x.index(e); i < len(x.nodes) {
+			c.Mul(c, behind[i])
+		}
+		sum.Add(sum, c)
+	}
+	return sum
+}
+
+// next are the arcs from a node after a miss and after a hit.
+func (x *elimination) next(n int) (next [2][]arc) {
+	if x.decide[n] {
+		next[0] = x.collect(n, func(e way) float64 { return e.given(false) })
+		next[1] = x.collect(n, func(e way) float64 { return e.given(true) })
+		return next
+	}
+	next[0] = x.collect(n, func(e way) float64 { return e.p[0] + e.p[1] })
+	next[1] = next[0]
+	return next
+}
+
+// collect adds up where the edges of one outcome lead; an edge with a share below 0 is not of it.
+func (x *elimination) collect(n int, share func(way) float64) []arc {
+	var touched []int
+	add := func(to int, p float64) {
+		if !x.used[to] {
+			x.used[to] = true
+			touched = append(touched, to)
+		}
+		x.sum[to] += p
+	}
+	for _, e := range x.out[n] {
+		p := share(e)
+		if p < 0 {
+			continue
+		}
+		switch i := x.index(e); {
+		case i == len(x.nodes):
+			add(x.end, p)
+		case x.local[i] >= 0:
+			add(x.local[i], p)
+		default:
+			for _, a := range x.silent[i] {
+				add(a.to, p*a.p)
+			}
+		}
+	}
+	slices.Sort(touched)
+	list := make([]arc, len(touched))
+	for i, to := range touched {
+		list[i] = arc{to, x.sum[to]}
+		x.sum[to], x.used[to] = 0, false
+	}
+	x.arcs += len(list)
+	return list
+}
+
+// normalise turns shares of all packets at a node into shares of those with the outcome.
+func normalise(next [2][]arc, decide bool, hit float64) {
+	if !decide {
+		return
+	}
+	for outcome, p := range []float64{1 - hit, hit} {
+		for i := range next[outcome] {
+			if p > 0 {
+				next[outcome][i].p = min(next[outcome][i].p/p, 1)
+			} else {
+				next[outcome][i].p = 0
+			}
+		}
+	}
+}
+
+// weigh finds how likely each table runs.
+func (m *Model) weigh() {
+	var w walker
+	for i := range m.segments {
+		s := &m.segments[i]
+		w.clear(len(s.nodes) + 1)
+		clear(w.mass)
+		w.mass[0] = 1
+		for j := range s.nodes {
+			n := &s.nodes[j]
+			n.ran = w.mass[j]
+			w.leave(n, either, n.ran)
+			if n.table >= 0 {
+				m.tables[n.table].ran = n.ran
+			}
+		}
+	}
+}
+
+// ways are the edges of a graph, those between the same two nodes together.
+type ways struct {
+	of     map[string]int
+	exit   int
+	out    [][]way
+	decide []bool    // the node is a table that branches by its hit
+	hit    []float64 // of the packets that run the table
+}
+
+type way struct {
+	to     int
+	labels int
+	// outcomes says after what the way is taken, 0 a miss, 1 a hit; p are the shares of
+	// all packets that are at the node. Where the hit does not decide, p[0] is all.
+	outcomes [2]bool
+	p        [2]float64
+}
+
+// given is the share of all packets that take the way after an outcome; negative if
+// there is no such way.
+func (e way) given(hit bool) float64 {
+	i := 0
+	if hit {
+		i = 1
+	}
+	if !e.outcomes[i] {
+		return -1
+	}
+	return e.p[i]
+}
+
+// newWays reads complete probabilities of a graph that NewReach has accepted.
+func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
+	w := &ways{of: x.Of, exit: len(g.Nodes)}
+	w.out = make([][]way, len(g.Nodes))
+	w.hit = make([]float64, len(g.Nodes))
+	w.decide = hitDecides(g, x.Of)
+	at := map[[2]int]int{}
+	for _, e := range g.Edges {
+		from, to := w.of[e.From], w.of[e.To]
+		i, ok := at[[2]int{from, to}]
+		if !ok {
+			i = len(w.out[from])
+			at[[2]int{from, to}] = i
+			w.out[from] = append(w.out[from], way{to: to})
+		}
+		v := &w.out[from][i]
+		v.labels++
+		if w.decide[from] {
+			v.outcomes[outcome(e.Label)] = true
+		}
+	}
+	loose := w.share(at, p)
+	for i, n := range g.Nodes {
+		if n.Kind == record.Table {
+			w.settle(i, n, loose, p.Hits)
+		}
+	}
+	return w
+}
+
+// hitDecides finds the tables all of whose edges say hit or miss.
+func hitDecides(g *record.Graph, of map[string]int) []bool {
+	hits := make([]bool, len(g.Nodes))
+	for i, n := range g.Nodes {
+		hits[i] = n.Kind == record.Table
+	}
+	for _, e := range g.Edges {
+		if e.Label != record.Hit && e.Label != record.Miss {
+			hits[of[e.From]] = false
+		}
+	}
+	return hits
+}
+
+func outcome(label string) int {
+	if label == record.Hit {
+		return 1
+	}
+	return 0
+}
+
+// share gives each way its probability. What is given for a way that is taken after
+// hits and after misses, without a word of which, is loose: it is returned by the way.
+func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float64 {
+	loose := map[[2]int]float64{}
+	for _, e := range p.Edges {
+		from, ok := w.of[e.From]
+		to := w.exit
+		if e.To != nil {
+			to = w.of[*e.To]
+		}
+		i, known := at[[2]int{from, to}]
+		if !ok || !known {
+			continue
+		}
+		v := &w.out[from][i]
+		switch {
+		case !w.decide[from]:
+			v.p[0] += e.P
+		case e.Label != "":
+			v.p[outcome(e.Label)] += e.P
+		case v.outcomes[0] && v.outcomes[1]:
+			loose[[2]int{from, to}] += e.P
+		case v.outcomes[1]:
+			v.p[1] += e.P
+		default:
+			v.p[0] += e.P
+		}
+	}
+	return loose
+}
+
+// settle finds how likely a table hits, and parts what is loose so that it does.
+func (w *ways) settle(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
+	h, given := hits[n.ID]
+	if !given {
+		h = 0.5
+	}
+	if !w.decide[i] {
+		if n.Keyless {
+			h = 0
+		}
+		w.hit[i] = h
+		return
+	}
+	fixed, open := 0.0, 0.0
+	for _, v := range w.out[i] {
+		fixed += v.p[1]
+		open += loose[[2]int{i, v.to}]
+	}
+	part := 0.5
+	if given && open > 0 {
+		part = min(max((h-fixed)/open, 0), 1)
+	}
+	for j := range w.out[i] {
+		v := &w.out[i][j]
+		l := loose[[2]int{i, v.to}]
+		v.p[1] += l * part
+		v.p[0] += l * (1 - part)
+	}
+	w.hit[i] = min(fixed+open*part, 1)
+}
+
+// Tables are the ids of the model's tables; a [Choice] names them by their index.
+func (m *Model) Tables() []string {
+	ids := make([]string, len(m.tables))
+	for i, t := range m.tables {
+		ids[i] = t.id
+	}
+	return ids
+}
+
+// Table is the index of a table.
+func (m *Model) Table(id string) (int, bool) {
+	i, ok := m.index[id]
+	return i, ok
+}
+
+// Ran is how likely a packet runs a table, Hit how likely one that runs it hits.
+func (m *Model) Ran(t int) float64 { return m.tables[t].ran }
+
+// Hit is how likely a packet that runs the table hits.
+func (m *Model) Hit(t int) float64 { return m.tables[t].hit }
+
+// Cut reports whether every path runs the table.
+func (m *Model) Cut(t int) bool { return m.tables[t].cut }
+
+// surprise is -p log2 p.
+func surprise(p float64) float64 {
+	if p <= 0 {
+		return 0
+	}
+	return -p * math.Log2(p)
+}
+
+var errNoTables = errors.New("a graph without tables: there is nothing to record")

@@ -1,0 +1,191 @@
+package sketch
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+
+	"tamtam/tam/flymon"
+)
+
+// UnivMon is the universal sketch in software (Liu et al., SIGCOMM 2016). Level i sees the
+// flows whose hash begins with i ones, about 2^-i of them. Each level is a Count Sketch, and
+// keeps the flows that are greatest by it. Any sum of a function of the sizes of flows is put together from
+// the greatest of all levels (Braverman and Ostrovsky, 2013).
+type UnivMon struct {
+	levels []level
+	rows   int
+	width  int
+	most   int
+	seed   uint64
+	total  uint64
+}
+
+type level struct {
+	counters []int32 // of all rows
+	great    []sized // a heap, the smallest first
+	at       map[flymon.Vector]int
+}
+
+type sized struct {
+	flow flymon.Vector
+	size int64
+}
+
+// UnivMonEntry is how many bytes a switch or its controller takes for a flow that is kept:
+// a 5-tuple and a counter.
+const UnivMonEntry = 17
+
+// NewUnivMon makes a sketch of 1 to 32 levels. Each has rows (odd, 1 to 15) of width counters (1 to 2^26),
+// and keeps most flows (1 to 2^20). An error names the number that is out of range.
+func NewUnivMon(levels, rows, width, most int, seed uint64) (*UnivMon, error) {
+	switch {
+	case levels < 1 || levels > 32:
+		return nil, fmt.Errorf("levels is %d, want 1 to 32", levels)
+	case rows < 1 || rows > 15 || rows%2 == 0:
+		return nil, fmt.Errorf("rows is %d, want an odd number from 1 to 15", rows)
+	case width < 1 || width > 1<<26:
+		return nil, fmt.Errorf("width is %d, want 1 to %d counters", width, 1<<26)
+	case most < 1 || most > 1<<20:
+		return nil, fmt.Errorf("flows that a level keeps are %d, want 1 to %d", most, 1<<20)
+	}
+	u := &UnivMon{levels: make([]level, levels), rows: rows, width: width, most: most, seed: seed}
+	for i := range u.levels {
+		u.levels[i] = level{counters: make([]int32, rows*width), at: map[flymon.Vector]int{}}
+	}
+	return u, nil
+}
+
+// Bytes is the memory that the sketch takes: counters of 32 bits, and the flows kept.
+func (u *UnivMon) Bytes() int { return len(u.levels) * (u.rows*u.width*4 + u.most*UnivMonEntry) }
+
+// Add counts n packets or bytes of a flow.
+func (u *UnivMon) Add(flow flymon.Vector, n uint32) {
+	u.total += uint64(n)
+	last := u.depth(&flow)
+	h := hash(&flow, u.seed+1)
+	var signed [15]int32
+	for i := range u.levels[:last+1] {
+		l := &u.levels[i]
+		g := scramble(h ^ uint64(i)<<56)
+		for row := range u.rows {
+			g = scramble(g)
+			c := &l.counters[row*u.width+below(g, u.width)]
+			sign := int32(g&1)<<1 - 1
+			*c += sign * int32(n)
+			signed[row] = sign * *c
+		}
+		slices.Sort(signed[:u.rows])
+		l.keep(flow, int64(signed[u.rows/2]), u.most)
+	}
+}
+
+// depth is the last level that sees a flow.
+func (u *UnivMon) depth(flow *flymon.Vector) int {
+	return min(bits.LeadingZeros64(^hash(flow, u.seed)), len(u.levels)-1)
+}
+
+// keep has a level remember a flow, if it is one of the greatest.
+func (l *level) keep(flow flymon.Vector, size int64, most int) {
+	i, known := l.at[flow]
+	switch {
+	case known:
+		l.great[i].size = size
+	case len(l.great) < most:
+		i = len(l.great)
+		l.great = append(l.great, sized{flow, size})
+		l.at[flow] = i
+	case size <= l.great[0].size:
+		return
+	default:
+		i = 0
+		delete(l.at, l.great[0].flow)
+		l.great[0] = sized{flow, size}
+		l.at[flow] = 0
+	}
+	l.sift(i)
+}
+
+// sift puts an entry of the heap where it belongs.
+func (l *level) sift(i int) {
+	for i > 0 && l.great[i].size < l.great[(i-1)/2].size {
+		l.swap(i, (i-1)/2)
+		i = (i - 1) / 2
+	}
+	for {
+		child := 2*i + 1
+		if child+1 < len(l.great) && l.great[child+1].size < l.great[child].size {
+			child++
+		}
+		if child >= len(l.great) || l.great[i].size <= l.great[child].size {
+			return
+		}
+		l.swap(i, child)
+		i = child
+	}
+}
+
+func (l *level) swap(i, j int) {
+	l.great[i], l.great[j] = l.great[j], l.great[i]
+	l.at[l.great[i].flow], l.at[l.great[j].flow] = i, j
+}
+
+// Estimate is a flow's size by the Count Sketch of the first level.
+func (u *UnivMon) Estimate(flow flymon.Vector) int64 {
+	g := scramble(hash(&flow, u.seed+1))
+	values := make([]int32, u.rows)
+	for row := range u.rows {
+		g = scramble(g)
+		values[row] = (int32(g&1)<<1 - 1) * u.levels[0].counters[row*u.width+below(g, u.width)]
+	}
+	slices.Sort(values)
+	return int64(values[u.rows/2])
+}
+
+// Heavy returns the flows of at least a size that the first level keeps, with their sizes.
+func (u *UnivMon) Heavy(threshold uint64) map[flymon.Vector]uint64 {
+	heavy := map[flymon.Vector]uint64{}
+	for _, s := range u.levels[0].great {
+		if s.size > 0 && uint64(s.size) >= threshold {
+			heavy[s.flow] = uint64(s.size)
+		}
+	}
+	return heavy
+}
+
+// Sum estimates the sum of f of the sizes of all flows: twice that of the next level, and
+// the flows of this one, those that the next has seen too subtracted.
+func (u *UnivMon) Sum(f func(size float64) float64) float64 {
+	sum := 0.0
+	for i := len(u.levels) - 1; i >= 0; i-- {
+		here := make([]float64, 0, len(u.levels[i].great))
+		for _, s := range u.levels[i].great {
+			v := f(math.Max(1, float64(s.size)))
+			if i+1 < len(u.levels) && u.depth(&s.flow) > i {
+				v = -v
+			}
+			here = append(here, v)
+		}
+		slices.Sort(here) // the same sum in whatever order they came
+		if i+1 < len(u.levels) {
+			sum *= 2
+		}
+		for _, v := range here {
+			sum += v
+		}
+	}
+	return math.Max(0, sum)
+}
+
+// Cardinality estimates the number of flows.
+func (u *UnivMon) Cardinality() float64 { return u.Sum(func(float64) float64 { return 1 }) }
+
+// Entropy estimates the entropy of the sizes of flows, in bits.
+func (u *UnivMon) Entropy() float64 {
+	if u.total == 0 {
+		return 0
+	}
+	n := float64(u.total)
+	return math.Max(0, math.Log2(n)-u.Sum(func(size float64) float64 { return size * math.Log2(size) })/n)
+}
