@@ -1,0 +1,259 @@
+// Package tamtamtest brings up a whole switch for a test, in one line: Redis, the managers, the orchs,
+// syncd and the chip, in simulated time, so that a test neither sleeps nor depends on the machine. The
+// configuration goes in as it does anywhere, by rows of CONFIG_DB or lines of the CLI, frames go in at
+// ports, and what left the ports and what stands in the databases comes out.
+//
+// It works in this tree, and in another module by a line in its go.mod:
+//
+//	replace tamtam => ../tamtam
+//
+// What may enter: what nearly every test of a switch needs. For the rest there is [Switch.Sim].
+package tamtamtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/cli"
+	"tamtam/device"
+	"tamtam/mgmt"
+	"tamtam/saisim"
+	"tamtam/swss"
+)
+
+// CPU is the name of the port by which the switch gives frames to its CPU.
+const CPU = "CPU"
+
+// A Switch is a switch in simulated time. A method that cannot do its work ends the test.
+type Switch struct {
+	t    testing.TB
+	sim  *device.Sim
+	left map[string][][]byte // by the port they left
+	// shell is nil until the first line of CLI.
+	shell  *cli.Shell
+	output bytes.Buffer // of the shell
+}
+
+// Start brings up a switch with a chip of 8 ports of 10 Gb/s, Ethernet0 to Ethernet7, and ends it with
+// the test. The configuration is that of the given texts, each as a config_db.json has it, one over the
+// other. Where none has a table PORT, every port of the chip is configured, and up.
+func Start(t testing.TB, configDB ...string) *Switch {
+	t.Helper()
+	config := device.ConfigDB{"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:00:01"}}}
+	for _, text := range configDB {
+		c, err := device.ParseConfigDB([]byte(text))
+		if err != nil {
+			t.Fatalf("config_db.json: %v", err)
+		}
+		for table, rows := range c {
+			if config[table] == nil {
+				config[table] = map[string]swss.FieldValues{}
+			}
+			maps.Copy(config[table], rows)
+		}
+	}
+	profile := saisim.SmallProfile()
+	if config["PORT"] == nil {
+		config["PORT"] = allPorts(profile)
+	}
+	s := &Switch{t: t, left: map[string][][]byte{}}
+	sim, err := device.NewSim(t.Context(), device.SimConfig{Profile: profile, Config: config, Attach: s.attach})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.sim = sim
+	t.Cleanup(func() {
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s.settle()
+	return s
+}
+
+// allPorts configures the ports that a chip has by default.
+func allPorts(p saisim.Profile) map[string]swss.FieldValues {
+	ports := map[string]swss.FieldValues{}
+	for _, d := range p.Default {
+		for i := range d.Count {
+			var lanes []string
+			first := d.First + i*d.Lanes
+			for lane := first; lane < first+d.Lanes; lane++ {
+				lanes = append(lanes, strconv.FormatUint(uint64(lane), 10))
+			}
+			ports[fmt.Sprint("Ethernet", first-p.FirstLane)] = swss.FieldValues{
+				"lanes": strings.Join(lanes, ","), "speed": fmt.Sprint(d.Mbps), "admin_status": "up",
+			}
+		}
+	}
+	return ports
+}
+
+// attach keeps what leaves a chip. There is a new one after a restart of syncd.
+func (s *Switch) attach(chip *saisim.Chip) {
+	names := map[saisim.PortID]string{saisim.CPUPort: CPU}
+	chip.SetOutput(func(o saisim.Out) {
+		name, ok := names[o.Port]
+		if !ok {
+			name = fmt.Sprint("Ethernet", uint32(o.Port)-chip.Profile().FirstLane)
+			names[o.Port] = name
+		}
+		s.left[name] = append(s.left[name], bytes.Clone(o.Data))
+	})
+}
+
+func (s *Switch) settle() {
+	s.t.Helper()
+	if err := s.sim.Settle(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Set writes a row of CONFIG_DB, such as "VLAN|Vlan10", in place of the one that is there, and lets the
+// switch do all that follows from it. A row without fields of its own needs none.
+func (s *Switch) Set(row string, fieldsAndValues ...string) {
+	s.t.Helper()
+	if len(fieldsAndValues)%2 != 0 {
+		s.t.Fatalf("Set %s: field %s has no value", row, fieldsAndValues[len(fieldsAndValues)-1])
+	}
+	if len(fieldsAndValues) == 0 {
+		fieldsAndValues = []string{"NULL", "NULL"} // as SONiC writes a row without fields
+	}
+	pipe := s.sim.Redis.DB(swss.ConfigDB).Client().TxPipeline()
+	pipe.Del(s.t.Context(), row)
+	pipe.HSet(s.t.Context(), row, fieldsAndValues)
+	if _, err := pipe.Exec(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	s.settle()
+}
+
+// Delete deletes a row of CONFIG_DB, and lets the switch do all that follows from it.
+func (s *Switch) Delete(row string) {
+	s.t.Helper()
+	n, err := s.sim.Redis.DB(swss.ConfigDB).Client().Del(s.t.Context(), row).Result()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if n == 0 {
+		s.t.Fatalf("Delete %s: there is no such row in CONFIG_DB", row)
+	}
+	s.settle()
+}
+
+// Row reads a row of a database, its key as it stands there, such as "TAM_STATE_FEATURES_TABLE|ALTMARK"
+// in [swss.StateDB]; nil: there is none. Counters are those of the last [Switch.Poll].
+func (s *Switch) Row(db swss.DBName, key string) map[string]string {
+	s.t.Helper()
+	row, err := s.sim.Redis.DB(db).Client().HGetAll(s.t.Context(), key).Result()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(row) == 0 {
+		return nil
+	}
+	return row
+}
+
+// Problems lists the rows of CONFIG_DB that are not in force, each with its status and the reason.
+func (s *Switch) Problems() []device.Problem {
+	s.t.Helper()
+	problems, err := device.Problems(s.t.Context(), s.sim.Redis)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return problems
+}
+
+// Send has frames (without FCS) come in at a port, back to back from now on. They are on the wire when it
+// returns; [Switch.Advance] lets time pass.
+func (s *Switch) Send(port string, frames ...[]byte) {
+	s.t.Helper()
+	id, ok := s.sim.Chip.PortByName(port)
+	if !ok {
+		s.t.Fatalf("Send: the chip has no port %s", port)
+	}
+	for _, f := range frames {
+		if err := s.sim.Chip.Receive(id, s.sim.Chip.Now(), saisim.Frame{Data: f}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// Advance lets time pass, frames move, timers run and the switch do all that follows.
+func (s *Switch) Advance(d time.Duration) {
+	s.t.Helper()
+	if err := s.sim.Advance(s.t.Context(), s.sim.Chip.Now()+s.sim.Chip.CycleAt(d)); err != nil {
+		s.t.Fatal(err)
+	}
+	s.settle()
+}
+
+// Left returns the frames (without FCS) that have left by a port since it was last asked, in order.
+func (s *Switch) Left(port string) [][]byte {
+	frames := s.left[port]
+	delete(s.left, port)
+	return frames
+}
+
+// Poll reads all counters into COUNTERS_DB now.
+func (s *Switch) Poll() {
+	s.t.Helper()
+	if err := s.sim.Poll(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// CLI types lines into the switch's shell, one session for all calls, lets the switch do what follows
+// from each, and returns what they print. A line that is refused ends the test.
+func (s *Switch) CLI(lines ...string) string {
+	s.t.Helper()
+	if s.shell == nil {
+		s.startShell()
+	}
+	s.output.Reset()
+	for _, line := range lines {
+		if err := s.shell.Exec(s.t.Context(), line); err != nil {
+			s.t.Fatalf("%s: %v\n%s", line, err, &s.output)
+		}
+		s.settle()
+	}
+	return s.output.String()
+}
+
+// startShell starts the gNMI server, on a socket of its own, and a shell that speaks to it.
+func (s *Switch) startShell() {
+	s.t.Helper()
+	socket := filepath.Join(s.t.TempDir(), "mgmt.sock")
+	server, err := mgmt.NewServer(mgmt.Config{Redis: s.sim.Redis, Socket: socket, Dir: s.t.TempDir()})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx) }()
+	s.shell, err = cli.New(cli.Config{Target: "unix:" + socket, Out: &s.output, Err: &s.output})
+	s.t.Cleanup(func() {
+		if s.shell != nil {
+			s.shell.Close()
+		}
+		stop()
+		if err := <-served; err != nil {
+			s.t.Error(err)
+		}
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Sim is the whole of the switch, for what this package has no words for: restarts of daemons, the cycles
+// of the chip, its books.
+func (s *Switch) Sim() *device.Sim { return s.sim }
