@@ -118,7 +118,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	appl := cfg.Redis.DB(swss.ApplDB)
 	source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, schema.AppTAMAltMark) }
 	cfg.Features.On(feature, o.featureRow)
-	cfg.Daemon.Consume(source, schema.AppTAMAltMark, orch.HandlerFunc(o.handle), orch.Reporting{StateTable: schema.StateTAMAltMark, None: true})
+	cfg.Daemon.Consume(source, schema.AppTAMAltMark, orch.HandlerFunc(o.handle),
+		orch.Reporting{StateTable: schema.StateTAMAltMark, Words: orch.Words{Again: orch.SomethingRemoved}, None: true})
 	cfg.Daemon.At(o.nextTimer, o.timers)
 	cfg.Rules.Watch().Subscribe(o.rulesChanged)
 	if o.engine != "" {
@@ -261,16 +262,11 @@ func (o *Orch) settle(ctx context.Context, s *session) {
 		}
 		return
 	}
-	status, reason := verdict(s.err)
+	status, reason := o.daemon.Verdict(schema.StateTAMAltMark, s.err)
 	if said := status + ": " + reason; s.said != said {
 		o.daemon.Report(ctx, schema.StateTAMAltMark, s.name, status, reason)
 		s.said = said
 	}
-}
-
-// verdict puts an outcome into the words of STATE_DB.
-func verdict(err error) (status, reason string) {
-	return orch.Outcome(err, orch.Retryable(err), orch.SomethingRemoved)
 }
 
 // reportFeature writes op-status of the feature, if it has changed.

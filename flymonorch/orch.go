@@ -97,7 +97,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	cfg.Features.On(feature, o.featureRow)
 	cfg.Daemon.Consume(source(schema.AppTAMFlyMonTask), schema.AppTAMFlyMonTask, orch.HandlerFunc(o.handleTasks),
-		orch.Reporting{StateTable: schema.StateTAMFlyMonTask, None: true})
+		orch.Reporting{StateTable: schema.StateTAMFlyMonTask, Words: orch.Words{Again: "a task is removed"}, None: true})
 	cfg.Daemon.Consume(source(schema.AppTAMFlyMonQuery), schema.AppTAMFlyMonQuery, orch.HandlerFunc(o.handleQueries),
 		orch.Reporting{StateTable: schema.StateTAMFlyMonQuery, None: true})
 	cfg.Daemon.At(o.nextTimer, o.timers)
@@ -201,15 +201,9 @@ func (o *Orch) wanted(t *task) error {
 	return nil
 }
 
-// lacks says whether there was no room: what is removed may make some.
-func lacks(err error) bool {
-	var lack *plan.Lack
-	return errors.As(err, &lack) || orch.Retryable(err)
-}
-
 // settle reports what became of a task and forgets it if it is gone.
 func (o *Orch) settle(ctx context.Context, t *task) {
-	if lacks(t.err) || t.on != nil && t.err != nil {
+	if orch.Retryable(t.err) || t.on != nil && t.err != nil {
 		o.again[t.name] = t
 	} else {
 		delete(o.again, t.name)
@@ -222,7 +216,7 @@ func (o *Orch) settle(ctx context.Context, t *task) {
 		}
 		return
 	}
-	status, reason := verdict(t.err)
+	status, reason := o.daemon.Verdict(schema.StateTAMFlyMonTask, t.err)
 	switch {
 	case t.err != nil && t.on != nil:
 		reason += "; it counts on as it was"
@@ -235,11 +229,6 @@ func (o *Orch) settle(ctx context.Context, t *task) {
 		o.daemon.Report(ctx, schema.StateTAMFlyMonTask, t.name, status, reason)
 		t.said = said
 	}
-}
-
-// verdict puts an outcome into the words of STATE_DB.
-func verdict(err error) (status, reason string) {
-	return orch.Outcome(err, lacks(err), "a task is removed")
 }
 
 // reportFeature writes op-status of the feature, if it has changed.
@@ -262,7 +251,7 @@ func (o *Orch) reportFeature(ctx context.Context) {
 // by name. Plans do not count.
 func (o *Orch) refused() (n int, first *task) {
 	for _, t := range o.again {
-		if lacks(t.err) && !t.row.Plan {
+		if orch.Retryable(t.err) && !t.row.Plan {
 			if n++; first == nil || byName(t, first) < 0 {
 				first = t
 			}

@@ -58,7 +58,7 @@ func (o *Orch) settleQueries(ctx context.Context) {
 		if err != nil {
 			o.books.answers.drop(name)
 		}
-		status, reason := verdict(err)
+		status, reason := o.daemon.Verdict(schema.StateTAMFlyMonQuery, err)
 		if said := status + ": " + reason; q.said != said {
 			o.daemon.Report(ctx, schema.StateTAMFlyMonQuery, name, status, reason)
 			q.said = said
@@ -85,7 +85,7 @@ func (o *Orch) answerable(q *query) error {
 	case t.on == nil && t.err == nil && t.row.Plan:
 		return orch.Wait("task", t.name, "task %s is planned, not deployed", t.name)
 	case t.on == nil && t.err != nil:
-		_, why := verdict(t.err)
+		_, why := o.daemon.Verdict(schema.StateTAMFlyMonTask, t.err)
 		return orch.Wait("task", t.name, "task %s does not count: %s", t.name, why)
 	}
 	return nil

@@ -5,11 +5,17 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/schema"
 )
 
 // Explain puts an error into one line for an operator: what SAI answered is
-// said in words, followed by the status and the attribute at fault.
+// said in words, followed by the status and the attribute at fault; a wrong field
+// is named without its row.
 func Explain(err error) string {
+	var field *schema.FieldError
+	if errors.As(err, &field) {
+		return schema.Reason(err)
+	}
 	text := err.Error()
 	if status, ok := sai.StatusOf(err); ok {
 		said, original := status.String(), status.Error()

@@ -2,11 +2,9 @@ package orch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -30,29 +28,24 @@ type Ledger struct {
 	// when a pass begins.
 	Notes map[RowKey]string
 
-	daemon  *Daemon
-	tables  []string
-	pass    func(context.Context) error
-	verdict func(error) (status, reason string)
-	said    map[RowKey]string
+	daemon *Daemon
+	tables []string
+	pass   func(context.Context) error
+	said   map[RowKey]string
 }
 
 // NewLedger registers the tables on the daemon, in their order. pass brings the
 // ASIC to what the rows ask for; its error means that it has to be done again.
-// verdict puts an outcome into the words of STATE_DB; nil is [Verdict].
 func NewLedger(
-	d *Daemon, db *swss.DB, tables []string, verdict func(error) (string, string), pass func(context.Context) error,
+	d *Daemon, db *swss.DB, tables []string, words Words, pass func(context.Context) error,
 ) *Ledger {
-	if verdict == nil {
-		verdict = Verdict
-	}
 	l := &Ledger{
 		Rows: map[RowKey]swss.FieldValues{}, Why: map[RowKey]error{}, Failed: map[RowKey]error{}, Notes: map[RowKey]string{},
-		daemon: d, tables: tables, pass: pass, verdict: verdict, said: map[RowKey]string{},
+		daemon: d, tables: tables, pass: pass, said: map[RowKey]string{},
 	}
 	for _, table := range tables {
 		source := func(ls *swss.Listener) swss.Source { return swss.NewConsumerState(ls, db, table) }
-		d.Consume(source, table, HandlerFunc(l.handle), Reporting{StateTable: table, None: true})
+		d.Consume(source, table, HandlerFunc(l.handle), Reporting{StateTable: table, Words: words, None: true})
 	}
 	return l
 }
@@ -97,7 +90,7 @@ func (l *Ledger) report(ctx context.Context, k RowKey) {
 	if err == nil {
 		err = l.Why[k]
 	}
-	status, reason := l.verdict(err)
+	status, reason := l.daemon.Verdict(k.Table, err)
 	if err == nil {
 		reason = l.Notes[k]
 	}
@@ -111,7 +104,7 @@ func (l *Ledger) report(ctx context.Context, k RowKey) {
 func (l *Ledger) Retry() bool {
 	any := false
 	for k, err := range l.Failed {
-		if Classify(err) == Retry || errors.Is(err, swss.ErrUnavailable) {
+		if Retryable(err) {
 			delete(l.Failed, k)
 			any = true
 		}
@@ -135,21 +128,6 @@ func (l *Ledger) Keys(table string) []string {
 func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.Failed[k] = fmt.Errorf("%s: %w", what, err)
 	l.daemon.log.Error("SAI failed", "row", k.Table+":"+k.Key, "err", l.Failed[k])
-}
-
-// Verdict puts an outcome into the words of STATE_DB.
-func Verdict(err error) (status, reason string) {
-	var wait *WaitError
-	switch {
-	case err == nil:
-		return schema.StatusActive, ""
-	case errors.As(err, &wait), Classify(err) == Retry:
-		return schema.StatusPending, Explain(err)
-	}
-	if _, sai := sai.StatusOf(err); sai {
-		return schema.StatusFailed, Explain(err)
-	}
-	return schema.StatusFailed, schema.Reason(err)
 }
 
 // Undone takes back the steps before err, and says so if that failed.

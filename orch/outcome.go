@@ -8,29 +8,29 @@ import (
 	"tamtam/swss"
 )
 
-// Retryable says whether a SAI call may succeed later as it is.
+// Retryable says whether what failed may succeed later as it is: the switch had no
+// room (so says any error with a method LacksRoom, too), or Redis was away.
 func Retryable(err error) bool {
-	return err != nil && (Classify(err) == Retry || errors.Is(err, swss.ErrUnavailable))
+	var lack interface{ LacksRoom() }
+	return err != nil && (Classify(err) == Retry || errors.Is(err, swss.ErrUnavailable) || errors.As(err, &lack))
 }
 
-// Outcome puts what became of a row of a TAM feature into the words of STATE_DB.
-// retry says that it is tried again, and again when, in words.
-func Outcome(err error, retry bool, again string) (status, reason string) {
+// Verdict puts what became of a row into the words of a table of STATE_DB, those that
+// [Reporting] declares of it: the row is in force, waits, or failed, and why.
+func (d *Daemon) Verdict(stateTable string, err error) (status, reason string) {
+	words := d.reports[stateTable].Words.withDefaults()
 	var wait *WaitError
-	var field *schema.FieldError
 	switch {
 	case err == nil:
-		return schema.StatusActive, ""
+		return words.Active, ""
 	case errors.As(err, &wait):
-		return schema.StatusPending, wait.Error()
-	case errors.As(err, &field):
-		return schema.StatusFailed, schema.Reason(err)
+		return words.Pending, oneLine(wait)
+	case !Retryable(err):
+		return words.Failed, Explain(err)
+	case words.Again == "":
+		return words.Pending, Explain(err)
 	}
-	reason = Explain(err)
-	if retry {
-		return schema.StatusPending, reason + "; tried again when " + again
-	}
-	return schema.StatusFailed, reason
+	return words.Pending, Explain(err) + "; tried again when " + words.Again
 }
 
 // SomethingRemoved is when sessions are tried again for which there was no room.

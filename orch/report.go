@@ -31,6 +31,9 @@ type Words struct {
 	Removing string // waits to be removed
 	Failed   string
 	Invalid  string
+	// Again is when rows are tried again that the switch had no room for, as part of
+	// the reason; "" leaves it out.
+	Again string
 }
 
 func (w Words) withDefaults() Words {

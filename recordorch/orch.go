@@ -152,7 +152,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	appl := cfg.Redis.DB(swss.ApplDB)
 	source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, schema.AppTAMTableRecord) }
 	cfg.Features.On(feature, o.featureRow)
-	cfg.Daemon.Consume(source, schema.AppTAMTableRecord, orch.HandlerFunc(o.handle), orch.Reporting{StateTable: schema.StateTAMTableRecord, None: true})
+	cfg.Daemon.Consume(source, schema.AppTAMTableRecord, orch.HandlerFunc(o.handle),
+		orch.Reporting{StateTable: schema.StateTAMTableRecord, Words: orch.Words{Again: orch.SomethingRemoved}, None: true})
 	cfg.Daemon.At(o.nextTimer, o.timers)
 	cfg.Rules.Watch().Subscribe(o.rulesChanged)
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })

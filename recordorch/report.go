@@ -57,16 +57,11 @@ func (o *Orch) settle(ctx context.Context, s *session) {
 		}
 		return
 	}
-	status, reason := verdict(s.err)
+	status, reason := o.daemon.Verdict(schema.StateTAMTableRecord, s.err)
 	if said := status + ": " + reason; s.said != said {
 		o.daemon.Report(ctx, schema.StateTAMTableRecord, s.name, status, reason)
 		s.said = said
 	}
-}
-
-// verdict puts an outcome into the words of STATE_DB.
-func verdict(err error) (status, reason string) {
-	return orch.Outcome(err, orch.Retryable(err), orch.SomethingRemoved)
 }
 
 // reportFeature writes op-status of the feature, if it has changed.

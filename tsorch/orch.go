@@ -125,7 +125,7 @@ func (o *Orch) register(cfg Config) {
 			}
 			return errs
 		})
-		cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, None: true})
+		cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, Words: orch.Words{Again: orch.SomethingRemoved}, None: true})
 	}
 	consume(schema.AppTAMSwitch, "", o.switchRow)
 	cfg.Features.On(feature, o.featureRow)
@@ -250,11 +250,6 @@ func (o *Orch) wanted(s *session) error {
 		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")
 	}
 	return o.rules.Usable(s.rule)
-}
-
-// verdict puts an outcome into the words of STATE_DB.
-func verdict(err error) (status, reason string) {
-	return orch.Outcome(err, orch.Retryable(err), orch.SomethingRemoved)
 }
 
 // reportFeature writes op-status of the feature, if it has changed.

@@ -162,7 +162,7 @@ func (o *Orch) settle(ctx context.Context, s *session) {
 		}
 		return
 	}
-	status, reason := verdict(s.err)
+	status, reason := o.daemon.Verdict(schema.StateTAMTailStamp, s.err)
 	if said := status + ": " + reason; s.said != said {
 		o.daemon.Report(ctx, schema.StateTAMTailStamp, s.name, status, reason)
 		s.said = said

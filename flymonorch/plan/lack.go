@@ -22,6 +22,9 @@ type Lack struct {
 
 func (l *Lack) Error() string { return l.What }
 
+// LacksRoom marks the error as one that may pass when something is removed.
+func (l *Lack) LacksRoom() {}
+
 // beside says of what is short for a change that the task keeps its place until then.
 func beside(err error) error {
 	if l, ok := err.(*Lack); ok {

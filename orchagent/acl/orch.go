@@ -99,7 +99,7 @@ type Orch struct {
 // wordsOf are SONiC's status words of ACL tables and rules.
 var wordsOf = orch.Words{
 	Active: schema.ACLActive, Pending: schema.ACLPendingCreation, Removing: schema.ACLPendingRemoval,
-	Failed: schema.ACLInactive, Invalid: schema.ACLInactive,
+	Failed: schema.ACLInactive, Invalid: schema.ACLInactive, Again: orch.SomethingRemoved,
 }
 
 // New asks the ASIC for its limits, publishes ACL_STAGE_CAPABILITY_TABLE, and

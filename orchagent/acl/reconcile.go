@@ -2,14 +2,12 @@ package acl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"tamtam/orch"
 	"tamtam/schema"
-	"tamtam/swss"
 )
 
 // A change is an entry to be created or changed.
@@ -239,14 +237,9 @@ type starving struct {
 
 // starve remembers what to try again when there may be room.
 func (o *Orch) starve(err error, s starving) {
-	if retryable(err) {
+	if orch.Retryable(err) {
 		o.starved[s] = true
 	}
-}
-
-// retryable says whether a SAI call may succeed later as it is.
-func retryable(err error) bool {
-	return orch.Classify(err) == orch.Retry || errors.Is(err, swss.ErrUnavailable)
 }
 
 // retryStarved makes the next pass try again what was refused for want of room.

@@ -2,7 +2,6 @@ package acl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,20 +10,6 @@ import (
 	"tamtam/orch"
 	"tamtam/schema"
 )
-
-// verdict puts an outcome into SONiC's words, and the reason into one line.
-func verdict(err error) (status, reason string) {
-	var wait *orch.WaitError
-	switch {
-	case err == nil:
-		return schema.ACLActive, ""
-	case errors.As(err, &wait):
-		return schema.ACLPendingCreation, words(err)
-	case retryable(err):
-		return schema.ACLPendingCreation, words(err) + "; tried again when something is removed from the switch"
-	}
-	return schema.ACLInactive, words(err)
-}
 
 // reportRule writes the status of a rule, if it has changed.
 func (o *Orch) reportRule(ctx context.Context, r *rule) {
@@ -35,7 +20,7 @@ func (o *Orch) reportRule(ctx context.Context, r *rule) {
 	if err == nil {
 		err = r.failed[""]
 	}
-	status, reason := verdict(err)
+	status, reason := o.daemon.Verdict(schema.StateACLRule, err)
 	if err != nil && r.entries[slot{}] != nil && r.spec == nil {
 		status = schema.ACLPendingRemoval
 	}
@@ -62,7 +47,7 @@ func (o *Orch) reportTable(ctx context.Context, t *table) {
 	if err == nil {
 		err = t.failed[""]
 	}
-	status, reason := verdict(err)
+	status, reason := o.daemon.Verdict(schema.StateACLTable, err)
 	switch {
 	case err != nil:
 	case t.keptOut:
@@ -91,7 +76,7 @@ func (o *Orch) unbound(t *table) string {
 	}
 	for _, in := range t.sortedInstances() {
 		for _, name := range slices.SortedFunc(maps.Keys(in.refused), schema.CompareNames) {
-			parts = append(parts, fmt.Sprintf("%s: %s", name, words(in.refused[name])))
+			parts = append(parts, fmt.Sprintf("%s: %s", name, orch.Explain(in.refused[name])))
 		}
 	}
 	return strings.Join(parts, "; ")
@@ -99,9 +84,6 @@ func (o *Orch) unbound(t *table) string {
 
 // reportConfig writes the status of a row that is valid or not.
 func (o *Orch) reportConfig(ctx context.Context, table, key string, err error) {
-	status, reason := schema.StatusActive, ""
-	if err != nil {
-		status, reason = schema.StatusFailed, words(err)
-	}
+	status, reason := o.daemon.Verdict(table, err)
 	o.daemon.Report(ctx, table, key, status, reason)
 }

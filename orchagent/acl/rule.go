@@ -2,7 +2,6 @@ package acl
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -85,7 +84,7 @@ func (o *Orch) examine(r *rule) {
 	case t.err != nil && !t.given:
 		r.err = t.err
 	case t.err != nil:
-		r.err = orch.Wait("ACL table", t.name, "ACL table %s: %s", t.name, words(t.err))
+		r.err = orch.Wait("ACL table", t.name, "ACL table %s: %s", t.name, orch.Explain(t.err))
 	case t.keptOut:
 	default:
 		r.parse(t.typ)
@@ -103,7 +102,7 @@ func (o *Orch) examine(r *rule) {
 func (r *rule) standing() string {
 	switch {
 	case r.err != nil:
-		return words(r.err)
+		return orch.Explain(r.err)
 	case r.spec == nil:
 		return ""
 	}
@@ -380,13 +379,4 @@ func byRank(a, b *change) int {
 
 func compareKeys(a, b schema.ACLRuleKey) int {
 	return cmp.Or(schema.CompareNames(a.Table, b.Table), schema.CompareNames(a.Rule, b.Rule))
-}
-
-// words puts an error into one line of words.
-func words(err error) string {
-	var field *schema.FieldError
-	if errors.As(err, &field) {
-		return schema.Reason(err)
-	}
-	return orch.Explain(err)
 }

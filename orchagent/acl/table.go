@@ -63,7 +63,7 @@ func (d definition) equal(e definition) bool {
 // standing is what the table's rules must know of it.
 func (t *table) standing() string {
 	if t.err != nil {
-		return words(t.err)
+		return orch.Explain(t.err)
 	}
 	return fmt.Sprint(t.typ.Name, t.typ.Matches, t.typ.Actions)
 }

@@ -79,7 +79,7 @@ func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
 	case r == nil || !r.given:
 		return orch.Wait("ACL rule", k.Config(), "no ACL rule %s", k)
 	case r.err != nil:
-		return orch.Wait("ACL rule", k.Config(), "ACL rule %s: %s", k, words(r.err))
+		return orch.Wait("ACL rule", k.Config(), "ACL rule %s: %s", k, orch.Explain(r.err))
 	case !r.table.tam():
 		return fmt.Errorf("ACL rule %s is in a table of type %s: flow groups are in tables of type %s",
 			k, r.table.typ.Name, schema.ACLTypeTAM)

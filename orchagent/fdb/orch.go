@@ -145,7 +145,7 @@ func (o *Orch) converge(ctx context.Context) {
 		if err == nil {
 			err = why[key]
 		}
-		status, reason := verdict(err)
+		status, reason := o.daemon.Verdict(schema.StateStaticFDB, err)
 		if said := status + ": " + reason; o.said[key] != said && o.rows[key].state != "" {
 			o.said[key] = said
 			o.daemon.Report(ctx, schema.StateStaticFDB, o.rows[key].state, status, reason)
@@ -283,21 +283,6 @@ func (o *Orch) create(ctx context.Context, wanted map[string]entry) {
 		}
 		o.put(keys[i], wanted[keys[i]])
 	}
-}
-
-// verdict puts an outcome into the words of STATE_DB.
-func verdict(err error) (status, reason string) {
-	var wait *orch.WaitError
-	switch {
-	case err == nil:
-		return schema.StatusActive, ""
-	case errors.As(err, &wait), orch.Classify(err) == orch.Retry:
-		return schema.StatusPending, orch.Explain(err)
-	}
-	if _, sai := sai.StatusOf(err); sai {
-		return schema.StatusFailed, orch.Explain(err)
-	}
-	return schema.StatusFailed, schema.Reason(err)
 }
 
 // Used counts the entries in the ASIC, by the attribute of the switch that says

@@ -104,7 +104,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err == nil && slices.Contains(has, sai.ErspanEncapsulationTypeIi) {
 		o.erspan = sai.ErspanEncapsulationTypeIi
 	}
-	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), []string{schema.AppMirrorSession}, verdict, o.pass)
+	words := orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive}
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), []string{schema.AppMirrorSession}, words, o.pass)
 	settle := func(ctx context.Context) {
 		if err := o.ledger.Settle(ctx); err != nil {
 			o.log.Error("STATE_DB is behind", "err", err)
@@ -123,15 +124,6 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
 	return o.ledger.Settle(ctx)
-}
-
-// verdict has SONiC's words.
-func verdict(err error) (status, reason string) {
-	status, reason = orch.Verdict(err)
-	if status != schema.StatusActive {
-		status = schema.MirrorInactive
-	}
-	return status, reason
 }
 
 // Session returns the object of a session that is active and not about to go.

@@ -103,7 +103,7 @@ func (o *Orch) flexRow(ctx context.Context, t orch.Task) error {
 		if err == nil && row.Interval > 0 {
 			interval = row.Interval
 		}
-		status, reason := verdict(err)
+		status, reason := o.daemon.Verdict(schema.StateFlexCounter, err)
 		o.daemon.Report(ctx, schema.StateFlexCounter, group, status, reason)
 	} else {
 		o.daemon.Unreport(ctx, schema.StateFlexCounter, group)

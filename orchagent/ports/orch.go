@@ -2,7 +2,6 @@ package ports
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -196,28 +195,13 @@ func (o *Orch) report(ctx context.Context) {
 			if err == nil {
 				err = o.outcome[k]
 			}
-			status, reason := verdict(err)
+			status, reason := o.daemon.Verdict(stateTables[table], err)
 			if said := status + ": " + reason; o.said[k] != said {
 				o.daemon.Report(ctx, stateTables[table], o.rows.stateKey(k), status, reason)
 				o.said[k] = said
 			}
 		}
 	}
-}
-
-// verdict puts an outcome into the words of STATE_DB.
-func verdict(err error) (status, reason string) {
-	var wait *orch.WaitError
-	switch {
-	case err == nil:
-		return schema.StatusActive, ""
-	case errors.As(err, &wait), orch.Classify(err) == orch.Retry:
-		return schema.StatusPending, orch.Explain(err)
-	}
-	if _, sai := sai.StatusOf(err); sai {
-		return schema.StatusFailed, orch.Explain(err)
-	}
-	return schema.StatusFailed, schema.Reason(err)
 }
 
 // rolledBack undoes what was done before err, and says so if that failed.

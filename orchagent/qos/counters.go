@@ -107,7 +107,7 @@ func (c *counters) flexRow(ctx context.Context, d *orch.Daemon, t orch.Task) err
 		if err == nil && row.Interval > 0 {
 			interval = row.Interval
 		}
-		status, reason := orch.Verdict(err)
+		status, reason := d.Verdict(schema.StateFlexCounter, err)
 		d.Report(ctx, schema.StateFlexCounter, t.Key, status, reason)
 	} else {
 		d.Unreport(ctx, schema.StateFlexCounter, t.Key)

@@ -104,7 +104,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.counts.open(ctx, cfg); err != nil {
 		return nil, err
 	}
-	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), tables, nil, o.pass)
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), tables, orch.Words{}, o.pass)
 	config := cfg.Redis.DB(swss.ConfigDB)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)

@@ -195,7 +195,13 @@ func (o *Orch) report(ctx context.Context) {
 		if err == nil {
 			err = o.outcome[k]
 		}
-		status, reason := verdict(err)
+		var partly *partlyError
+		status, reason := "", ""
+		if errors.As(err, &partly) {
+			status, reason = schema.StatusActive, partly.reason
+		} else {
+			status, reason = o.daemon.Verdict(stateTables[k.table], err)
+		}
 		said := status + ": " + reason
 		if o.said[k] == said {
 			continue
@@ -211,24 +217,6 @@ func (o *Orch) report(ctx context.Context) {
 	for _, line := range others {
 		o.log.Info("a row of others is not in the ASIC as it should be", "row", line)
 	}
-}
-
-// verdict puts an outcome into the words of STATE_DB.
-func verdict(err error) (status, reason string) {
-	var wait *orch.WaitError
-	var partly *partlyError
-	switch {
-	case err == nil:
-		return schema.StatusActive, ""
-	case errors.As(err, &partly):
-		return schema.StatusActive, partly.reason
-	case errors.As(err, &wait), orch.Classify(err) == orch.Retry:
-		return schema.StatusPending, orch.Explain(err)
-	}
-	if _, sai := sai.StatusOf(err); sai {
-		return schema.StatusFailed, orch.Explain(err)
-	}
-	return schema.StatusFailed, schema.Reason(err)
 }
 
 // joined lists reasons, the first few of many.

@@ -156,8 +156,7 @@ func (p *plan) routing(o *Orch, name string) error {
 	}
 	k := rowKey{schema.AppInterface, name}
 	if err := p.why[k]; err != nil {
-		_, reason := verdict(err)
-		return orch.Wait("interface", name, "%s: %s", name, reason)
+		return orch.Wait("interface", name, "%s: %s", name, orch.Explain(err))
 	}
 	if _, ok := o.rows.interfaces[name]; ok {
 		return nil // a loopback
@@ -299,8 +298,7 @@ func (o *Orch) lack(p *plan, h hop) string {
 		return fmt.Sprintf("neighbour %s is not in the ASIC", h)
 	}
 	if err := p.why[rowKey{schema.AppNeigh, h.name + ":" + h.addr.String()}]; err != nil {
-		_, reason := verdict(err)
-		return fmt.Sprintf("neighbour %s: %s", h, reason)
+		return fmt.Sprintf("neighbour %s: %s", h, orch.Explain(err))
 	}
 	return fmt.Sprintf("no neighbour %s: there is no row NEIGH|%s|%s", h, h.name, h.addr)
 }
