@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/tam/flymon"
 	"tamtam/tam/record"
 )
 
@@ -39,10 +40,17 @@ func profileOf(v sai.Value) (lane int, rest string, ok bool) {
 // CMU groups: that depends on who came first.
 func sketchOf(v sai.Value) (sai.Value, bool) {
 	text, _ := v.(sai.Bytes)
-	l, err := taskOf(text)
-	if err != nil || l.Task == "" {
+	var entry struct {
+		Attributes []struct {
+			Task struct {
+				Value flymon.Layout `json:"value"`
+			} `json:"task"`
+		} `json:"attributes"`
+	}
+	if json.Unmarshal(text, &entry) != nil || len(entry.Attributes) != 1 || entry.Attributes[0].Task.Value.Task == "" {
 		return nil, false
 	}
+	l := entry.Attributes[0].Task.Value
 	var units []string
 	for _, u := range l.Units {
 		units = append(units, fmt.Sprint(u.Size, u.Op, u.P1.From, u.P2.From, len(u.Map)))

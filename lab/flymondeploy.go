@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/device"
+	"tamtam/bench"
 )
 
 // deployments measures, in real time and on this machine, how soon tasks count.
 func (s *study) deployments(ctx context.Context) (*FlyMonReport, error) {
-	all, err := device.Deployments(ctx, max(1, s.Deployments))
+	all, err := bench.Deployments(ctx, max(1, s.Deployments))
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"tamtam/device"
+	"tamtam/bench"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 )
@@ -37,7 +37,7 @@ func (s *recordStudy) curveOf(ctx context.Context, c *RecordCurve, g *record.Gra
 	return list, nil
 }
 
-func (s *recordStudy) worth(c *RecordCurve, p device.TimedPlan) measured {
+func (s *recordStudy) worth(c *RecordCurve, p bench.TimedPlan) measured {
 	v := measured{"entropy": p.Entropy, "sets": float64(p.Sets), "solves": float64(p.Solves)}
 	if s.Study == RecordEffort {
 		v["seconds"] = p.Took.Seconds()

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tamtam/device"
+	"tamtam/bench"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 	"tamtam/tam/recordplan/check"
@@ -115,11 +115,11 @@ func (s *recordStudy) stagesFor(g *record.Graph) int {
 }
 
 // plan makes a plan and has it checked by what knows only the constraints.
-func (s *recordStudy) plan(ctx context.Context, m *recordplan.Model, set recordplan.Settings) (device.TimedPlan, error) {
+func (s *recordStudy) plan(ctx context.Context, m *recordplan.Model, set recordplan.Settings) (bench.TimedPlan, error) {
 	if set.Budget == 0 {
 		set.Budget = s.Budget
 	}
-	p, err := device.TimePlan(ctx, m, set)
+	p, err := bench.TimePlan(ctx, m, set)
 	if err != nil {
 		return p, err
 	}

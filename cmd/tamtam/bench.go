@@ -12,15 +12,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/device"
+	"tamtam/bench"
 	"tamtam/lab"
 )
 
 // A benchReport is what bench --format json prints.
 type benchReport struct {
-	Bench   string          `json:"bench"`
-	Machine benchMachine    `json:"machine"`
-	Results []device.Result `json:"results"`
+	Bench   string         `json:"bench"`
+	Machine benchMachine   `json:"machine"`
+	Results []bench.Result `json:"results"`
 }
 
 type benchMachine struct {
@@ -57,19 +57,19 @@ func newBench() *cobra.Command {
 			if len(args) == 1 {
 				name = args[0]
 			}
-			var results []device.Result
+			var results []bench.Result
 			var err error
 			switch name {
 			case "config":
-				results, err = device.BenchConfig(cmd.Context(), groups, changes)
+				results, err = bench.Config(cmd.Context(), groups, changes)
 			case "asic":
-				results, err = device.BenchASIC(cmd.Context(), duration)
+				results, err = bench.ASIC(cmd.Context(), duration)
 			case "altmark":
-				results, err = device.BenchAltMark(cmd.Context(), groups, changes, duration)
+				results, err = bench.AltMark(cmd.Context(), groups, changes, duration)
 			case "flymon":
-				results, err = device.BenchFlyMon(cmd.Context(), duration)
+				results, err = bench.FlyMon(cmd.Context(), duration)
 			case "tablerecord":
-				results, err = device.BenchTableRecord(cmd.Context(), duration, lab.EmbeddedProgram)
+				results, err = bench.TableRecord(cmd.Context(), duration, lab.EmbeddedProgram)
 			default:
 				return usagef("bench %q: want config, asic, altmark, flymon or tablerecord", name)
 			}

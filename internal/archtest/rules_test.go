@@ -36,11 +36,13 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "device", "lab", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+		below: []string{"cli", "lab", "bench", "device", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"device", "collector", "collector/capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"bench", "device", "collector", "collector/capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
+		below: []string{"device", "flymonorch/plan", "sai", "saisim", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/flymon", "tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/ports", "orchagent/routes", "orchagent/fdb", "orchagent/qos", "orchagent/mirror", "orchagent/copp", "orchagent/acl", "tsorch", "amorch", "recordorch", "tam/recordplan", "tam/record",
 			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},

@@ -1,4 +1,4 @@
-package device
+package bench
 
 import (
 	"context"
@@ -25,23 +25,25 @@ func TimePlan(ctx context.Context, m *recordplan.Model, s recordplan.Settings) (
 	return t, err
 }
 
-// BenchTableRecord measures table recording: how long plans of real programs take, how
-// many records a second are decoded, and what recording costs the simulated chip. pipeline gives the
-// graph of a program's pipeline.
-func BenchTableRecord(ctx context.Context, d time.Duration, pipeline func(program, pipeline string) (*record.Graph, error)) ([]Result, error) {
+// Pipelines gives the graph of a program's pipeline.
+type Pipelines func(program, pipeline string) (*record.Graph, error)
+
+// TableRecord measures table recording: how long plans of real programs take, how
+// many records a second are decoded, and what recording costs the simulated chip.
+func TableRecord(ctx context.Context, d time.Duration, pipeline Pipelines) ([]Result, error) {
 	b := recordBench{asicBench: asicBench{ctx: ctx, d: d}, pipeline: pipeline}
 	b.planning()
 	b.decoding()
 	if b.err != nil {
 		return nil, b.err
 	}
-	chip, err := BenchRecordChip(ctx, d)
+	chip, err := recordChip(ctx, d)
 	return append(b.results, chip...), err
 }
 
 type recordBench struct {
 	asicBench
-	pipeline func(program, pipeline string) (*record.Graph, error)
+	pipeline Pipelines
 }
 
 // A planLoad is a plan to make.
@@ -73,9 +75,10 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 	}
 	const ours = 12 // stages of the switch; a program that needs more has as many
 	stages, _ := recordplan.MinStages(g)
+	set := recordplan.Settings{Containers: phv, Stages: max(ours, stages), Algorithm: l.algorithm, Hits: l.hits}
 	var best TimedPlan // the fastest of five: other programs only ever make one slower
 	for i := range 5 {
-		p, err := TimePlan(b.ctx, m, recordplan.Settings{Containers: phv, Stages: max(ours, stages), Algorithm: l.algorithm, Hits: l.hits})
+		p, err := TimePlan(b.ctx, m, set)
 		if b.err = err; err != nil {
 			return TimedPlan{}
 		}

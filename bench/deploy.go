@@ -1,17 +1,17 @@
-package device
+package bench
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"tamtam/device"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/schema"
@@ -41,13 +41,23 @@ func (d *Deployment) Quantile(part float64) time.Duration {
 // deployed are the algorithms of table 3, in its order, and the others.
 func deployed() []swss.FieldValues {
 	row := func(algorithm flymon.Algorithm, key, attribute string) swss.FieldValues {
-		return swss.FieldValues{"algorithm": string(algorithm), "key": key, "attribute": attribute, "threshold": "512", "memory": "24576"}
+		return swss.FieldValues{
+			"algorithm": string(algorithm), "key": key, "attribute": attribute, "threshold": "512", "memory": "24576",
+		}
 	}
 	return []swss.FieldValues{
-		row(flymon.CMS, "5-tuple", "frequency"), row(flymon.BeauCoup, "dst-ip", "distinct(src-ip)"), row(flymon.Bloom, "none", "existence(5-tuple)"),
-		row(flymon.SuMaxMax, "5-tuple", "max(queue-length)"), row(flymon.HyperLogLog, "none", "distinct(5-tuple)"), row(flymon.SuMaxSum, "5-tuple", "frequency"),
-		row(flymon.MRAC, "5-tuple", "frequency"), row(flymon.Tower, "5-tuple", "frequency"), row(flymon.CounterBraids, "5-tuple", "frequency"),
-		row(flymon.LinearCounting, "none", "distinct(5-tuple)"), row(flymon.MaxInterArr, "5-tuple", "max(interval)"), row(flymon.OddSketch, "none", "similarity(5-tuple)"),
+		row(flymon.CMS, "5-tuple", "frequency"),
+		row(flymon.BeauCoup, "dst-ip", "distinct(src-ip)"),
+		row(flymon.Bloom, "none", "existence(5-tuple)"),
+		row(flymon.SuMaxMax, "5-tuple", "max(queue-length)"),
+		row(flymon.HyperLogLog, "none", "distinct(5-tuple)"),
+		row(flymon.SuMaxSum, "5-tuple", "frequency"),
+		row(flymon.MRAC, "5-tuple", "frequency"),
+		row(flymon.Tower, "5-tuple", "frequency"),
+		row(flymon.CounterBraids, "5-tuple", "frequency"),
+		row(flymon.LinearCounting, "none", "distinct(5-tuple)"),
+		row(flymon.MaxInterArr, "5-tuple", "max(interval)"),
+		row(flymon.OddSketch, "none", "similarity(5-tuple)"),
 	}
 }
 
@@ -55,48 +65,39 @@ func deployed() []swss.FieldValues {
 // go through the switch, on an embedded Redis and, if the program redis-server is
 // there, on a real one.
 func Deployments(ctx context.Context, n int) ([]Deployment, error) {
-	all, err := deploymentsOn(ctx, "embedded", "embedded", n)
-	if err != nil {
-		return nil, err
-	}
-	addr, stop, err := startRedisServer(ctx)
-	if errors.Is(err, exec.ErrNotFound) {
-		return all, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer stop()
-	more, err := deploymentsOn(ctx, "redis-server", addr, n)
-	return append(all, more...), err
+	return onEachRedis(ctx, func(name, addr string) ([]Deployment, error) {
+		return deploymentsOn(ctx, name, addr, n)
+	})
 }
 
-// BenchDeploy is [Deployments] as figures.
-func BenchDeploy(ctx context.Context, n int) ([]Result, error) {
+// deployFigures is [Deployments] as figures.
+func deployFigures(ctx context.Context, n int) ([]Result, error) {
 	all, err := Deployments(ctx, n)
 	var results []Result
 	for _, d := range all {
 		ms := func(t time.Duration) float64 { return float64(t.Microseconds()) / 1000 }
 		name := fmt.Sprintf("%s: %s, %d rules in %d groups", d.Redis, d.Algorithm, d.Rules, d.Groups)
-		results = append(results, Result{name + ", p50", ms(d.Quantile(0.5)), "ms"}, Result{name + ", p99", ms(d.Quantile(0.99)), "ms"})
+		results = append(results,
+			Result{name + ", p50", ms(d.Quantile(0.5)), "ms"}, Result{name + ", p99", ms(d.Quantile(0.99)), "ms"})
 	}
 	return results, err
 }
 
 const deployConfig = `{
 	"DEVICE_METADATA": {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
-	"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"}, "Ethernet4": {"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up"}},
+	"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
+		"Ethernet4": {"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up"}},
 	"VLAN": {"Vlan10": {"vlanid": "10"}},
 	"VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet4": {"tagging_mode": "untagged"}},
 	"TAM_FEATURES_TABLE": {"FLYMON": {"status": "ACTIVE"}}}`
 
 func deploymentsOn(ctx context.Context, name, addr string, n int) ([]Deployment, error) {
-	r, err := openBench(ctx, addr)
+	r, err := openRedis(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	config, err := ParseConfigDB([]byte(deployConfig))
+	config, err := device.ParseConfigDB([]byte(deployConfig))
 	if err != nil {
 		return nil, err
 	}
@@ -108,17 +109,24 @@ func deploymentsOn(ctx context.Context, name, addr string, n int) ([]Deployment,
 	runCtx, stop := context.WithCancel(ctx)
 	g, runCtx := errgroup.WithContext(runCtx)
 	start := time.Now()
-	chip, err := saisim.New(saisim.Config{Profile: saisim.DefaultProfile(), Start: start.UTC(), Notify: func(sai.Notification) {}})
+	chip, err := saisim.New(saisim.Config{
+		Profile: saisim.DefaultProfile(), Start: start.UTC(), Notify: func(sai.Notification) {},
+	})
 	if err != nil {
 		stop()
 		return nil, err
 	}
 	watch := &taskWatch{API: chip, chip: chip, counted: make(chan counted, 64), removed: make(chan struct{}, 64)}
-	syncd := NewSyncd(r, watch, Common{})
-	g.Go(func() error { return ended(syncd.Serve(runCtx)) })
+	syncd := device.NewSyncd(r, watch, device.Common{})
+	g.Go(func() error {
+		if err := syncd.Serve(runCtx); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil
+	})
 	g.Go(func() error { return watch.traffic(runCtx, start) })
-	g.Go(func() error { return RunManagers(runCtx, r, Common{}) })
-	g.Go(func() error { return RunOrchagent(runCtx, r, Common{}) })
+	g.Go(func() error { return device.RunManagers(runCtx, r, device.Common{}) })
+	g.Go(func() error { return device.RunOrchagent(runCtx, r, device.Common{}) })
 	var all []Deployment
 	for _, row := range deployed() {
 		var d Deployment
@@ -152,7 +160,8 @@ func deploy(ctx context.Context, r *swss.Redis, watch *taskWatch, row swss.Field
 			}
 			d.Groups, d.Rules, d.Cycles = c.groups, c.rules, max(d.Cycles, c.cycles)
 		case <-ctx.Done():
-			status, _, _ := swss.NewTable(r.DB(swss.StateDB), schema.StateTAMFlyMonTask).Get(context.WithoutCancel(ctx), "bench")
+			state := swss.NewTable(r.DB(swss.StateDB), schema.StateTAMFlyMonTask)
+			status, _, _ := state.Get(context.WithoutCancel(ctx), "bench")
 			return d, fmt.Errorf("the task does not count (%v): %w", status, context.Cause(ctx))
 		}
 		if err := table.Del(ctx, "bench"); err != nil {

@@ -1,4 +1,4 @@
-package device
+package bench
 
 import (
 	"context"
@@ -15,11 +15,11 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// BenchASIC measures the simulated chip alone, packets of 64 bytes on the wire with
+// ASIC measures the simulated chip alone, packets of 64 bytes on the wire with
 // FCS at one packet per cycle of a chip with 32 ports, each load for at least d on one
 // core: what forwarding costs and what each feature adds, where the time of a packet
 // goes, how two chips scale over two cores, and what rules and flows cost.
-func BenchASIC(ctx context.Context, d time.Duration) ([]Result, error) {
+func ASIC(ctx context.Context, d time.Duration) ([]Result, error) {
 	b := asicBench{ctx: ctx, d: d}
 	steps := []func(){b.features, b.parts, b.chips, b.rules, b.flows}
 	for _, step := range steps {
@@ -278,7 +278,8 @@ func (t *traffic) send(n int) error {
 		for i := range batch {
 			host := t.next % len(t.frames)
 			batch[i] = saisim.Arrival{
-				Port: t.ports[host%len(t.ports)], At: now + saisim.Cycle(i*(1+t.load.pause)), Frame: saisim.Frame{Data: t.frames[host]},
+				Port: t.ports[host%len(t.ports)], At: now + saisim.Cycle(i*(1+t.load.pause)),
+				Frame: saisim.Frame{Data: t.frames[host]},
 			}
 			t.next++
 		}

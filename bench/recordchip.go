@@ -1,4 +1,4 @@
-package device
+package bench
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"tamtam/tam/record"
 )
 
-// BenchRecordChip measures what table recording costs the simulated chip, as
-// [BenchASIC] measures it, d for each load: packets that an ACL table looks at without
+// recordChip measures what table recording costs the simulated chip, as
+// [ASIC] measures it, d for each load: packets that an ACL table looks at without
 // a plan, with one that sets its bits and no session, and with one packet of a hundred
 // and every packet recorded. Packets come as fast as one port can send their records.
-func BenchRecordChip(ctx context.Context, d time.Duration) ([]Result, error) {
+func recordChip(ctx context.Context, d time.Duration) ([]Result, error) {
 	b := asicBench{ctx: ctx, d: d}
 	const pause = 24
 	idle := b.run(asicLoad{table: true, pause: pause})
@@ -46,11 +46,15 @@ func (s *saiCalls) record(sw, monitor sai.OID, l asicLoad) {
 		sai.Attr{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeEnhancedRemote},
 		sai.Attr{ID: sai.MirrorSessionAttrMonitorPort, Value: monitor},
 		sai.Attr{ID: sai.MirrorSessionAttrErspanEncapsulationType, Value: sai.ErspanEncapsulationTypeIi},
-		sai.Attr{ID: sai.MirrorSessionAttrIphdrVersion, Value: sai.Uint(4)}, sai.Attr{ID: sai.MirrorSessionAttrTOS, Value: sai.Uint(0)},
-		sai.Attr{ID: sai.MirrorSessionAttrSrcIPAddress, Value: ip(1)}, sai.Attr{ID: sai.MirrorSessionAttrDstIPAddress, Value: ip(2)},
-		sai.Attr{ID: sai.MirrorSessionAttrSrcMACAddress, Value: sai.MAC{2, 1}}, sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: sai.MAC{2, 2}},
+		sai.Attr{ID: sai.MirrorSessionAttrIphdrVersion, Value: sai.Uint(4)},
+		sai.Attr{ID: sai.MirrorSessionAttrTOS, Value: sai.Uint(0)},
+		sai.Attr{ID: sai.MirrorSessionAttrSrcIPAddress, Value: ip(1)},
+		sai.Attr{ID: sai.MirrorSessionAttrDstIPAddress, Value: ip(2)},
+		sai.Attr{ID: sai.MirrorSessionAttrSrcMACAddress, Value: sai.MAC{2, 1}},
+		sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: sai.MAC{2, 2}},
 		sai.Attr{ID: sai.MirrorSessionAttrGREProtocolType, Value: sai.Uint(0x88be)},
-		sai.Attr{ID: sai.MirrorSessionAttrTC, Value: sai.Uint(1)}, sai.Attr{ID: sai.MirrorSessionAttrLabel, Value: sai.Text(recordLabel)})
+		sai.Attr{ID: sai.MirrorSessionAttrTC, Value: sai.Uint(1)},
+		sai.Attr{ID: sai.MirrorSessionAttrLabel, Value: sai.Text(recordLabel)})
 	table := s.create(sai.ObjectTypeACLTable,
 		sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress},
 		sai.Attr{ID: sai.ACLTableAttrACLBindPointTypeList, Value: sai.Enums{sai.ACLBindPointTypeSwitch}},

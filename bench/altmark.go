@@ -1,32 +1,34 @@
-package device
+package bench
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"time"
 
+	"tamtam/device"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
 )
 
-// BenchAltMark measures alternate marking of many flows at once: the rules that it
+// AltMark measures alternate marking of many flows at once: the rules that it
 // takes, the time from CONFIG_DB to the ASIC through every daemon, the time to read a
 // period of all flows into COUNTERS_DB, and what marking costs a packet of the
-// simulated chip (as [BenchASIC] measures it, d for each load).
-func BenchAltMark(ctx context.Context, flows, changes int, d time.Duration) ([]Result, error) {
+// simulated chip (as [ASIC] measures it, d for each load).
+func AltMark(ctx context.Context, flows, changes int, d time.Duration) ([]Result, error) {
 	load := configLoad{schema.FeatureAltMark, schema.CfgTAMAltMark, swss.FieldValues{
 		"role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0",
 	}, 2}
-	results, err := benchOnBoth(ctx, load, flows, changes)
+	results, err := load.measure(ctx, flows, changes)
 	if err != nil {
 		return nil, err
 	}
-	reading, err := benchReading(ctx, load, flows)
+	reading, err := timeReading(ctx, load, flows)
 	if err != nil {
 		return nil, err
 	}
@@ -42,20 +44,13 @@ func BenchAltMark(ctx context.Context, flows, changes int, d time.Duration) ([]R
 	return b.results, b.err
 }
 
-// benchReading counts the rules of the flows and times how they are read.
-func benchReading(ctx context.Context, load configLoad, flows int) ([]Result, error) {
+// timeReading counts the rules of the flows and times how they are read.
+func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, error) {
 	sessions, rules := load.groups("F", 0, flows)
-	config := ConfigDB{
-		schema.CfgDeviceMetadata: {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
-		schema.CfgPort:           {"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"}},
-		schema.CfgTAMFeature:     {load.feature: {"status": "ACTIVE"}},
-	}
-	for _, c := range []ConfigDB{sessions, rules} {
-		for table, rows := range c {
-			config[table] = rows
-		}
-	}
-	s, err := NewSim(ctx, SimConfig{Profile: saisim.DefaultProfile(), Config: config})
+	config := load.base()
+	maps.Copy(config, sessions)
+	maps.Copy(config, rules)
+	s, err := device.NewSim(ctx, device.SimConfig{Profile: saisim.DefaultProfile(), Config: config})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +78,8 @@ func benchReading(ctx context.Context, load configLoad, flows int) ([]Result, er
 		return nil, err
 	}
 	took := time.Since(start)
-	return append(results, Result{fmt.Sprintf("%d flows: one period read into COUNTERS_DB", flows), took.Seconds() / (periods + 1), "s"}), err
+	name := fmt.Sprintf("%d flows: one period read into COUNTERS_DB", flows)
+	return append(results, Result{name, took.Seconds() / (periods + 1), "s"}), err
 }
 
 // markAll has a session of muxed marking for each host's flow: one profile, two
@@ -92,8 +88,9 @@ func (s *saiCalls) markAll(sw sai.Key, flows int) {
 	yes := sai.Bool(true)
 	s.create(sai.ObjectTypeGenericProgrammable,
 		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(saisim.AltMarkProfile)},
-		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(`{"attributes":[{"profile":{"value":{"lane":0,"role":"initiator",` +
-			`"method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":false,"slot-sync":true,"guard-ns":1000}}}]}`)})
+		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(`{"attributes":[{"profile":{"value":{` +
+			`"lane":0,"role":"initiator","method":"muxed","interval":0,"mark":"dscp0","mark2":"",` +
+			`"clear":false,"slot-sync":true,"guard-ns":1000}}}]}`)})
 	table := s.create(sai.ObjectTypeACLTable,
 		sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress},
 		sai.Attr{ID: sai.ACLTableAttrACLBindPointTypeList, Value: sai.Enums{sai.ACLBindPointTypeSwitch}},
@@ -102,7 +99,8 @@ func (s *saiCalls) markAll(sw sai.Key, flows int) {
 	for i := range entries {
 		flow, colour := uint32(i/2), uint32(i%2)
 		counter := s.create(sai.ObjectTypeACLCounter, sai.Attr{ID: sai.ACLCounterAttrTableID, Value: table},
-			sai.Attr{ID: sai.ACLCounterAttrEnablePacketCount, Value: yes}, sai.Attr{ID: sai.ACLCounterAttrEnableByteCount, Value: yes})
+			sai.Attr{ID: sai.ACLCounterAttrEnablePacketCount, Value: yes},
+			sai.Attr{ID: sai.ACLCounterAttrEnableByteCount, Value: yes})
 		ip := sai.IP{Addr: netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, 10<<24|flow)))}
 		all := sai.IP{Addr: netip.AddrFrom4([4]byte{255, 255, 255, 255})}
 		entries[i] = []sai.Attr{

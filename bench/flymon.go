@@ -1,4 +1,4 @@
-package device
+package bench
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// BenchFlyMon measures CMU groups: what one update of a CMU costs by itself and with
+// FlyMon measures CMU groups: what one update of a CMU costs by itself and with
 // the compression of its key, the packet rate of the simulated chip with 0, 1 and 9
-// groups busy and with 96 tasks in one group (as [BenchASIC] measures it, d for each
-// load), and how soon tasks count ([BenchDeploy]).
-func BenchFlyMon(ctx context.Context, d time.Duration) ([]Result, error) {
+// groups busy and with 96 tasks in one group (as [ASIC] measures it, d for each
+// load), and how soon tasks count ([Deployments]).
+func FlyMon(ctx context.Context, d time.Duration) ([]Result, error) {
 	b := asicBench{ctx: ctx, d: d}
 	b.engine()
 	idle := b.run(asicLoad{flows: 1024})
@@ -40,7 +40,7 @@ func BenchFlyMon(ctx context.Context, d time.Duration) ([]Result, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	deploy, err := BenchDeploy(ctx, 100)
+	deploy, err := deployFigures(ctx, 100)
 	return append(b.results, deploy...), err
 }
 
@@ -67,7 +67,8 @@ func (b *asicBench) engine() {
 		var packets [1024]cmu.Packet
 		for i := range packets {
 			src := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
-			packets[i] = cmu.Packet{Vector: flymon.Make(src, src.Next(), uint16(i), 443, 17, 0), Ports: true, Size: 64, Number: uint64(i)}
+			v := flymon.Make(src, src.Next(), uint16(i), 443, 17, 0)
+			packets[i] = cmu.Packet{Vector: v, Ports: true, Size: 64, Number: uint64(i)}
 		}
 		best := 0.0
 		for range 5 {
@@ -101,7 +102,10 @@ func countMin(filter string) flymon.Task {
 	if err != nil || err2 != nil {
 		return flymon.Task{} // which is refused
 	}
-	return flymon.Task{Filter: f, Key: k, Attribute: flymon.Attribute{Kind: flymon.Packets}, Algorithm: flymon.CMS, Memory: 3 * 16384, Accurate: true}
+	return flymon.Task{
+		Filter: f, Key: k, Attribute: flymon.Attribute{Kind: flymon.Packets},
+		Algorithm: flymon.CMS, Memory: 3 * 16384, Accurate: true,
+	}
 }
 
 // addTasks fills groups: each with a task of three rows that sees all packets, or
@@ -122,7 +126,8 @@ func (s *saiCalls) addTasks(l asicLoad) {
 	for i := range l.groups {
 		t := countMin("any")
 		if l.coupons {
-			t.Key, t.Attribute, t.Algorithm, t.Threshold = keyOf("dst-ip"), flymon.Attribute{Kind: flymon.Distinct, Of: keyOf("src-ip")}, flymon.BeauCoup, 512
+			t.Key, t.Attribute = keyOf("dst-ip"), flymon.Attribute{Kind: flymon.Distinct, Of: keyOf("src-ip")}
+			t.Algorithm, t.Threshold = flymon.BeauCoup, 512
 		}
 		add(fmt.Sprintf("all%d", i), t)
 	}

@@ -1,0 +1,14 @@
+// Package bench measures tamtam on the machine that it runs on, for "tamtam bench": how soon a change of
+// configuration is in the chip, through every daemon ([Config]), how many packets a second the simulated
+// chip forwards and what each feature costs it ([ASIC], [AltMark], [FlyMon], [TableRecord]), and how soon
+// a measurement task counts ([Deployments]).
+//
+// What may enter: loads, and the wall clock. What is measured belongs to its own package.
+package bench
+
+// A Result is one figure of a benchmark.
+type Result struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
