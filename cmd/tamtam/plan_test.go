@@ -15,7 +15,7 @@ import (
 
 const (
 	figure4 = "../../docs/programs/figure4.json"
-	bmv2    = "../../recordplan/testdata/bmv2/"
+	bmv2    = "../../tam/recordplan/testdata/bmv2/"
 )
 
 // tamtamJSON runs a command and decodes what it prints.
