@@ -14,6 +14,7 @@ import (
 	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // AltMark measures alternate marking of many flows at once: the rules that it
@@ -87,7 +88,7 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 func (s *saiCalls) markAll(sw sai.Key, flows int) {
 	yes := sai.Bool(true)
 	s.create(sai.ObjectTypeGenericProgrammable,
-		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(saisim.AltMarkProfile)},
+		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(altmark.ObjectProfile)},
 		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(`{"attributes":[{"profile":{"value":{` +
 			`"lane":0,"role":"initiator","method":"muxed","interval":0,"mark":"dscp0","mark2":"",` +
 			`"clear":false,"slot-sync":true,"guard-ns":1000}}}]}`)})

@@ -202,7 +202,7 @@ func (w *taskWatch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.At
 		switch a.ID {
 		case sai.GenericProgrammableAttrObjectName:
 			name, _ := a.Value.(sai.Bytes)
-			task = t == sai.ObjectTypeGenericProgrammable && string(name) == saisim.FlyMonTask
+			task = t == sai.ObjectTypeGenericProgrammable && string(name) == flymon.ObjectTask
 		case sai.GenericProgrammableAttrEntry:
 			entry, _ = a.Value.(sai.Bytes)
 		}

@@ -149,6 +149,6 @@ func (s *saiCalls) applyTask(l flymon.Layout) {
 		s.err = err
 	}
 	s.create(sai.ObjectTypeGenericProgrammable,
-		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(saisim.FlyMonTask)},
+		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(flymon.ObjectTask)},
 		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)})
 }

@@ -197,7 +197,7 @@ func (s *sketched) words(what map[string]any) []uint32 {
 		s.Fatal(err)
 	}
 	oid, err := s.Chip.Create(s.Context(), sai.ObjectTypeGenericProgrammable, []sai.Attr{
-		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(saisim.FlyMonRegisters)}, {ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(entry)},
+		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(flymon.ObjectRegisters)}, {ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(entry)},
 	})
 	if err != nil {
 		s.Fatal(err)

@@ -189,7 +189,7 @@ func (c *chip) status(list json.RawMessage) (map[string]any, error) {
 	if err := json.Unmarshal(list, &tasks); err != nil {
 		return nil, err
 	}
-	all := make([]*cmu.Status, len(tasks))
+	all := make([]*flymon.ChipStatus, len(tasks))
 	for i, name := range tasks {
 		if s, ok := c.groups.Status(name); ok {
 			all[i] = &s

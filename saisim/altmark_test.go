@@ -172,7 +172,7 @@ func (r *rig) extension(name string, entry sai.Bytes) sai.OID {
 
 func (r *rig) profile(lane int, s altmark.Session, guard time.Duration) sai.OID {
 	r.Helper()
-	return r.extension(saisim.AltMarkProfile, profileJSON(lane, s, guard))
+	return r.extension(altmark.ObjectProfile, profileJSON(lane, s, guard))
 }
 
 // yields is the action of a flow's entry.
@@ -211,7 +211,7 @@ func (w colourWords) String() string {
 func (r *rig) words(indices ...int) map[string][]uint64 {
 	r.Helper()
 	text, _ := json.Marshal(indices)
-	oid := r.extension(saisim.AltMarkWindow, sai.Bytes(fmt.Sprintf(`{"attributes":[{"flows":{"value":%s}}]}`, text)))
+	oid := r.extension(altmark.ObjectFlows, sai.Bytes(fmt.Sprintf(`{"attributes":[{"flows":{"value":%s}}]}`, text)))
 	defer r.remove(sai.ObjectTypeGenericProgrammable, oid)
 	got, err := r.Get(context.Background(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid), []sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 2000+400*len(indices))})
 	if err != nil {

@@ -129,7 +129,7 @@ func TestEighthsAreExact(t *testing.T) {
 func TestOutOfWindow(t *testing.T) {
 	const n = altmark.Interval(-1)
 	m := newMarker(t)
-	m.extension(saisim.AltMarkProfile, guardedJSON(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true},
+	m.extension(altmark.ObjectProfile, guardedJSON(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0, SlotSync: true},
 		n.Duration()/10, n.Duration()/50))
 	m.flow(0, 1)
 	k := uint64(0)
@@ -407,7 +407,7 @@ func TestNoAlternateMarking(t *testing.T) {
 	p := saisim.SmallProfile()
 	p.AltMark = saisim.AltMarkCapacity{}
 	r := newRig(t, p)
-	for _, name := range []string{saisim.AltMarkProfile, saisim.AltMarkWindow} {
+	for _, name := range []string{altmark.ObjectProfile, altmark.ObjectFlows} {
 		r.refused(sai.StatusNotSupported, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(name),
 			sai.GenericProgrammableAttrEntry, profileJSON(0, muxedStart, 0))
 		if n, err := r.Availability(t.Context(), sai.ObjectTypeGenericProgrammable,

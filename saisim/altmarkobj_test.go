@@ -58,7 +58,7 @@ func TestProfileRefusals(t *testing.T) {
 			slots := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: 4, Mark: altmark.DSCP0, SlotSync: true}
 			r.profile(0, slots, 0)
 			oid, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
-				sai.Bytes(saisim.AltMarkProfile), sai.GenericProgrammableAttrEntry, sai.Bytes(tt.entry)))
+				sai.Bytes(altmark.ObjectProfile), sai.GenericProgrammableAttrEntry, sai.Bytes(tt.entry)))
 			if tt.want == "" {
 				if err != nil {
 					t.Fatal(err)
@@ -98,14 +98,14 @@ func TestLanes(t *testing.T) {
 	r := newRig(t, saisim.SmallProfile())
 	var oids []sai.OID
 	for lane := range 8 {
-		if n := r.available(saisim.AltMarkProfile); n != 8 {
+		if n := r.available(altmark.ObjectProfile); n != 8 {
 			t.Errorf("%d lanes, want 8, whatever is in use", n)
 		}
 		oids = append(oids, r.profile(lane, muxedStart, 0))
 	}
-	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkProfile),
+	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectProfile),
 		sai.GenericProgrammableAttrEntry, profileJSON(0, muxedStart, 0))
-	if n := r.available(saisim.AltMarkWindow); n != 64 {
+	if n := r.available(altmark.ObjectFlows); n != 64 {
 		t.Errorf("windows read %d flows, want 64", n)
 	}
 	r.remove(sai.ObjectTypeGenericProgrammable, oids[3])
@@ -123,7 +123,7 @@ func TestLanesExchanged(t *testing.T) {
 	step := muxedStart
 	step.Method = altmark.Step
 	a, b := r.profile(0, muxedStart, 0), r.profile(1, step, 0)
-	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkProfile),
+	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectProfile),
 		sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0)) // a new one takes none
 	r.set(sai.ObjectTypeGenericProgrammable, a, sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0))
 	r.set(sai.ObjectTypeGenericProgrammable, b, sai.GenericProgrammableAttrEntry, profileJSON(0, step, 0))
@@ -191,14 +191,14 @@ func TestWindowRefusals(t *testing.T) {
 		string(flows(many)):    "flows: 129, want at most 128",
 		"{":                    "entry: unexpected end of JSON input",
 	} {
-		_, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkWindow),
+		_, err := r.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectFlows),
 			sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
 		r.wantStatus(err, sai.StatusInvalidParameter)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	oid := r.extension(saisim.AltMarkWindow, flows("[0]"))
+	oid := r.extension(altmark.ObjectFlows, flows("[0]"))
 	r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, flows("[1,2,63,1]"))
 	got := r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes)
 	// What a get gave may be given back.
@@ -252,7 +252,7 @@ func TestWindowKernelGivenBack(t *testing.T) {
 	says := altmark.KernelClock{Boot: [2]uint64{1, 2}, Known: true, Synchronised: true, MaxError: 5}
 	ask := func() altmark.KernelClock { return says }
 	r := newRigOf(t, saisim.Config{Profile: saisim.SmallProfile(), Start: start, Kernel: ask})
-	oid := r.extension(saisim.AltMarkWindow, sai.Bytes(`{"attributes":[{"flows":{"value":[3]}}]}`))
+	oid := r.extension(altmark.ObjectFlows, sai.Bytes(`{"attributes":[{"flows":{"value":[3]}}]}`))
 	entry := func() []byte {
 		return r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes)
 	}
@@ -279,7 +279,7 @@ func FuzzAltmarkProfile(f *testing.F) {
 	frame := withChecksum(udpFrame(1, 2, 60))
 	f.Fuzz(func(t *testing.T, entry []byte) {
 		m.TB = t
-		oid, err := m.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkProfile),
+		oid, err := m.Create(t.Context(), sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectProfile),
 			sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
 		if err != nil {
 			if s, ok := sai.StatusOf(err); !ok || s != sai.StatusInvalidParameter {

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/tam/altmark"
+	"tamtam/tam/flymon"
 	"tamtam/tam/record"
 )
 
@@ -63,15 +65,15 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 		v, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
 		name, _ := v.(sai.Bytes)
 		switch string(name) { // what there is, whatever is in use: an orch that begins anew asks too
-		case AltMarkWindow:
+		case altmark.ObjectFlows:
 			return uint64(c.prof.AltMark.Flows), nil
-		case AltMarkProfile:
+		case altmark.ObjectProfile:
 			return uint64(c.prof.AltMark.Profiles), nil
-		case FlyMonTask:
+		case flymon.ObjectTask:
 			return c.maxSketchTasks(), nil
 		case record.ObjectPlan:
 			return uint64(c.prof.TableRecord.Plans), nil
-		case FlyMonGroups:
+		case flymon.ObjectGroups:
 			return uint64(c.prof.FlyMon.Groups + c.prof.FlyMon.Spliced), nil
 		}
 		return c.extensionsLeft(string(name)), nil

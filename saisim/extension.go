@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/altmark"
 	"tamtam/tam/flymon"
 	"tamtam/tam/record"
 )
@@ -30,11 +32,11 @@ const maxWindows = 16
 // newExtension returns the extension of a name, nil if the chip has none.
 func (c *Chip) newExtension(name string) extension {
 	switch {
-	case name == TailstampWindow:
+	case name == tailstamp.ObjectCounters:
 		return &window{}
-	case name == AltMarkWindow && c.prof.AltMark.Flows > 0:
+	case name == altmark.ObjectFlows && c.prof.AltMark.Flows > 0:
 		return &markWindow{}
-	case name == AltMarkProfile && c.prof.AltMark.Profiles > 0:
+	case name == altmark.ObjectProfile && c.prof.AltMark.Profiles > 0:
 		return &markProfile{lane: -1}
 	}
 	if x := c.newRecordExtension(name); x != nil {
@@ -45,7 +47,7 @@ func (c *Chip) newExtension(name string) extension {
 
 // extensionNames are those that chips have, whether or not this one does.
 func extensionNames() []string {
-	return slices.Concat([]string{TailstampWindow, AltMarkProfile, AltMarkWindow}, sketchExtensions(), recordExtensions())
+	return slices.Concat([]string{tailstamp.ObjectCounters, altmark.ObjectProfile, altmark.ObjectFlows}, flymon.Objects(), recordExtensions())
 }
 
 // extensionsLeft is how many objects of the name there is room for, 0 for
@@ -63,7 +65,7 @@ func (c *Chip) extensionsLeft(name string) uint64 {
 	}
 	windows := 0
 	for name, n := range c.extensions {
-		if name != AltMarkProfile && name != FlyMonTask && name != record.ObjectPlan {
+		if name != altmark.ObjectProfile && name != flymon.ObjectTask && name != record.ObjectPlan {
 			windows += n
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
-	"tamtam/saisim/cmu"
 	"tamtam/tam/flymon"
 )
 
@@ -69,7 +68,7 @@ func entryOf(t testing.TB, name string, value any) sai.Bytes {
 
 func (s *sketcher) task(l flymon.Layout) sai.OID {
 	s.Helper()
-	return s.extension(saisim.FlyMonTask, entryOf(s, "task", l))
+	return s.extension(flymon.ObjectTask, entryOf(s, "task", l))
 }
 
 func (s *sketcher) change(task sai.OID, l flymon.Layout) {
@@ -109,10 +108,10 @@ func (s *sketcher) answer(window sai.OID, answer string, into any) {
 	s.Fatalf("no %s in %s", answer, text)
 }
 
-func (s *sketcher) status(task string) (status *cmu.Status) {
+func (s *sketcher) status(task string) (status *flymon.ChipStatus) {
 	s.Helper()
-	var all []*cmu.Status
-	s.ask(saisim.FlyMonStatus, "tasks", []string{task}, "status", &all)
+	var all []*flymon.ChipStatus
+	s.ask(flymon.ObjectStatus, "tasks", []string{task}, "status", &all)
 	return all[0]
 }
 
@@ -120,7 +119,7 @@ func (s *sketcher) status(task string) (status *cmu.Status) {
 func (s *sketcher) buckets(task string, unit, bank int, n uint32) []uint32 {
 	s.Helper()
 	var text []byte
-	s.ask(saisim.FlyMonRegisters, "read", map[string]any{"task": task, "unit": unit, "bank": bank, "from": 0, "count": n}, "words", &text)
+	s.ask(flymon.ObjectRegisters, "read", map[string]any{"task": task, "unit": unit, "bank": bank, "from": 0, "count": n}, "words", &text)
 	words := make([]uint32, len(text)/4)
 	for i := range words {
 		words[i] = binary.LittleEndian.Uint32(text[4*i:])
@@ -174,7 +173,7 @@ func TestSketchTask(t *testing.T) {
 	if err := binary.Write(&key, binary.BigEndian, flow(2).And(l.Flow)); err != nil {
 		t.Fatal(err)
 	}
-	s.ask(saisim.FlyMonTruth, "read", map[string]any{"task": "t", "bank": 0, "flows": []string{base64.StdEncoding.EncodeToString(key.Bytes())}}, "truth", &truth)
+	s.ask(flymon.ObjectTruth, "read", map[string]any{"task": "t", "bank": 0, "flows": []string{base64.StdEncoding.EncodeToString(key.Bytes())}}, "truth", &truth)
 	if truth.Flows != 10 || truth.Packets != 107 || truth.Overflow || truth.Values[0] != 7 || len(truth.Heavy) != 10 || truth.Heavy[0].Value != 12 {
 		t.Errorf("truth %+v", truth)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/tam/flymon"
 )
 
 // Packets come to spliced groups when the recirculation port has sent them whole and
@@ -78,7 +79,7 @@ func TestRecirculation(t *testing.T) {
 		}, 0},
 	} {
 		s.change(task, counting(t, "again", "src-ip", 5, 0, 0, 32))
-		s.extension(saisim.FlyMonClear, entryOf(s, "clear", map[string]any{"task": "again", "bank": 0}))
+		s.extension(flymon.ObjectClear, entryOf(s, "clear", map[string]any{"task": "again", "bank": 0}))
 		if err := s.Receive(0, s.Now(), saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
 			t.Fatal(err)
 		}

@@ -3,9 +3,8 @@ package saisim_test
 import (
 	"testing"
 
-	"tamtam/tam/flymon"
 	"tamtam/sai"
-	"tamtam/saisim"
+	"tamtam/tam/flymon"
 )
 
 // Whatever ENTRY is, it makes a task that can be, or none.
@@ -27,7 +26,7 @@ func FuzzFlyMonTask(f *testing.F) {
 	frame := udpFrame(1, 2, 60)
 	f.Fuzz(func(t *testing.T, entry []byte) {
 		s.TB = t
-		oid, err := s.extend(saisim.FlyMonTask, entry)
+		oid, err := s.extend(flymon.ObjectTask, entry)
 		if err != nil {
 			if st, ok := sai.StatusOf(err); !ok || st != sai.StatusInvalidParameter {
 				t.Fatal(err)
@@ -52,7 +51,7 @@ func FuzzFlyMonTask(f *testing.F) {
 // Whatever ENTRY is, a window reads something or is refused, and is read again by
 // what it gave.
 func FuzzFlyMonWindow(f *testing.F) {
-	names := []string{saisim.FlyMonGroups, saisim.FlyMonStatus, saisim.FlyMonRegisters, saisim.FlyMonClear, saisim.FlyMonDigests, saisim.FlyMonTruth}
+	names := []string{flymon.ObjectGroups, flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear, flymon.ObjectDigests, flymon.ObjectTruth}
 	for i, value := range []string{`{"groups":{"value":{}}}`, `{"tasks":{"value":["t","u"]}}`, `{"read":{"value":{"task":"t","unit":1,"bank":1,"from":8,"count":24}}}`,
 		`{"clear":{"value":{"task":"t","bank":1}}}`, `{"read":{"value":{"task":"t","bank":0,"from":1}}}`, `{"read":{"value":{"task":"t","bank":0,"flows":[]}}}`} {
 		f.Add(uint8(i), []byte(`{"attributes":[`+value+`]}`))

@@ -9,25 +9,8 @@ import (
 	"slices"
 
 	"tamtam/sai"
-	"tamtam/saisim/cmu"
 	"tamtam/tam/flymon"
 )
-
-// Names of the extension objects of FlyMon; docs/extensions.md has their JSON. A
-// task is configuration, the others are windows.
-const (
-	FlyMonGroups    = "tamtam.flymon.groups"
-	FlyMonTask      = "tamtam.flymon.task"
-	FlyMonStatus    = "tamtam.flymon.status"
-	FlyMonRegisters = "tamtam.flymon.registers"
-	FlyMonClear     = "tamtam.flymon.clear"
-	FlyMonDigests   = "tamtam.flymon.digests"
-	FlyMonTruth     = "tamtam.flymon.truth" // of chips with Config.Oracle only
-)
-
-func sketchExtensions() []string {
-	return []string{FlyMonGroups, FlyMonTask, FlyMonStatus, FlyMonRegisters, FlyMonClear, FlyMonDigests, FlyMonTruth}
-}
 
 // newSketchExtension is newExtension for FlyMon.
 func (c *Chip) newSketchExtension(name string) extension {
@@ -35,19 +18,19 @@ func (c *Chip) newSketchExtension(name string) extension {
 		return nil
 	}
 	switch {
-	case name == FlyMonGroups:
+	case name == flymon.ObjectGroups:
 		return &groupsWindow{}
-	case name == FlyMonTask:
+	case name == flymon.ObjectTask:
 		return &sketchTask{}
-	case name == FlyMonStatus:
+	case name == flymon.ObjectStatus:
 		return &statusWindow{}
-	case name == FlyMonRegisters:
+	case name == flymon.ObjectRegisters:
 		return &registerWindow{}
-	case name == FlyMonClear:
+	case name == flymon.ObjectClear:
 		return &clearWindow{}
-	case name == FlyMonDigests:
+	case name == flymon.ObjectDigests:
 		return &digestWindow{}
-	case name == FlyMonTruth && c.cfg.Oracle > 0:
+	case name == flymon.ObjectTruth && c.cfg.Oracle > 0:
 		return &truthWindow{}
 	}
 	return nil
@@ -69,7 +52,7 @@ type sketchTask struct {
 // theirs, one after the other. The task of the name before goes.
 func (k *sketchTask) apply(c *Chip, text []byte) error {
 	var l flymon.Layout
-	given, err := readExtension(text, "task", &l)
+	given, err := readExtension(text, flymon.AttrTask, &l)
 	if err != nil {
 		return err
 	}
@@ -148,7 +131,7 @@ func (w *groupsWindow) apply(_ *Chip, text []byte) error {
 		return nil
 	}
 	var none struct{}
-	given, err := readExtension(text, "groups", &none)
+	given, err := readExtension(text, flymon.AttrGroups, &none)
 	if err == nil {
 		w.entry = given
 	}
@@ -158,11 +141,8 @@ func (w *groupsWindow) apply(_ *Chip, text []byte) error {
 func (w *groupsWindow) leave(*Chip) {}
 
 func (w *groupsWindow) read(c *Chip) sai.Value {
-	return writeValues(w.entry, extensionValue{"geometry", valueJSON, c.prof.FlyMon.Geometry()})
+	return writeValues(w.entry, extensionValue{flymon.AttrGeometry, valueJSON, c.prof.FlyMon.Geometry()})
 }
-
-// maxStatusTasks bounds the tasks of a status window.
-const maxStatusTasks = 128
 
 // A statusWindow reads how tasks are.
 type statusWindow struct {
@@ -174,12 +154,12 @@ func (w *statusWindow) apply(_ *Chip, text []byte) error {
 	next := statusWindow{}
 	if len(text) > 0 {
 		var err error
-		if next.entry, err = readExtension(text, "tasks", &next.tasks); err != nil {
+		if next.entry, err = readExtension(text, flymon.AttrTasks, &next.tasks); err != nil {
 			return err
 		}
 	}
-	if len(next.tasks) > maxStatusTasks {
-		return fmt.Errorf("tasks: %d, want at most %d", len(next.tasks), maxStatusTasks)
+	if len(next.tasks) > flymon.MaxChipTasks {
+		return fmt.Errorf("tasks: %d, want at most %d", len(next.tasks), flymon.MaxChipTasks)
 	}
 	*w = next
 	return nil
@@ -189,17 +169,17 @@ func (w *statusWindow) leave(*Chip) {}
 
 // TaskStatus is what a window of tasks reads, for those who have the chip at hand;
 // false: there is no such task.
-func (c *Chip) TaskStatus(task string) (cmu.Status, bool) {
+func (c *Chip) TaskStatus(task string) (flymon.ChipStatus, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sketch.groups == nil {
-		return cmu.Status{}, false
+		return flymon.ChipStatus{}, false
 	}
 	return c.sketch.groups.Status(task)
 }
 
 func (w *statusWindow) read(c *Chip) sai.Value {
-	status := make([]*cmu.Status, len(w.tasks))
+	status := make([]*flymon.ChipStatus, len(w.tasks))
 	for i, name := range w.tasks {
 		if c.sketch.groups == nil {
 			break
@@ -208,5 +188,6 @@ func (w *statusWindow) read(c *Chip) sai.Value {
 			status[i] = &s
 		}
 	}
-	return writeValues(w.entry, extensionValue{"time", valueNumbers, c.clockNumbers()}, extensionValue{"status", valueJSON, status})
+	return writeValues(w.entry, extensionValue{flymon.AttrTime, valueNumbers, c.clockNumbers()},
+		extensionValue{flymon.AttrStatus, valueJSON, status})
 }

@@ -59,7 +59,7 @@ func TestTaskRefusals(t *testing.T) {
 			other := s.task(counting(t, "other", "src-ip", 3, 0, 0, 32))
 			s.send(0, udpFrame(1, 2, 60))
 			before, _ := json.Marshal(s.status("other"))
-			if _, err := s.extend(saisim.FlyMonTask, tt.entry); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			if _, err := s.extend(flymon.ObjectTask, tt.entry); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v\nwant %q", err, tt.want)
 			} else if tt.want == "" {
 				return
@@ -88,7 +88,7 @@ func TestTaskNames(t *testing.T) {
 	s := newSketcher(t)
 	a, b := counting(t, "a", "src-ip", 0, 0, 0, 32), counting(t, "b", "src-ip", 0, 1, 0, 32)
 	x, y := s.task(a), s.task(b)
-	_, err := s.extend(saisim.FlyMonTask, entryOf(t, "task", a))
+	_, err := s.extend(flymon.ObjectTask, entryOf(t, "task", a))
 	s.wantStatus(err, sai.StatusInvalidParameter)
 	if err == nil || !strings.Contains(err.Error(), `task is "a", want a name that no other object has`) {
 		t.Error(err)
@@ -142,34 +142,34 @@ func TestSketchAvailability(t *testing.T) {
 			s := &sketcher{newRigOf(t, saisim.Config{Profile: tt.profile, Start: start, Oracle: tt.oracle})}
 			check := func() {
 				t.Helper()
-				if n := s.available(saisim.FlyMonGroups); n != tt.groups {
+				if n := s.available(flymon.ObjectGroups); n != tt.groups {
 					t.Errorf("%d groups, want %d", n, tt.groups)
 				}
-				if n := s.available(saisim.FlyMonTask); n != tt.task {
+				if n := s.available(flymon.ObjectTask); n != tt.task {
 					t.Errorf("%d tasks, want %d", n, tt.task)
 				}
-				for _, name := range []string{saisim.FlyMonStatus, saisim.FlyMonRegisters, saisim.FlyMonClear, saisim.FlyMonDigests} {
+				for _, name := range []string{flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear, flymon.ObjectDigests} {
 					if n := s.available(name); n > 0 != tt.window {
 						t.Errorf("%s: %d", name, n)
 					}
 				}
-				if n := s.available(saisim.FlyMonTruth); n > 0 != tt.truth {
-					t.Errorf("%s: %d", saisim.FlyMonTruth, n)
+				if n := s.available(flymon.ObjectTruth); n > 0 != tt.truth {
+					t.Errorf("%s: %d", flymon.ObjectTruth, n)
 				}
 			}
 			check()
 			if tt.task == 0 {
-				_, err := s.extend(saisim.FlyMonTask, entryOf(t, "task", counting(t, "t", "src-ip", 0, 0, 0, 32)))
+				_, err := s.extend(flymon.ObjectTask, entryOf(t, "task", counting(t, "t", "src-ip", 0, 0, 0, 32)))
 				s.wantStatus(err, sai.StatusNotSupported)
 				return
 			}
 			s.task(counting(t, "t", "src-ip", 0, 0, 0, 32))
 			for range 3 {
-				s.extension(saisim.FlyMonGroups, entryOf(t, "groups", struct{}{}))
+				s.extension(flymon.ObjectGroups, entryOf(t, "groups", struct{}{}))
 			}
 			check()
 			var g flymon.Geometry
-			s.ask(saisim.FlyMonGroups, "groups", struct{}{}, "geometry", &g)
+			s.ask(flymon.ObjectGroups, "groups", struct{}{}, "geometry", &g)
 			if g != tt.profile.FlyMon.Geometry() || g.All() != 8 {
 				t.Errorf("geometry %+v", g)
 			}
@@ -186,29 +186,29 @@ func TestSketchWindows(t *testing.T) {
 	many := `["t"` + strings.Repeat(`,"t"`, 128) + `]`
 	flows := `[` + strings.Repeat(`"",`, 256) + `""]`
 	for _, tt := range []struct{ object, attr, value, want string }{
-		{saisim.FlyMonGroups, "groups", `{"of":1}`, `unknown field "of"`},
-		{saisim.FlyMonStatus, "tasks", `"t"`, "cannot unmarshal string"},
-		{saisim.FlyMonStatus, "tasks", many, "tasks: 129, want at most 128"},
-		{saisim.FlyMonRegisters, "write", `{}`, "read is missing, want a task and bank"},
-		{saisim.FlyMonRegisters, "read", `{"task":"t"}`, "want a unit, and a count of at most 8192 buckets"},
-		{saisim.FlyMonRegisters, "read", `{"task":"t","unit":0,"count":8193}`, "want a unit, and a count of at most 8192 buckets"},
-		{saisim.FlyMonRegisters, "read", `{"task":"u","unit":0,"count":1}`, `read: no task "u"`},
-		{saisim.FlyMonRegisters, "read", `{"task":"t","unit":2,"count":1}`, "unit is 2, want 0 to 1"},
-		{saisim.FlyMonRegisters, "read", `{"task":"t","unit":0,"bank":1,"count":1}`, "bank is 1, want 0 to 0"},
-		{saisim.FlyMonRegisters, "read", `{"task":"t","unit":0,"from":30,"count":3}`, "3 buckets from 30, want some of 32"},
-		{saisim.FlyMonRegisters, "read", `{"task":"t","unit":0,"from":4294967295,"count":2}`, "2 buckets from 4294967295"},
-		{saisim.FlyMonRegisters, "read", `{"task":"t","unit":-1,"count":1}`, "unit is -1"},
-		{saisim.FlyMonRegisters, "read", `{"task":"t","unit":0,"from":-1,"count":1}`, "read: "},
-		{saisim.FlyMonClear, "clear", `{"task":"t","bank":2}`, "bank is 2, want 0 to 0"},
-		{saisim.FlyMonClear, "clear", `{"task":"t","unit":0}`, "want unit, from and count, or none of them"},
-		{saisim.FlyMonClear, "clear", `{"task":"t","unit":0,"from":0,"count":33}`, "33 buckets from 0"},
-		{saisim.FlyMonClear, "clear", `{"task":"u"}`, `clear: no task "u"`},
-		{saisim.FlyMonDigests, "read", `{"task":"t","from":1}`, "from 1, want some of 0"},
-		{saisim.FlyMonDigests, "read", `{"task":"t","count":1}`, "want a task, a bank, and from"},
-		{saisim.FlyMonDigests, "read", `{"task":"t","from":4294967295}`, "want a task, a bank, and from"},
-		{saisim.FlyMonTruth, "read", `{"task":"t","flows":["AAAA"]}`, "flows[0] has 3 bytes, want 48"},
-		{saisim.FlyMonTruth, "read", `{"task":"t","flows":` + flows + `}`, "257 flows, want at most 256"},
-		{saisim.FlyMonTruth, "read", `{"task":"u"}`, `read: no task "u"`},
+		{flymon.ObjectGroups, "groups", `{"of":1}`, `unknown field "of"`},
+		{flymon.ObjectStatus, "tasks", `"t"`, "cannot unmarshal string"},
+		{flymon.ObjectStatus, "tasks", many, "tasks: 129, want at most 128"},
+		{flymon.ObjectRegisters, "write", `{}`, "read is missing, want a task and bank"},
+		{flymon.ObjectRegisters, "read", `{"task":"t"}`, "want a unit, and a count of at most 8192 buckets"},
+		{flymon.ObjectRegisters, "read", `{"task":"t","unit":0,"count":8193}`, "want a unit, and a count of at most 8192 buckets"},
+		{flymon.ObjectRegisters, "read", `{"task":"u","unit":0,"count":1}`, `read: no task "u"`},
+		{flymon.ObjectRegisters, "read", `{"task":"t","unit":2,"count":1}`, "unit is 2, want 0 to 1"},
+		{flymon.ObjectRegisters, "read", `{"task":"t","unit":0,"bank":1,"count":1}`, "bank is 1, want 0 to 0"},
+		{flymon.ObjectRegisters, "read", `{"task":"t","unit":0,"from":30,"count":3}`, "3 buckets from 30, want some of 32"},
+		{flymon.ObjectRegisters, "read", `{"task":"t","unit":0,"from":4294967295,"count":2}`, "2 buckets from 4294967295"},
+		{flymon.ObjectRegisters, "read", `{"task":"t","unit":-1,"count":1}`, "unit is -1"},
+		{flymon.ObjectRegisters, "read", `{"task":"t","unit":0,"from":-1,"count":1}`, "read: "},
+		{flymon.ObjectClear, "clear", `{"task":"t","bank":2}`, "bank is 2, want 0 to 0"},
+		{flymon.ObjectClear, "clear", `{"task":"t","unit":0}`, "want unit, from and count, or none of them"},
+		{flymon.ObjectClear, "clear", `{"task":"t","unit":0,"from":0,"count":33}`, "33 buckets from 0"},
+		{flymon.ObjectClear, "clear", `{"task":"u"}`, `clear: no task "u"`},
+		{flymon.ObjectDigests, "read", `{"task":"t","from":1}`, "from 1, want some of 0"},
+		{flymon.ObjectDigests, "read", `{"task":"t","count":1}`, "want a task, a bank, and from"},
+		{flymon.ObjectDigests, "read", `{"task":"t","from":4294967295}`, "want a task, a bank, and from"},
+		{flymon.ObjectTruth, "read", `{"task":"t","flows":["AAAA"]}`, "flows[0] has 3 bytes, want 48"},
+		{flymon.ObjectTruth, "read", `{"task":"t","flows":` + flows + `}`, "257 flows, want at most 256"},
+		{flymon.ObjectTruth, "read", `{"task":"u"}`, `read: no task "u"`},
 	} {
 		_, err := s.extend(tt.object, []byte(`{"attributes":[{"`+tt.attr+`":{"value":`+tt.value+`}}]}`))
 		s.wantStatus(err, sai.StatusInvalidParameter)
@@ -219,7 +219,7 @@ func TestSketchWindows(t *testing.T) {
 
 	s.send(0, udpFrame(1, 2, 60))
 	whole := map[string]any{"task": "t", "unit": 0, "bank": 0, "from": 0, "count": 32}
-	w := s.extension(saisim.FlyMonRegisters, entryOf(t, "read", whole))
+	w := s.extension(flymon.ObjectRegisters, entryOf(t, "read", whole))
 	first := s.get(sai.ObjectTypeGenericProgrammable, w, sai.GenericProgrammableAttrEntry)
 	s.set(sai.ObjectTypeGenericProgrammable, w, sai.GenericProgrammableAttrEntry, first)
 	if again := s.get(sai.ObjectTypeGenericProgrammable, w, sai.GenericProgrammableAttrEntry); !bytes.Equal(first.(sai.Bytes), again.(sai.Bytes)) {
@@ -229,7 +229,7 @@ func TestSketchWindows(t *testing.T) {
 	if n := total(s.buckets("t", 1, 0, 64)); n != 0 {
 		t.Errorf("frozen buckets have %d", n)
 	}
-	s.extension(saisim.FlyMonClear, entryOf(t, "clear", whole))
+	s.extension(flymon.ObjectClear, entryOf(t, "clear", whole))
 	if n, b := total(s.buckets("t", 0, 0, 32)), s.status("t").Banks[0]; n != 0 || b.Packets != 7 {
 		t.Errorf("%d in buckets, %+v; want 0 and 7 packets", n, b)
 	}
@@ -267,8 +267,8 @@ func TestDigestPages(t *testing.T) {
 		s.drain()
 	}
 	var keys, more []byte
-	s.ask(saisim.FlyMonDigests, "read", map[string]any{"task": "t", "bank": 0, "from": 0}, "keys", &keys)
-	s.ask(saisim.FlyMonDigests, "read", map[string]any{"task": "t", "bank": 0, "from": 512}, "keys", &more)
+	s.ask(flymon.ObjectDigests, "read", map[string]any{"task": "t", "bank": 0, "from": 0}, "keys", &keys)
+	s.ask(flymon.ObjectDigests, "read", map[string]any{"task": "t", "bank": 0, "from": 512}, "keys", &more)
 	if len(keys) != 512*48 || len(more) != 88*48 {
 		t.Fatalf("%d and %d bytes, want 512 and 88 keys of 48", len(keys), len(more))
 	}

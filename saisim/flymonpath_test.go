@@ -33,8 +33,8 @@ func seeing(t testing.TB) flymon.Layout {
 func (s *sketcher) seen() []flymon.Vector {
 	s.Helper()
 	var text []byte
-	s.ask(saisim.FlyMonDigests, "read", map[string]any{"task": "see", "bank": 0, "from": 0}, "keys", &text)
-	s.remove(sai.ObjectTypeGenericProgrammable, s.extension(saisim.FlyMonClear, entryOf(s, "clear", map[string]any{"task": "see", "bank": 0})))
+	s.ask(flymon.ObjectDigests, "read", map[string]any{"task": "see", "bank": 0, "from": 0}, "keys", &text)
+	s.remove(sai.ObjectTypeGenericProgrammable, s.extension(flymon.ObjectClear, entryOf(s, "clear", map[string]any{"task": "see", "bank": 0})))
 	var all []flymon.Vector
 	for b := range slices.Chunk(text, 8*flymon.Words) {
 		var v flymon.Vector
@@ -225,7 +225,7 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	at(1.5, 3)
 	want(even, epoch, 2, false)
 	want(odd, epoch+1, 3, false)
-	s.extension(saisim.FlyMonClear, entryOf(s, "clear", map[string]any{"task": "t", "bank": even}))
+	s.extension(flymon.ObjectClear, entryOf(s, "clear", map[string]any{"task": "t", "bank": even}))
 	want(even, epoch, 0, false)
 	at(2.1, 1)
 	want(even, epoch+2, 1, false)
@@ -247,7 +247,7 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	at(15.5, 1) // a tenth more of about 10
 	want(even, epoch+34, 3, true)
 	var clock []uint64
-	s.ask(saisim.FlyMonStatus, "tasks", []string{}, "time", &clock)
+	s.ask(flymon.ObjectStatus, "tasks", []string{}, "time", &clock)
 	if tod := s.TimeOfDay(s.Now()); !slices.Equal(clock, []uint64{uint64(tod.Unix()), uint64(tod.Nanosecond()), 1, 2, uint64(start.UnixNano())}) {
 		t.Errorf("time %v at %v", clock, tod)
 	}

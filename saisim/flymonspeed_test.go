@@ -95,7 +95,7 @@ func TestOracleOfAChip(t *testing.T) {
 			t.Errorf("%+v", b)
 		}
 		if oracle == 0 {
-			_, err := s.extend(saisim.FlyMonTruth, entryOf(t, "read", map[string]any{"task": "t", "bank": 0}))
+			_, err := s.extend(flymon.ObjectTruth, entryOf(t, "read", map[string]any{"task": "t", "bank": 0}))
 			s.wantStatus(err, sai.StatusNotSupported)
 			continue
 		}
@@ -105,7 +105,7 @@ func TestOracleOfAChip(t *testing.T) {
 			Overflow bool
 			Entropy  float64
 		}
-		s.ask(saisim.FlyMonTruth, "read", map[string]any{"task": "t", "bank": 0}, "truth", &truth)
+		s.ask(flymon.ObjectTruth, "read", map[string]any{"task": "t", "bank": 0}, "truth", &truth)
 		if truth.Flows != 3 || !truth.Overflow || truth.Packets != 140 || truth.Entropy < 1.58 || truth.Entropy > 1.59 {
 			t.Errorf("%+v, want 3 of 5 flows, log2(3) bits", truth)
 		}

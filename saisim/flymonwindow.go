@@ -14,13 +14,6 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Bounds of what a window reads at a time.
-const (
-	maxReadWords   = 8192
-	maxReadDigests = 512
-	maxTruthFlows  = 256
-)
-
 // groupsOf returns the groups, if a task of that name is there.
 func (c *Chip) groupsOf(attr, task string) (*cmu.Groups, error) {
 	g := c.sketch.groups
@@ -30,18 +23,9 @@ func (c *Chip) groupsOf(attr, task string) (*cmu.Groups, error) {
 	return g, nil
 }
 
-// A bankRange is a part of a unit of a task, or of its digests.
-type bankRange struct {
-	Task  string  `json:"task"`
-	Unit  *int    `json:"unit"`
-	Bank  int     `json:"bank"`
-	From  uint32  `json:"from"`
-	Count *uint32 `json:"count"`
-}
-
 // readRange reads an attribute that has a range, which there must be.
-func readRange(text []byte, name string) (map[string]json.RawMessage, bankRange, error) {
-	var r bankRange
+func readRange(text []byte, name string) (map[string]json.RawMessage, flymon.ChipRange, error) {
+	var r flymon.ChipRange
 	given, err := readExtension(text, name, &r)
 	if err == nil && given == nil {
 		err = fmt.Errorf("%s is missing, want a task and bank", name)
@@ -52,16 +36,16 @@ func readRange(text []byte, name string) (map[string]json.RawMessage, bankRange,
 // A registerWindow reads buckets.
 type registerWindow struct {
 	entry map[string]json.RawMessage
-	bankRange
+	flymon.ChipRange
 }
 
 func (w *registerWindow) apply(c *Chip, text []byte) (err error) {
 	next := registerWindow{}
-	if next.entry, next.bankRange, err = readRange(text, "read"); err != nil {
+	if next.entry, next.ChipRange, err = readRange(text, flymon.AttrRead); err != nil {
 		return err
 	}
-	if next.Unit == nil || next.Count == nil || *next.Count > maxReadWords {
-		return fmt.Errorf("read: want a unit, and a count of at most %d buckets", maxReadWords)
+	if next.Unit == nil || next.Count == nil || *next.Count > flymon.MaxChipWords {
+		return fmt.Errorf("read: want a unit, and a count of at most %d buckets", flymon.MaxChipWords)
 	}
 	if _, err := next.words(c); err != nil {
 		return err
@@ -94,14 +78,14 @@ func (w *registerWindow) read(c *Chip) sai.Value {
 			bytes = binary.LittleEndian.AppendUint32(bytes, x)
 		}
 	}
-	return writeValues(w.entry, extensionValue{"words", valueJSON, bytes})
+	return writeValues(w.entry, extensionValue{flymon.AttrWords, valueJSON, bytes})
 }
 
 // A clearWindow clears a bank, or a part of one of its units, whenever it is set.
 type clearWindow struct{}
 
 func (*clearWindow) apply(c *Chip, text []byte) error {
-	_, r, err := readRange(text, "clear")
+	_, r, err := readRange(text, flymon.AttrClear)
 	if err != nil {
 		return err
 	}
@@ -129,12 +113,12 @@ func (*clearWindow) read(*Chip) sai.Value { return nil }
 // A digestWindow reads the keys that a task has sent.
 type digestWindow struct {
 	entry map[string]json.RawMessage
-	bankRange
+	flymon.ChipRange
 }
 
 func (w *digestWindow) apply(c *Chip, text []byte) (err error) {
 	next := digestWindow{}
-	if next.entry, next.bankRange, err = readRange(text, "read"); err != nil {
+	if next.entry, next.ChipRange, err = readRange(text, flymon.AttrRead); err != nil {
 		return err
 	}
 	if next.Unit != nil || next.Count != nil || next.From > math.MaxInt32 {
@@ -154,7 +138,7 @@ func (w *digestWindow) keys(c *Chip) ([]flymon.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := g.Digests(w.Task, w.Bank, int(w.From), maxReadDigests)
+	keys, err := g.Digests(w.Task, w.Bank, int(w.From), flymon.MaxChipDigests)
 	if err != nil {
 		return nil, fmt.Errorf("read: %w", err)
 	}
@@ -164,59 +148,34 @@ func (w *digestWindow) keys(c *Chip) ([]flymon.Vector, error) {
 func (w *digestWindow) read(c *Chip) sai.Value {
 	var bytes []byte
 	if keys, err := w.keys(c); err == nil {
-		bytes = make([]byte, 0, vectorBytes*len(keys))
+		bytes = make([]byte, 0, flymon.VectorBytes*len(keys))
 		for i := range keys {
-			bytes = appendVector(bytes, &keys[i])
+			bytes = keys[i].Append(bytes)
 		}
 	}
-	return writeValues(w.entry, extensionValue{"keys", valueJSON, bytes})
-}
-
-const vectorBytes = 8 * flymon.Words
-
-func appendVector(b []byte, v *flymon.Vector) []byte {
-	for _, w := range v {
-		b = binary.BigEndian.AppendUint64(b, w)
-	}
-	return b
-}
-
-func parseVector(b []byte) (v flymon.Vector) {
-	for i := range v {
-		v[i] = binary.BigEndian.Uint64(b[8*i:])
-	}
-	return v
+	return writeValues(w.entry, extensionValue{flymon.AttrKeys, valueJSON, bytes})
 }
 
 // A truthWindow reads what the oracle has counted.
 type truthWindow struct {
 	entry map[string]json.RawMessage
-	truthQuestion
-}
-
-type truthQuestion struct {
-	Task  string   `json:"task"`
-	Bank  int      `json:"bank"`
-	Flows [][]byte `json:"flows"` // base64
-	// Heavy is how many of the largest flows are wanted; nil: as many as there may be.
-	Heavy     *int   `json:"heavy"`
-	Threshold uint64 `json:"threshold"` // flows that have so much are counted
+	flymon.TruthQuestion
 }
 
 func (w *truthWindow) apply(c *Chip, text []byte) (err error) {
 	next := truthWindow{}
-	if next.entry, err = readExtension(text, "read", &next.truthQuestion); err != nil {
+	if next.entry, err = readExtension(text, flymon.AttrRead, &next.TruthQuestion); err != nil {
 		return err
 	}
-	if len(next.Flows) > maxTruthFlows {
-		return fmt.Errorf("read: %d flows, want at most %d", len(next.Flows), maxTruthFlows)
+	if len(next.Flows) > flymon.MaxChipTruths {
+		return fmt.Errorf("read: %d flows, want at most %d", len(next.Flows), flymon.MaxChipTruths)
 	}
-	if next.Heavy != nil && (*next.Heavy < 0 || *next.Heavy > maxTruthFlows) {
-		return fmt.Errorf("read: heavy is %d, want 0 to %d", *next.Heavy, maxTruthFlows)
+	if next.Heavy != nil && (*next.Heavy < 0 || *next.Heavy > flymon.MaxChipTruths) {
+		return fmt.Errorf("read: heavy is %d, want 0 to %d", *next.Heavy, flymon.MaxChipTruths)
 	}
 	for i, f := range next.Flows {
-		if len(f) != vectorBytes {
-			return fmt.Errorf("read: flows[%d] has %d bytes, want %d", i, len(f), vectorBytes)
+		if len(f) != flymon.VectorBytes {
+			return fmt.Errorf("read: flows[%d] has %d bytes, want %d", i, len(f), flymon.VectorBytes)
 		}
 	}
 	if _, err := c.groupsOf("read", next.Task); err != nil {
@@ -228,46 +187,30 @@ func (w *truthWindow) apply(c *Chip, text []byte) (err error) {
 
 func (w *truthWindow) leave(*Chip) {}
 
-// A truthAnswer is what the window reads.
-type truthAnswer struct {
-	Flows    int         `json:"flows"`    // distinct
-	Elements int         `json:"elements"` // distinct, where the task measures a set
-	Packets  uint64      `json:"packets"`
-	Overflow bool        `json:"overflow"` // more than the oracle keeps: not exact
-	Entropy  float64     `json:"entropy"`  // of the values, in bits
-	Values   []uint64    `json:"values"`   // of the flows asked for; of a set, 1 for its elements
-	Heavy    []truthFlow `json:"heavy"`    // the largest, the first by value and then by key
-	Reaching int         `json:"reaching"` // flows that have the threshold
-	Largest  uint64      `json:"largest"`  // value of a flow
-	Before   int         `json:"before"`   // elements of the set in the epoch before
-	Shared   int         `json:"shared"`   // elements of both epochs
-}
-
-type truthFlow struct {
-	Flow  []byte `json:"flow"`
-	Value uint64 `json:"value"`
-}
-
 func (w *truthWindow) read(c *Chip) sai.Value {
-	var answer *truthAnswer
+	var answer *flymon.TruthAnswer
 	if g, err := c.groupsOf("read", w.Task); err == nil {
 		if t, ok := g.Truth(w.Task, w.Bank); ok {
 			answer = w.answer(t)
-			answer.Before, answer.Shared = g.Before(w.Task, w.Bank)
+			before, shared := g.Before(w.Task, w.Bank)
+			answer.Before, answer.Shared = uint64(before), uint64(shared)
 			if l, ok := g.Layout(w.Task); ok && l.Flow.IsZero() { // asked for elements of its set
 				for i, f := range w.Flows {
-					answer.Values[i] = min(t.Elements[parseVector(f)], 1)
+					answer.Values[i] = min(t.Elements[flymon.VectorOf(f)], 1)
 				}
 			}
 		}
 	}
-	return writeValues(w.entry, extensionValue{"truth", valueJSON, answer})
+	return writeValues(w.entry, extensionValue{flymon.AttrTruth, valueJSON, answer})
 }
 
-func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
-	a := &truthAnswer{Flows: len(t.Flows), Elements: len(t.Elements), Packets: t.Packets, Overflow: t.Overflow, Entropy: t.Entropy(), Values: make([]uint64, len(w.Flows))}
+func (w *truthWindow) answer(t *cmu.Truth) *flymon.TruthAnswer {
+	a := &flymon.TruthAnswer{
+		Flows: uint64(len(t.Flows)), Elements: uint64(len(t.Elements)), Packets: t.Packets, Overflow: t.Overflow,
+		Entropy: t.Entropy(), Values: make([]uint64, len(w.Flows)),
+	}
 	for i, f := range w.Flows {
-		a.Values[i] = t.Flows[parseVector(f)]
+		a.Values[i] = t.Flows[flymon.VectorOf(f)]
 	}
 	for _, n := range t.Flows {
 		a.Largest = max(a.Largest, n)
@@ -275,7 +218,7 @@ func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
 			a.Reaching++
 		}
 	}
-	most := maxTruthFlows
+	most := flymon.MaxChipTruths
 	if w.Heavy != nil {
 		most = *w.Heavy
 	}
@@ -293,7 +236,7 @@ func (w *truthWindow) answer(t *cmu.Truth) *truthAnswer {
 		return slices.Compare(a[:], b[:])
 	})
 	for _, v := range keys[:min(len(keys), most)] {
-		a.Heavy = append(a.Heavy, truthFlow{appendVector(nil, &v), t.Flows[v]})
+		a.Heavy = append(a.Heavy, flymon.TruthFlow{Flow: v.Append(nil), Value: t.Flows[v]})
 	}
 	return a
 }

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/tailstamp"
 )
 
 // Dynamic breakout: a port of four lanes becomes four ports and back, while the
@@ -287,7 +288,7 @@ func TestCapabilities(t *testing.T) {
 	if got, err := r.EnumCapability(ctx, sai.TAMIntAttrType); !slices.Equal(got, []sai.Enum{sai.TAMIntTypeIfa1Tailstamp}) || err != nil {
 		t.Errorf("TAM INT types %v, %v", got, err)
 	}
-	for name, want := range map[string]uint64{saisim.TailstampWindow: 16, "other": 0} {
+	for name, want := range map[string]uint64{tailstamp.ObjectCounters: 16, "other": 0} {
 		got, err := r.Availability(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName, sai.Bytes(name)))
 		if got != want || err != nil {
 			t.Errorf("extension %s: %d, %v; want %d", name, got, err, want)

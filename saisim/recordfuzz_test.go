@@ -3,8 +3,8 @@ package saisim_test
 import (
 	"testing"
 
-	"tamtam/tam/record"
 	"tamtam/sai"
+	"tamtam/tam/record"
 )
 
 // Whatever ENTRY is, it makes a plan by which packets are recorded, or none; windows read

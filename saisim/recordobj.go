@@ -348,12 +348,12 @@ func (w *recordWindow) apply(_ *Chip, text []byte) error {
 	next := recordWindow{}
 	if len(text) > 0 {
 		var err error
-		if next.entry, err = readExtension(text, "labels", &next.labels); err != nil {
+		if next.entry, err = readExtension(text, record.AttrLabels, &next.labels); err != nil {
 			return err
 		}
 	}
-	if len(next.labels) > maxWindowLabels {
-		return fmt.Errorf("labels: %d, want at most %d", len(next.labels), maxWindowLabels)
+	if len(next.labels) > record.MaxLabels {
+		return fmt.Errorf("labels: %d, want at most %d", len(next.labels), record.MaxLabels)
 	}
 	*w = next
 	return nil
@@ -370,23 +370,20 @@ func (w *recordWindow) read(c *Chip) sai.Value {
 		}
 		values = append(values, n.matched, n.unsampled, n.made, n.lost)
 	}
-	return writeExtension(w.entry, []string{"counters"}, [][]uint64{values})
+	return writeExtension(w.entry, []string{record.AttrCounters}, [][]uint64{values})
 }
 
 // A graphWindow reads the graph of the chip, and the paths that packets took.
 type graphWindow struct {
 	entry map[string]json.RawMessage
-	want  struct {
-		Graph bool `json:"graph"`
-		Paths bool `json:"paths"`
-	}
+	want  record.ChipQuestion
 }
 
 func (w *graphWindow) apply(_ *Chip, text []byte) error {
 	next := graphWindow{}
 	if len(text) > 0 {
 		var err error
-		if next.entry, err = readExtension(text, "describe", &next.want); err != nil {
+		if next.entry, err = readExtension(text, record.AttrDescribe, &next.want); err != nil {
 			return err
 		}
 	}
@@ -398,12 +395,12 @@ func (w *graphWindow) leave(*Chip) {}
 
 func (w *graphWindow) read(c *Chip) sai.Value {
 	t := &c.recording.paths
-	values := []extensionValue{{"counted", valueNumbers, []uint64{c.described().graph.Version, t.packets, t.other}}}
+	values := []extensionValue{{record.AttrCounted, valueNumbers, []uint64{c.described().graph.Version, t.packets, t.other}}}
 	if w.want.Graph {
-		values = append(values, extensionValue{"graph", valueJSON, c.described().graph})
+		values = append(values, extensionValue{record.AttrGraph, valueJSON, c.described().graph})
 	}
 	if w.want.Paths {
-		values = append(values, extensionValue{"paths", valueJSON, t.counts()})
+		values = append(values, extensionValue{record.AttrPaths, valueJSON, t.counts()})
 	}
 	return writeValues(w.entry, values...)
 }

@@ -7,12 +7,12 @@ import "tamtam/saisim/tailstamp"
 type stampResult uint8
 
 const (
-	stampDone         stampResult = iota // left with a record
-	stampNotTCPUDP                       // not TCP or UDP
-	stampNotEthernet2                    // 802.3 with a length field
-	stampCut                             // cut by a capture
-	stampMTU                             // with the record it would exceed the MTU
-	numStampResults   = 8                // words per counter; the last ones are reserved
+	stampDone         stampResult              = iota // left with a record
+	stampNotTCPUDP                                    // not TCP or UDP
+	stampNotEthernet2                                 // 802.3 with a length field
+	stampCut                                          // cut by a capture
+	stampMTU                                          // with the record it would exceed the MTU
+	numStampResults   = tailstamp.CounterWords        // the last ones are not of copies
 )
 
 // A stampAction is the tail-stamping that an ACL entry asks for. It does not

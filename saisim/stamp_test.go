@@ -19,7 +19,7 @@ func (r *rig) window(labels ...string) []uint64 {
 	text, _ := json.Marshal(labels)
 	entry := fmt.Sprintf(`{"attributes":[{"labels":{"sai_metadata":{"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_UINT32_LIST"},"value":%s}}]}`, text)
 	oid := r.create(sai.ObjectTypeGenericProgrammable,
-		sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.TailstampWindow),
+		sai.GenericProgrammableAttrObjectName, sai.Bytes(tailstamp.ObjectCounters),
 		sai.GenericProgrammableAttrEntry, sai.Bytes(entry))
 	defer r.remove(sai.ObjectTypeGenericProgrammable, oid)
 	got, err := r.Get(context.Background(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid),

@@ -203,7 +203,7 @@ type ACLCounterRow struct {
 	Label                    string
 	CountPackets, CountBytes bool
 	Packets, Bytes           uint64
-	Stamps                   [numStampResults]uint64 // as in a TailstampWindow
+	Stamps                   [numStampResults]uint64 // as in a window of tail-stamping
 }
 
 // An AltMarkRow is a profile of alternate marking.

@@ -5,27 +5,8 @@ import (
 	"fmt"
 
 	"tamtam/sai"
+	"tamtam/saisim/tailstamp"
 )
-
-// TailstampWindow is the name of the extension object that reads what became of
-// the packets that tail-stamping matched, by label of ACL counter. Its ENTRY is
-//
-//	{"attributes":[{"labels":{"sai_metadata":{...},"value":["label",...]}}]}
-//
-// and a get adds an attribute "counters" whose value holds, for each label in
-// order, 8 numbers of one instant: stamped, not stamped because not TCP or UDP,
-// not Ethernet II, cut, beyond the MTU; what the ACL counter has counted, packets
-// and bytes; and one that is 0.
-const TailstampWindow = "tamtam.tailstamp.counters"
-
-// Where a window has what the ACL counter has counted.
-const (
-	windowPackets = 5
-	windowBytes   = 6
-)
-
-// maxWindowLabels bounds the labels of one window.
-const maxWindowLabels = 128
 
 // A window reads registers. It is no configuration.
 type window struct {
@@ -37,12 +18,12 @@ func (w *window) apply(_ *Chip, text []byte) error {
 	next := window{}
 	if len(text) > 0 {
 		var err error
-		if next.entry, err = readExtension(text, "labels", &next.labels); err != nil {
+		if next.entry, err = readExtension(text, tailstamp.AttrLabels, &next.labels); err != nil {
 			return err
 		}
 	}
-	if len(next.labels) > maxWindowLabels {
-		return fmt.Errorf("labels: %d, want at most %d", len(next.labels), maxWindowLabels)
+	if len(next.labels) > tailstamp.MaxLabels {
+		return fmt.Errorf("labels: %d, want at most %d", len(next.labels), tailstamp.MaxLabels)
 	}
 	*w = next
 	return nil
@@ -59,9 +40,9 @@ func (w *window) read(c *Chip) sai.Value {
 			for j, n := range x.stamps {
 				values[i*numStampResults+j] += n
 			}
-			values[i*numStampResults+windowPackets] += x.packets
-			values[i*numStampResults+windowBytes] += x.bytes
+			values[i*numStampResults+tailstamp.WordMatched] += x.packets
+			values[i*numStampResults+tailstamp.WordMatched+1] += x.bytes
 		}
 	}
-	return writeExtension(w.entry, []string{"counters"}, [][]uint64{values})
+	return writeExtension(w.entry, []string{tailstamp.AttrCounters}, [][]uint64{values})
 }

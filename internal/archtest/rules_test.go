@@ -42,7 +42,7 @@ var rules = []room{
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
 	{name: "lab", modules: []string{yaml, plot}, below: []string{"bench", "device", "collector", "collector/capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
-		below: []string{"device", "flymonorch/plan", "sai", "saisim", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/flymon", "tam/record", "tam/recordplan"}},
+		below: []string{"device", "flymonorch/plan", "sai", "saisim", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/ports", "orchagent/routes", "orchagent/fdb", "orchagent/qos", "orchagent/mirror", "orchagent/copp", "orchagent/acl", "tsorch", "amorch", "recordorch", "tam/recordplan", "tam/record",
 			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},

@@ -32,29 +32,29 @@ func TestEpochs(t *testing.T) {
 	l := epochs(t)
 	b.apply(l)
 	where := l.Bucket(&b.geo, 0, packet(1).Vector)
-	check := func(what string, n0, n1 uint32, want0, want1 cmu.Bank) {
+	check := func(what string, n0, n1 uint32, want0, want1 flymon.ChipBank) {
 		t.Helper()
 		s := b.status("t")
 		if got := [2]uint32{b.words("t", 0, 0)[where], b.words("t", 0, 1)[where]}; got != [2]uint32{n0, n1} {
 			t.Errorf("%s: words %v, want %d and %d", what, got, n0, n1)
 		}
-		if s.Banks != [2]cmu.Bank{want0, want1} {
+		if s.Banks != [2]flymon.ChipBank{want0, want1} {
 			t.Errorf("%s: %+v\nwant %+v\nand %+v", what, s.Banks, want0, want1)
 		}
 	}
-	check("before the first packet", 0, 0, cmu.Bank{}, cmu.Bank{})
-	bank := func(epoch, packets, first, last uint64) cmu.Bank {
-		return cmu.Bank{Epoch: epoch, Used: true, Packets: packets, Bytes: 64 * packets, First: first, Last: last}
+	check("before the first packet", 0, 0, flymon.ChipBank{}, flymon.ChipBank{})
+	bank := func(epoch, packets, first, last uint64) flymon.ChipBank {
+		return flymon.ChipBank{Epoch: epoch, Used: true, Packets: packets, Bytes: 64 * packets, First: first, Last: last}
 	}
 	b.send(at(4*second), at(5*second-1))
 	b4 := bank(4, 2, 4*second, 5*second-1)
-	check("epoch 4", 2, 0, b4, cmu.Bank{})
+	check("epoch 4", 2, 0, b4, flymon.ChipBank{})
 	b.send(at(5 * second))
 	check("epoch 5", 2, 1, b4, bank(5, 1, 5*second, 5*second))
 	if err := b.Clear("t", 0); err != nil {
 		t.Fatal(err)
 	}
-	check("epoch 4 is cleared", 0, 1, cmu.Bank{Epoch: 4}, bank(5, 1, 5*second, 5*second))
+	check("epoch 4 is cleared", 0, 1, flymon.ChipBank{Epoch: 4}, bank(5, 1, 5*second, 5*second))
 	b.send(at(6*second + 7))
 	b6 := bank(6, 1, 6*second+7, 6*second+7)
 	check("epoch 6", 1, 1, b6, bank(5, 1, 5*second, 5*second))
@@ -225,7 +225,7 @@ func TestFreezeAndDivert(t *testing.T) {
 	next.Frozen = l.Units
 	b.apply(next)
 	s := b.status("t")
-	if s.Generation == first.Generation || s.Banks != [2]cmu.Bank{} || s.Frozen != first.Banks || s.FrozenAt != 5*second+2 {
+	if s.Generation == first.Generation || s.Banks != [2]flymon.ChipBank{} || s.Frozen != first.Banks || s.FrozenAt != 5*second+2 {
 		t.Fatalf("%+v, want the counts of %+v frozen", s, first)
 	}
 	b.send(at(5*second+3), at(5*second+4))
@@ -257,7 +257,7 @@ func TestFreezeAndDivert(t *testing.T) {
 	next.Frozen = nil
 	b.apply(next)
 	thawed := b.status("t")
-	if thawed.Generation != s.Generation || thawed.Banks[1] != s.Banks[1] || thawed.Frozen != [2]cmu.Bank{} || thawed.FrozenAt != 0 {
+	if thawed.Generation != s.Generation || thawed.Banks[1] != s.Banks[1] || thawed.Frozen != [2]flymon.ChipBank{} || thawed.FrozenAt != 0 {
 		t.Errorf("%+v after what was frozen is given back, want the counts of %+v", thawed, s)
 	}
 	if _, err := b.Read("t", 1, 0, 0, 1); err == nil {
@@ -283,7 +283,7 @@ func TestBanksComeAndGo(t *testing.T) {
 	next := epochs(t)
 	next.Units[0].Base, next.Units[0].Size, next.Frozen = 128, 64, slices.Clone(l.Units)
 	b.apply(next)
-	if s := b.status("t"); slices.Max(b.words("t", 1, 0)) != 0 || s.Frozen != [2]cmu.Bank{} {
+	if s := b.status("t"); slices.Max(b.words("t", 1, 0)) != 0 || s.Frozen != [2]flymon.ChipBank{} {
 		t.Errorf("%v, %+v: want zeros", b.words("t", 1, 0), s)
 	}
 }

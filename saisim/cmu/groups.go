@@ -85,38 +85,11 @@ func (g *Groups) Busy() bool { return len(g.tasks) > 0 }
 // Tasks is how many tasks there are.
 func (g *Groups) Tasks() int { return len(g.tasks) }
 
-// Status is what a chip says of a task.
-type Status struct {
-	// Generation is another one at each Apply that zeroed something of the task.
-	Generation uint64  `json:"generation"`
-	Banks      [2]Bank `json:"banks"`
-	// Frozen is what Banks was when the frozen partitions counted.
-	Frozen [2]Bank `json:"frozen"`
-	// FrozenAt is the time of day of the last packet before they ceased to, in ns.
-	FrozenAt uint64 `json:"frozen-at"`
-}
-
-// Bank is what a chip knows of one bank of a task, since it was cleared.
-type Bank struct {
-	Epoch uint64 `json:"epoch"` // the last that it counted, if it is used
-	Used  bool   `json:"used"`
-	// Dirty: it began to count an epoch when it had counted another.
-	Dirty   bool   `json:"dirty"`
-	Packets uint64 `json:"packets"` // that the filter matched, and the coin of any unit
-	Bytes   uint64 `json:"bytes"`   // of these, as Packet.Size
-	// Lost packets found no room in the recirculation port: Packets has them not.
-	Lost        uint64 `json:"lost"`
-	Digests     int    `json:"digests"`      // there are to fetch
-	DigestsLost uint64 `json:"digests-lost"` // above Geometry.Digests
-	First       uint64 `json:"first"`        // time of day of the first packet, ns
-	Last        uint64 `json:"last"`         // and of the last
-}
-
 // Status tells the state of a task; false: there is none.
-func (g *Groups) Status(name string) (Status, bool) {
+func (g *Groups) Status(name string) (flymon.ChipStatus, bool) {
 	t, ok := g.tasks[name]
 	if !ok {
-		return Status{}, false
+		return flymon.ChipStatus{}, false
 	}
-	return Status{t.generation, t.banks, t.frozen.banks, t.frozen.at}, true
+	return flymon.ChipStatus{Generation: t.generation, Banks: t.banks, Frozen: t.frozen.banks, FrozenAt: t.frozen.at}, true
 }

@@ -62,7 +62,7 @@ func (b *bench) words(task string, unit, bank int) []uint32 {
 	return w
 }
 
-func (b *bench) status(task string) cmu.Status {
+func (b *bench) status(task string) flymon.ChipStatus {
 	b.Helper()
 	s, ok := b.Status(task)
 	if !ok {

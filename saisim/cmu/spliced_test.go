@@ -29,7 +29,7 @@ func TestSecondPass(t *testing.T) {
 	if !b.Run(&p) {
 		t.Fatal("the packet is not wanted again")
 	}
-	if s := b.status("t").Banks; s != [2]cmu.Bank{} {
+	if s := b.status("t").Banks; s != [2]flymon.ChipBank{} {
 		t.Errorf("%+v before the second pass", s)
 	}
 	q := at(2 * second)

@@ -16,7 +16,7 @@ type task struct {
 	digestUnit    int // -1: none
 	threshold     uint32
 	truth         *[2]Truth // nil: no oracle
-	banks         [2]Bank
+	banks         [2]flymon.ChipBank
 	digests       [2][]flymon.Vector
 	seen          [2]keySet // of digests
 
@@ -28,7 +28,7 @@ type task struct {
 
 // frozen is what a task keeps beside its frozen partitions, as long as they are there.
 type frozen struct {
-	banks   [2]Bank
+	banks   [2]flymon.ChipBank
 	at      uint64
 	digests [2][]flymon.Vector
 	truth   *[2]Truth // goes on

@@ -546,7 +546,7 @@ func (c *Chip) newFlows(before, after *config) {
 	}
 }
 
-// FlowWindow is what a [saisim.AltMarkWindow] reads of a flow index: for each colour
+// FlowWindow is what a [altmark.ObjectFlows] reads of a flow index: for each colour
 // packets, bytes, captures, seconds and nanoseconds of the last, unsynchronised
 // then, out of window, bytes of pulses, packets with a foreign mark and their bytes,
 // digest of the last captured packet.

@@ -75,7 +75,7 @@ type stamp struct {
 }
 
 // What became of a copy that a session matched, in the order of the words of a
-// saisim.TailstampWindow.
+// tailstamp.ObjectCounters.
 type stampResult int
 
 const (

@@ -42,7 +42,7 @@ type sketch struct {
 	frozen [2][]flymon.Vector // keys of when the frozen partitions counted
 }
 
-// A SketchStatus is what a [saisim.FlyMonStatus] window reads of a task.
+// A SketchStatus is what a [flymon.ObjectStatus] window reads of a task.
 type SketchStatus struct {
 	Generation uint64        `json:"generation"`
 	Banks      [2]SketchBank `json:"banks"`

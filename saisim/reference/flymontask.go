@@ -145,7 +145,7 @@ func (c *Chip) unit(task string, unit int) flymon.Unit {
 }
 
 // SketchWords are the buckets of a bank of a unit, those behind its units being the
-// frozen ones, as a [saisim.FlyMonRegisters] window reads them.
+// frozen ones, as a [flymon.ObjectRegisters] window reads them.
 func (c *Chip) SketchWords(task string, unit, bank int) []uint32 {
 	u := c.unit(task, unit)
 	words := make([]uint32, u.Size)

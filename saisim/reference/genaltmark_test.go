@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/saisim"
 	"tamtam/saisim/reference"
 	"tamtam/tam/altmark"
 )
@@ -174,7 +173,7 @@ func (g *gen) profileOp(lane int) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, sai.Bytes(text))
 		return
 	}
-	g.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(saisim.AltMarkProfile),
+	g.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectProfile),
 		sai.GenericProgrammableAttrEntry, sai.Bytes(text))
 }
 
@@ -314,7 +313,7 @@ func (p *pair) markingDiffers() error {
 	}
 	ctx := context.Background()
 	window, err := p.chip.Create(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
-		sai.Bytes(saisim.AltMarkWindow), sai.GenericProgrammableAttrEntry, sai.Bytes(text)))
+		sai.Bytes(altmark.ObjectFlows), sai.GenericProgrammableAttrEntry, sai.Bytes(text)))
 	if err != nil {
 		return err
 	}

@@ -231,7 +231,7 @@ func (p *pair) setTask(l flymon.Layout) error {
 	if oid, ok := p.tasks[l.Task]; ok {
 		err = p.chip.Set(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, oid), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: text})
 	} else if oid, err = p.chip.Create(ctx, sai.ObjectTypeGenericProgrammable, attrs(sai.GenericProgrammableAttrObjectName,
-		sai.Bytes(saisim.FlyMonTask), sai.GenericProgrammableAttrEntry, text)); err == nil {
+		sai.Bytes(flymon.ObjectTask), sai.GenericProgrammableAttrEntry, text)); err == nil {
 		p.tasks[l.Task] = oid
 	}
 	if err == nil {
@@ -251,14 +251,14 @@ func (p *pair) clear(l flymon.Layout) error {
 	bank := p.IntN(int(l.Banks()))
 	if p.chance(60) {
 		p.ref.ClearSketch(l.Task, bank)
-		return p.window(saisim.FlyMonClear, "clear", map[string]any{"task": l.Task, "bank": bank}, nil)
+		return p.window(flymon.ObjectClear, "clear", map[string]any{"task": l.Task, "bank": bank}, nil)
 	}
 	unit := p.IntN(len(l.Units) + len(l.Frozen))
 	size := slices.Concat(l.Units, l.Frozen)[unit].Size
 	from := p.Uint32N(size)
 	n := p.Uint32N(size - from + 1)
 	p.ref.ClearSketchRange(l.Task, unit, bank, from, n)
-	return p.window(saisim.FlyMonClear, "clear", map[string]any{"task": l.Task, "unit": unit, "bank": bank, "from": from, "count": n}, nil)
+	return p.window(flymon.ObjectClear, "clear", map[string]any{"task": l.Task, "unit": unit, "bank": bank, "from": from, "count": n}, nil)
 }
 
 // window makes a window, reads what it adds, and removes it.
@@ -306,7 +306,7 @@ func (p *pair) sketchesDiffer() error {
 	for _, l := range p.chip.Tables().Sketches {
 		p.saw["sketch: tasks compared"]++
 		var status []reference.SketchStatus
-		if err := p.window(saisim.FlyMonStatus, "tasks", []string{l.Task}, map[string]any{"status": &status}); err != nil {
+		if err := p.window(flymon.ObjectStatus, "tasks", []string{l.Task}, map[string]any{"status": &status}); err != nil {
 			return err
 		}
 		want, keys := p.ref.Sketch(l.Task)
@@ -338,7 +338,7 @@ func (p *pair) bucketsDiffer(l flymon.Layout, keys [2][]flymon.Vector) error {
 	for bank := range int(l.Banks()) {
 		for unit, u := range slices.Concat(l.Units, l.Frozen) {
 			var text string
-			if err := p.window(saisim.FlyMonRegisters, "read", map[string]any{"task": l.Task, "unit": unit, "bank": bank, "count": u.Size}, map[string]any{"words": &text}); err != nil {
+			if err := p.window(flymon.ObjectRegisters, "read", map[string]any{"task": l.Task, "unit": unit, "bank": bank, "count": u.Size}, map[string]any{"words": &text}); err != nil {
 				return err
 			}
 			var want []byte
@@ -354,7 +354,7 @@ func (p *pair) bucketsDiffer(l flymon.Layout, keys [2][]flymon.Vector) error {
 			}
 		}
 		var text string
-		if err := p.window(saisim.FlyMonDigests, "read", map[string]any{"task": l.Task, "bank": bank}, map[string]any{"keys": &text}); err != nil {
+		if err := p.window(flymon.ObjectDigests, "read", map[string]any{"task": l.Task, "bank": bank}, map[string]any{"keys": &text}); err != nil {
 			return err
 		}
 		var want []byte

@@ -10,6 +10,21 @@ const (
 	ObjectGraph    = "tamtam.tablerecord.graph"
 )
 
+// Attributes of their entries: what is given, and what a get adds.
+const (
+	AttrPlan     = "plan"     // a ChipPlan
+	AttrLabels   = "labels"   // of mirror sessions, at most MaxLabels
+	AttrDescribe = "describe" // a ChipQuestion
+
+	AttrCounters = "counters" // CounterWords for each label
+	AttrCounted  = "counted"  // version of the graph, packets counted, those of no path that there was room for
+	AttrGraph    = "graph"    // a Graph
+	AttrPaths    = "paths"    // PathCounts
+)
+
+// MaxLabels are the labels of one window of counters.
+const MaxLabels = 128
+
 // LabelPrefix begins the labels of mirror sessions that record: it is reserved for
 // them.
 const LabelPrefix = "tr:"
@@ -56,6 +71,12 @@ type ChipTunnel struct {
 	SrcMAC string     `json:"src-mac"` // 02:00:00:00:00:01
 	DstMAC string     `json:"dst-mac"`
 	TOS    uint8      `json:"tos,omitempty"`
+}
+
+// A ChipQuestion says what is wanted of a chip's pipeline besides [AttrCounted].
+type ChipQuestion struct {
+	Graph bool `json:"graph"`
+	Paths bool `json:"paths"`
 }
 
 // CounterWords is how many numbers a window of counters has for each label: packets

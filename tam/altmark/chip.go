@@ -1,0 +1,169 @@
+package altmark
+
+import (
+	"fmt"
+	"time"
+)
+
+// Names of the extension objects of a chip that marks by itself; docs/extensions.md has their
+// JSON. A profile is configuration, flows are a window.
+const (
+	ObjectProfile = "tamtam.altmark.profile"
+	ObjectFlows   = "tamtam.altmark.flows"
+)
+
+// Attributes of their entries: what is given, and what a get of flows adds.
+const (
+	AttrProfile = "profile" // a ChipProfile
+	AttrFlows   = "flows"   // indices, at most MaxChipFlows
+
+	AttrTime        = "time"        // ChipClock.Words
+	AttrKernel      = "kernel"      // KernelClock.Words; only of a chip whose clock follows a kernel's
+	AttrGenerations = "generations" // of each flow
+	AttrCounters    = "counters"    // ChipCounts.Words of colour 0 and of colour 1 of each flow
+)
+
+// MaxChipFlows are the flows of one window: more may be longer than a list of SAI on the wire,
+// 65536 bytes.
+const MaxChipFlows = 128
+
+// A ChipProfile is what the sessions of a lane have in common.
+type ChipProfile struct {
+	Lane     int    `json:"lane"`
+	Role     string `json:"role"`
+	Method   string `json:"method"`
+	Interval int    `json:"interval"` // of which a session's is 2^n seconds
+	Mark     string `json:"mark"`
+	Mark2    string `json:"mark2"`
+	Clear    bool   `json:"clear"`
+	SlotSync bool   `json:"slot-sync"`
+	GuardNS  int64  `json:"guard-ns"`
+	EarlyNS  int64  `json:"early-ns"`
+	Drop     bool   `json:"drop-marked"`
+}
+
+// ChipProfile is what the session asks of its lane, which is 0 here.
+func (s Session) ChipProfile() ChipProfile {
+	return ChipProfile{
+		Role: s.Role.String(), Method: s.Method.String(), Interval: int(s.Interval),
+		Mark: s.Mark.String(), Mark2: s.Mark2.String(), Clear: s.Clear, SlotSync: s.SlotSync,
+		GuardNS: int64(s.Guard()), EarlyNS: int64(s.Early()), Drop: s.Foreign == DropForeign,
+	}
+}
+
+// A ChipClock is what a window says of the chip's clock.
+type ChipClock struct {
+	At           Time
+	Synchronised bool
+	Steps        uint64       // how often the clock was set
+	Started      uint64       // when the chip started, ns since 1970: another chip has another
+	Kernel       *KernelClock // that it follows; nil: none. Not part of Words
+}
+
+// chipClockWords is how many numbers a chip's clock is.
+const chipClockWords = 5
+
+// Words are the clock as numbers.
+func (c ChipClock) Words() []uint64 {
+	return []uint64{c.At.Seconds, uint64(c.At.Nanoseconds), word(c.Synchronised), c.Steps, c.Started}
+}
+
+// ParseChipClock reads the words of a clock.
+func ParseChipClock(w []uint64) (c ChipClock, err error) {
+	if len(w) != chipClockWords {
+		return c, fmt.Errorf("%d numbers as %s, want %d", len(w), AttrTime, chipClockWords)
+	}
+	c.At, err = chipTime(w[0], w[1])
+	c.Synchronised, c.Steps, c.Started = w[2] != 0, w[3], w[4]
+	return c, err
+}
+
+func chipTime(seconds, nanoseconds uint64) (Time, error) {
+	if seconds >= 1<<48 || nanoseconds >= 1e9 {
+		return Time{}, fmt.Errorf("the time %d s %d ns, want seconds below 2^48 and nanoseconds below 10^9", seconds, nanoseconds)
+	}
+	return Time{Seconds: seconds, Nanoseconds: uint32(nanoseconds)}, nil
+}
+
+// kernelWords is how many numbers a kernel's clock is.
+const kernelWords = 6
+
+// Words are the clock as numbers.
+func (k KernelClock) Words() []uint64 {
+	return []uint64{k.Boot[0], k.Boot[1], word(k.Known), word(k.Synchronised), uint64(k.MaxError), uint64(k.Ahead)}
+}
+
+// ParseKernelClock reads the words of a kernel's clock.
+func ParseKernelClock(w []uint64) (k KernelClock, err error) {
+	const most = 1 << 62
+	if len(w) != kernelWords {
+		return k, fmt.Errorf("%d numbers as %s, want %d", len(w), AttrKernel, kernelWords)
+	}
+	if w[4] > most || time.Duration(w[5]).Abs() > most {
+		return k, fmt.Errorf("a kernel's clock with an error of %d ns, and %d ns off, want at most 2^62", w[4], int64(w[5]))
+	}
+	return KernelClock{
+		Boot: [2]uint64{w[0], w[1]}, Known: w[2] != 0, Synchronised: w[3] != 0,
+		MaxError: time.Duration(w[4]), Ahead: time.Duration(w[5]),
+	}, nil
+}
+
+// A ChipFlow is what a window says of a flow.
+type ChipFlow struct {
+	Generation uint64 // how often the flow's state was zeroed
+	Of         [2]ChipCounts
+}
+
+// ChipCounts are those of a colour, cumulative but for the time.
+type ChipCounts struct {
+	Packets, Bytes, Captures uint64
+	Captured                 Time // the last
+	Unsynchronised           bool // at that time
+	Outside                  uint64
+	PulseBytes               uint64 // of muxed marking without slots: of the captured packets
+	Foreign, ForeignBytes    uint64 // of packets that came with a mark
+	Digest                   uint32 // of the last captured packet
+}
+
+// countWords is how many numbers the counts of a colour are.
+const countWords = 11
+
+// Words appends the counts to a list of numbers.
+func (c ChipCounts) Words(list []uint64) []uint64 {
+	return append(list, c.Packets, c.Bytes, c.Captures, c.Captured.Seconds, uint64(c.Captured.Nanoseconds),
+		word(c.Unsynchronised), c.Outside, c.PulseBytes, c.Foreign, c.ForeignBytes, uint64(c.Digest))
+}
+
+// ParseChipFlows reads the generations and the counters of so many flows.
+func ParseChipFlows(flows int, generations, counters []uint64) ([]ChipFlow, error) {
+	if len(generations) != flows {
+		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(generations), AttrGenerations, flows, flows)
+	}
+	if want := 2 * countWords * flows; len(counters) != want {
+		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(counters), AttrCounters, want, flows)
+	}
+	list := make([]ChipFlow, flows)
+	for i := range list {
+		list[i].Generation = generations[i]
+		for colour := range list[i].Of {
+			w := counters[(2*i+colour)*countWords:]
+			at, err := chipTime(w[3], w[4])
+			if err != nil {
+				return nil, err
+			}
+			list[i].Of[colour] = ChipCounts{
+				Packets: w[0], Bytes: w[1], Captures: w[2], Captured: at, Unsynchronised: w[5] != 0, Outside: w[6],
+				PulseBytes: w[7], Foreign: w[8], ForeignBytes: w[9], Digest: uint32(w[10]),
+			}
+		}
+	}
+	return list, nil
+}
+
+// word is 1 for true.
+func word(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
