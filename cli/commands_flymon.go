@@ -152,7 +152,7 @@ func (p *page) runningFlyMon(tam tree) {
 		lines.line("  task %s%s", quote(e.name()), flyMonTaskWords(e))
 	}
 	for _, e := range tam.sorted("flymon-queries", "flymon-query") {
-		lines.line("  query %s task %s flow %s", quote(e.name()), quote(e.text("config", "task")), quote(e.text("config", "flow")))
+		lines.line("  query %s%s", quote(e.name()), leafWords(e, "task", "flow"))
 	}
 	for _, f := range tam.items("features", "feature") {
 		if f.name() == "FLYMON" && f.word("config", "status") == "ACTIVE" {
@@ -165,9 +165,7 @@ func (p *page) runningFlyMon(tam tree) {
 // flyMonTaskWords are the words of the command behind a task's name.
 func flyMonTaskWords(task tree) string {
 	var b strings.Builder
-	for _, leaf := range []string{"key", "attribute"} {
-		b.WriteString(" " + leaf + " " + quote(task.text("config", leaf)))
-	}
+	b.WriteString(leafWords(task, "key", "attribute"))
 	for _, o := range flyMonOptions() {
 		v := task.text("config", o.leaf)
 		if v == "" || v == o.def {

@@ -153,13 +153,13 @@ func setRecordSession(ctx context.Context, c *call) error {
 func (p *page) runningTableRecord(tam tree) {
 	var lines page
 	for _, e := range tam.sorted("tablerecord-sessions", "tablerecord-session") {
-		words := ""
+		words := strings.Replace(leafWords(e, "flowgroup", "collector"), " flowgroup ", " flow-group ", 1)
 		for _, o := range recordOptions() {
 			if v := e.text("config", o.leaf); v != "" && v != o.def {
 				words += " " + o.leaf + " " + quote(v)
 			}
 		}
-		lines.line("  session %s flow-group %s collector %s%s", quote(e.name()), quote(e.text("config", "flowgroup")), quote(e.text("config", "collector")), words)
+		lines.line("  session %s%s", quote(e.name()), words)
 	}
 	for _, f := range tam.items("features", "feature") {
 		if f.name() == "TABLERECORD" && f.word("config", "status") == "ACTIVE" {

@@ -301,6 +301,29 @@ func TestSessionWithoutAFlowGroup(t *testing.T) {
 	}
 }
 
+// A row that lacks what its command needs, or that the switch has said nothing of yet, is written
+// and shown without what is not known, and not with a value that nobody gave.
+func TestRowsThatLackFields(t *testing.T) {
+	s, r := newSwitch(t)
+	row(t, r, swss.ConfigDB, "TAM_COLLECTORS_TABLE", "c", swss.FieldValues{"ipaddress": "10.0.0.9"})
+	row(t, r, swss.ConfigDB, "TAM_TAILSTAMPING_TABLE", "y", swss.FieldValues{"nothing": "1"})
+	row(t, r, swss.ConfigDB, "TAM_FLYMON_TASK_TABLE", "t", swss.FieldValues{"key": "src-ip"})
+	row(t, r, swss.ConfigDB, "TAM_FLYMON_QUERY_TABLE", "q", swss.FieldValues{"task": "t"})
+	row(t, r, swss.ConfigDB, "TAM_TABLERECORD_TABLE", "r", swss.FieldValues{"collector": "c"})
+	out := s.do(t, "show running-configuration tam")
+	for _, want := range []string{
+		" collector c ip 10.0.0.9 protocol UDP\n", "  session y\n", "  task t key src-ip\n", "  query q task t\n", "  session r collector c\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no line %q in\n%s", want, out)
+		}
+	}
+	out = s.do(t, "show tam flymon task t")
+	if strings.Contains(out, "Threshold") || strings.Contains(out, "Share") || strings.Contains(out, "0s") {
+		t.Errorf("what nobody has said:\n%s", out)
+	}
+}
+
 // What another hand wrote in the place of a plan is not shown as one.
 func TestPlanThatIsNone(t *testing.T) {
 	s, r := newSwitch(t)

@@ -94,10 +94,14 @@ func (p *page) runningTAM(tam tree) {
 		}
 	}
 	for _, e := range tam.sorted("collectors", "collector") {
-		lines.line(" collector %s ip %s port %s protocol %s", quote(e.name()), config(e, "ip"), config(e, "port"), config(e, "protocol"))
+		lines.line(" collector %s%s", quote(e.name()), leafWords(e, "ip", "port", "protocol"))
 	}
 	for _, e := range tam.sorted("samplers", "sampler") {
-		lines.line(" sampler %s rate %s", quote(e.name()), config(e, "sampling-rate"))
+		rate := ""
+		if v := config(e, "sampling-rate"); v != "" {
+			rate = " rate " + v
+		}
+		lines.line(" sampler %s%s", quote(e.name()), rate)
 	}
 	groups := tam.sorted("flowgroups", "flowgroup")
 	for _, numbered := range []bool{true, false} {
@@ -114,7 +118,7 @@ func (p *page) runningTAM(tam tree) {
 func (p *page) runningTailStamping(tam tree) {
 	var lines page
 	for _, e := range tam.sorted("tailstamping-sessions", "tailstamping-session") {
-		lines.line("  session %s flowgroup %s", quote(e.name()), quote(config(e, "flowgroup")))
+		lines.line("  session %s%s", quote(e.name()), leafWords(e, "flowgroup"))
 	}
 	for _, f := range tam.items("features", "feature") {
 		if f.name() == "TAILSTAMPING" && f.word("config", "status") == "ACTIVE" {
@@ -122,6 +126,17 @@ func (p *page) runningTailStamping(tam tree) {
 		}
 	}
 	p.block("tam\n tail-stamping", &lines)
+}
+
+// leafWords are the words of leaves that are configured; a row may lack what the command needs.
+func leafWords(e tree, leaves ...string) string {
+	words := ""
+	for _, leaf := range leaves {
+		if v := config(e, leaf); v != "" {
+			words += " " + leaf + " " + quote(v)
+		}
+	}
+	return words
 }
 
 // block writes lines under the command that enters their mode; no lines, no

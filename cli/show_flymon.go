@@ -119,7 +119,10 @@ func flyMonAlgorithm(task tree) string {
 
 // flyMonEpoch writes milliseconds.
 func flyMonEpoch(ms string) string {
-	if ms == "0" {
+	switch ms {
+	case "":
+		return ""
+	case "0":
 		return "none"
 	}
 	return duration(ms + "000000")
@@ -142,16 +145,12 @@ func (p *page) flyMonTask(e tree) {
 	p.field(flowWidth, "Memory", orDash(config(e, "memory"))+" buckets, "+orDash(config(e, "allocation")))
 	optional("Rows", config(e, "rows"))
 	p.field(flowWidth, "Epoch", flyMonEpoch(config(e, "epoch")))
-	if v := config(e, "threshold"); v != "0" {
-		p.field(flowWidth, "Threshold", v)
-	}
+	optional("Threshold", unless(config(e, "threshold"), "0"))
 	p.field(flowWidth, "Readout", config(e, "readout"))
 	if v := config(e, "translation"); v == "shift" {
 		p.field(flowWidth, "Translation", v)
 	}
-	if v := config(e, "share"); v != "1" {
-		p.field(flowWidth, "Share", v)
-	}
+	optional("Share", unless(config(e, "share"), "1"))
 	switch place := e.at("state", "placement"); {
 	case place.exists():
 		p.flyMonPlacement(place)
