@@ -11,7 +11,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/sai"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
@@ -51,7 +51,7 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 	config := load.base()
 	maps.Copy(config, sessions)
 	maps.Copy(config, rules)
-	s, err := device.NewSim(ctx, device.SimConfig{Profile: saisim.DefaultProfile(), Config: config})
+	s, err := device.NewSim(ctx, device.SimConfig{Profile: profile.Default(), Config: config})
 	if err != nil {
 		return nil, err
 	}

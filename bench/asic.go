@@ -13,6 +13,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 )
 
 // ASIC measures the simulated chip alone, packets of 64 bytes on the wire with
@@ -175,7 +176,7 @@ type traffic struct {
 }
 
 func newTraffic(ctx context.Context, l asicLoad) (*traffic, error) {
-	p := saisim.DefaultProfile()
+	p := profile.Default()
 	p.ACL.Entries, p.ACL.TableEntries, p.ACL.Counters, p.FDB = 1<<17+1, 1<<17+1, 1<<17, 1<<18
 	chip, err := saisim.New(saisim.Config{Profile: p, Start: time.Unix(0, 0)})
 	if err != nil {

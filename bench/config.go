@@ -12,7 +12,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/sai"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -95,7 +95,7 @@ func (l configLoad) on(ctx context.Context, name, addr string, groups, changes i
 	defer cancel()
 	runCtx, stop := context.WithCancel(ctx)
 	g, runCtx := errgroup.WithContext(runCtx)
-	chip := device.ChipConfig{Profile: saisim.DefaultProfile()}
+	chip := device.ChipConfig{Profile: profile.Default()}
 	g.Go(func() error { return device.RunSyncd(runCtx, r, chip, common) })
 	g.Go(func() error { return device.RunManagers(runCtx, r, common) })
 	g.Go(func() error { return device.RunOrchagent(runCtx, r, common) })

@@ -14,6 +14,7 @@ import (
 	"tamtam/device"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
@@ -110,7 +111,7 @@ func deploymentsOn(ctx context.Context, name, addr string, n int) ([]Deployment,
 	g, runCtx := errgroup.WithContext(runCtx)
 	start := time.Now()
 	chip, err := saisim.New(saisim.Config{
-		Profile: saisim.DefaultProfile(), Start: start.UTC(), Notify: func(sai.Notification) {},
+		Profile: profile.Default(), Start: start.UTC(), Notify: func(sai.Notification) {},
 	})
 	if err != nil {
 		stop()

@@ -9,8 +9,8 @@ import (
 
 	"tamtam/flymonorch/plan"
 	"tamtam/sai"
-	"tamtam/saisim"
 	"tamtam/saisim/cmu"
+	"tamtam/saisim/profile"
 	"tamtam/tam/flymon"
 )
 
@@ -91,7 +91,7 @@ func (b *asicBench) engine() {
 }
 
 func (b *asicBench) geometry() flymon.Geometry {
-	p := saisim.DefaultProfile()
+	p := profile.Default()
 	return p.FlyMon.Geometry()
 }
 
@@ -111,7 +111,7 @@ func countMin(filter string) flymon.Task {
 // addTasks fills groups: each with a task of three rows that sees all packets, or
 // group 0 with tasks of one row, three for each of 32 hosts.
 func (s *saiCalls) addTasks(l asicLoad) {
-	p := saisim.DefaultProfile()
+	p := profile.Default()
 	geo := p.FlyMon.Geometry()
 	pool := plan.New(geo)
 	add := func(name string, t flymon.Task) {

@@ -8,6 +8,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
@@ -72,7 +73,7 @@ func (s *saiCalls) record(sw, monitor sai.OID, l asicLoad) {
 
 // applyPlan gives the chip a plan of 7 tables.
 func (s *saiCalls) applyPlan(sample uint32) {
-	profile := saisim.DefaultProfile()
+	profile := profile.Default()
 	p := record.ChipPlan{
 		ID: 1, Switch: 1, PHV: "16+16", Graph: saisim.DescribeProgram(&profile, nil).Version,
 		Sessions: []record.ChipSession{{Label: recordLabel, Sample: max(sample, 1)}},

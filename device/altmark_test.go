@@ -11,6 +11,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
@@ -44,7 +45,7 @@ const markPeriod = 1000
 const markInterval = altmark.Interval(-10)
 
 // newMarked has m with these fields.
-func newMarked(t *testing.T, profile saisim.Profile, fields ...string) *marked {
+func newMarked(t *testing.T, profile profile.Profile, fields ...string) *marked {
 	t.Helper()
 	c, err := ParseConfigDB([]byte(markConfig))
 	if err != nil {
@@ -138,8 +139,8 @@ func TestAltMarkTwoSwitches(t *testing.T) {
 		{"muxed in the reserved flag", []string{"method", "muxed", "mark", "ipv4-reserved"}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			first := newMarked(t, saisim.SmallProfile(), append(tt.fields, "role", "initiator")...)
-			second := newMarked(t, saisim.SmallProfile(), append(tt.fields, "role", "terminator", "clear", "true")...)
+			first := newMarked(t, profile.Small(), append(tt.fields, "role", "initiator")...)
+			second := newMarked(t, profile.Small(), append(tt.fields, "role", "terminator", "clear", "true")...)
 			const last = markPeriod + 6
 			frame := markFrame(t, 8<<2)
 			for k := uint64(markPeriod + 1); k < last; k++ {
@@ -192,11 +193,11 @@ func TestAltMarkTwoSwitches(t *testing.T) {
 // On a switch without time matching orchagent switches the colours: step marking
 // measures the same, and says by whom.
 func TestAltMarkByOrchestrator(t *testing.T) {
-	profile := saisim.SmallProfile()
-	profile.AltMark = saisim.AltMarkCapacity{}
+	small := profile.Small()
+	small.AltMark = profile.AltMarkCapacity{}
 	fields := []string{"method", "step", "mark", "dscp0", "DSCP", "8"}
-	first := newMarked(t, profile, append(fields, "role", "initiator")...)
-	second := newMarked(t, profile, append(fields, "role", "terminator", "clear", "true")...)
+	first := newMarked(t, small, append(fields, "role", "initiator")...)
+	second := newMarked(t, small, append(fields, "role", "terminator", "clear", "true")...)
 	const last = markPeriod + 6
 	frame := markFrame(t, 8<<2)
 	for k := uint64(markPeriod + 1); k < last; k++ {
@@ -239,12 +240,12 @@ func TestAltMarkByOrchestrator(t *testing.T) {
 
 // What such a switch cannot do it says.
 func TestAltMarkRefused(t *testing.T) {
-	bare := saisim.SmallProfile()
-	bare.AltMark = saisim.AltMarkCapacity{}
+	bare := profile.Small()
+	bare.AltMark = profile.AltMarkCapacity{}
 	const only = "the switch cannot match time, so orchestrator switches colours: "
 	for _, tt := range []struct {
 		name    string
-		profile saisim.Profile
+		profile profile.Profile
 		fields  []string
 		want    string
 	}{

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -16,7 +17,7 @@ func TestForeignMarksOfPeriods(t *testing.T) {
 		"clean": {"5", ""},
 		"drop":  {"3", ""},
 	} {
-		m := newMarked(t, saisim.SmallProfile(), "role", "initiator", "method", "muxed", "mark", "dscp0", "foreign-marks", foreign)
+		m := newMarked(t, profile.Small(), "role", "initiator", "method", "muxed", "mark", "dscp0", "foreign-marks", foreign)
 		const k = markPeriod + 4
 		for i, dscp := range []byte{8, 9, 8, 9, 8} {
 			if err := m.Chip.Receive(0, m.into(k, 0.1+0.1*float64(i)), saisim.Frame{Data: markFrame(t, dscp<<2)}); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"tamtam/collector"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
@@ -37,8 +38,8 @@ func TestAltMarkJoined(t *testing.T) {
 	} {
 		for _, fields := range [][]string{{"method", "step", "mark", "dscp0"}, {"method", "double", "mark", "dscp0", "mark2", "dscp1"}, {"method", "muxed", "mark", "dscp1"}} {
 			t.Run(tt.name+", "+fields[1], func(t *testing.T) {
-				first := newMarked(t, saisim.SmallProfile(), append(slices.Clone(fields), "role", "initiator")...)
-				second := newMarked(t, saisim.SmallProfile(), append(slices.Clone(fields), "role", tt.role)...)
+				first := newMarked(t, profile.Small(), append(slices.Clone(fields), "role", "initiator")...)
+				second := newMarked(t, profile.Small(), append(slices.Clone(fields), "role", tt.role)...)
 				const last = markPeriod + 28
 				a := first.reports(markPeriod+1, last, func(k uint64) {
 					for _, part := range markParts {

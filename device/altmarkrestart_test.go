@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // send has a frame enter at each of markParts of the periods, of those that are
@@ -43,7 +44,7 @@ func (m *marked) wantHistory(want map[uint64]string) {
 // by then: what was sent before is not in that period, and the period says that it
 // is the first.
 func TestAltMarkOrchagentRestarts(t *testing.T) {
-	m := newMarked(t, saisim.SmallProfile(), "method", "step", "mark", "dscp0", "role", "initiator")
+	m := newMarked(t, profile.Small(), "method", "step", "mark", "dscp0", "role", "initiator")
 	m.send(markPeriod+1, markPeriod+6)
 	m.advance(m.into(markPeriod+4, 0.52))
 	m.wantHistory(map[uint64]string{markPeriod + 1: "7", markPeriod + 2: "7", markPeriod + 3: "7"})
@@ -58,7 +59,7 @@ func TestAltMarkOrchagentRestarts(t *testing.T) {
 // A new chip has counted nothing: what the first reading of it cannot tell whole
 // says so.
 func TestAltMarkChipRestarts(t *testing.T) {
-	m := newMarked(t, saisim.SmallProfile(), "method", "muxed", "mark", "dscp0", "role", "initiator")
+	m := newMarked(t, profile.Small(), "method", "muxed", "mark", "dscp0", "role", "initiator")
 	m.send(markPeriod+1, markPeriod+3)
 	m.advance(m.into(markPeriod+4, 0.52))
 	if err := m.RestartSyncd(m.Context()); err != nil {

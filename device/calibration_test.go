@@ -13,6 +13,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/mgmt"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
 )
@@ -311,7 +312,7 @@ func (c *calibration) draw(in *instance) string {
 // run is a case.
 func (c *calibration) run(tallies []*tally) {
 	t := c.t
-	profile := saisim.SmallProfile()
+	profile := profile.Small()
 	profile.EgressStages = max(profile.EgressStages, 20)
 	profile.FlyMon.Groups, profile.FlyMon.Spliced, profile.FlyMon.Width = 14, 0, c.width()
 	profile.FlyMon.Depth, profile.FlyMon.Partitions, profile.FlyMon.MapEntries, profile.FlyMon.Digests = 8192, 128, 256, 8<<(len(c.traffic.packets)%4)

@@ -13,7 +13,8 @@ import (
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/sairedis"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
+
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -256,7 +257,7 @@ func (r randomConfig) qos(ports string) (string, swss.FieldValues) {
 func testSim(t *testing.T, cfg SimConfig) *Sim {
 	t.Helper()
 	if cfg.Profile.ClockHz == 0 {
-		cfg.Profile = saisim.SmallProfile()
+		cfg.Profile = profile.Small()
 	}
 	s, err := NewSim(t.Context(), cfg)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
@@ -51,7 +52,7 @@ func newSketched(t *testing.T, changes ...func(*SimConfig)) *sketched {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := SimConfig{Config: c, Start: sketchStart, Oracle: 1000, Profile: saisim.SmallProfile()}
+	cfg := SimConfig{Config: c, Start: sketchStart, Oracle: 1000, Profile: profile.Small()}
 	for _, f := range changes {
 		f(&cfg)
 	}

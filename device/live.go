@@ -12,6 +12,7 @@ import (
 	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
 )
@@ -29,7 +30,7 @@ type UpConfig struct {
 
 // ChipConfig says what chip a live switch has.
 type ChipConfig struct {
-	Profile saisim.Profile
+	Profile profile.Profile
 	Wires   map[string]string // port -> live interface
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
 	Oracle int

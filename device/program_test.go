@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
+
 	"tamtam/saisim/pipe"
 )
 
@@ -38,7 +39,7 @@ func FuzzReadControl(f *testing.F) {
 			Registers: []pipe.Register{{Name: "r", Width: 8, Depth: 4, Instructions: []pipe.Instruction{{Name: "i"}}}},
 			Tables:    []pipe.Table{{Name: "t", Match: "exact", Key: []pipe.Input{{Field: "l4.dst"}}, Size: 4, Counters: true}},
 		}}
-		prof := saisim.SmallProfile()
+		prof := profile.Small()
 		now, err := pipe.Compile(p, prof.Limits(), nil)
 		if err != nil {
 			t.Fatal(err)

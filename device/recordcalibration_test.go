@@ -15,6 +15,7 @@ import (
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/pipe/pipetest"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/record"
@@ -60,13 +61,13 @@ type randomRecording struct {
 func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 	t.Helper()
 	pick := func(s ...string) string { return s[rnd.IntN(len(s))] }
-	profile := saisim.SmallProfile()
-	profile.IngressStages, profile.EgressStages = 1+rnd.Uint32N(6), 1+rnd.Uint32N(6)
-	profile.StageCycles = 1 + rnd.Uint32N(3)
-	profile.Stage, profile.PHVBits = saisim.DefaultProfile().Stage, 4096
+	prof := profile.Small()
+	prof.IngressStages, prof.EgressStages = 1+rnd.Uint32N(6), 1+rnd.Uint32N(6)
+	prof.StageCycles = 1 + rnd.Uint32N(3)
+	prof.Stage, prof.PHVBits = profile.Default().Stage, 4096
 	var program *pipe.Program
 	if rnd.IntN(3) > 0 {
-		program = pipetest.Program(rnd, pipetest.Options{Limits: profile.Limits(), Tables: 1 + rnd.IntN(6)})
+		program = pipetest.Program(rnd, pipetest.Options{Limits: prof.Limits(), Tables: 1 + rnd.IntN(6)})
 	}
 	session := func() swss.FieldValues {
 		f := swss.FieldValues{"mode": pick(record.ModeExecution, record.ModeHit), "phv": pick("8", "8+8", "16", "16+16", "32"),
@@ -79,7 +80,7 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 		}
 		return f
 	}
-	r := newRecordingWith(t, profile, program, session(), func(c ConfigDB) {
+	r := newRecordingWith(t, prof, program, session(), func(c ConfigDB) {
 		for k, v := range session() {
 			c[schema.CfgTAMTableRecord]["s1"][k] = v
 		}
@@ -89,7 +90,7 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 		if rnd.IntN(2) == 0 { // queues soon have no room, but for the collector's
 			c["BUFFER_POOL"] = map[string]swss.FieldValues{"P": {"type": "egress", "mode": "static", "size": "20000"}}
 			c["BUFFER_PROFILE"] = map[string]swss.FieldValues{"F": {"pool": "P", "size": "0", "static_th": "200"}}
-			c["BUFFER_QUEUE"] = map[string]swss.FieldValues{"Ethernet0,Ethernet1,Ethernet3|0": {"profile": "F"}}
+			c["BUFFER_QUEUE"] = map[string]swss.FieldValues{"Ethernet0,Ethernet1,Ethernet3|0": {"prof": "F"}}
 		}
 		c[schema.CfgACLRule]["DATA|late"] = swss.FieldValues{"PRIORITY": "7", "L4_DST_PORT": pick("80", "4791"), "PACKET_ACTION": pick("DROP", "FORWARD", "FORWARD")}
 	})

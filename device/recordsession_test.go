@@ -11,7 +11,8 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"tamtam/collector"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
+
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -68,7 +69,7 @@ func TestRecordingSession(t *testing.T) {
 			r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: filepath.Join(dir, "out")}
 			r.Config = recordedPorts(c.fields...)
 			r.Config[schema.CfgTAMSampler] = map[string]swss.FieldValues{"eighth": {"sampling-rate": "8"}}
-			r.Profile = saisim.SmallProfile()
+			r.Profile = profile.Small()
 			report, err := r.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/record"
@@ -55,13 +56,13 @@ type recorder struct {
 }
 
 // newRecording has the first session as the fields say.
-func newRecording(t *testing.T, profile saisim.Profile, program *pipe.Program, fields swss.FieldValues) *recorder {
+func newRecording(t *testing.T, profile profile.Profile, program *pipe.Program, fields swss.FieldValues) *recorder {
 	t.Helper()
 	return newRecordingWith(t, profile, program, fields, func(ConfigDB) {})
 }
 
 // newRecordingWith changes the rest of the configuration too.
-func newRecordingWith(t *testing.T, profile saisim.Profile, program *pipe.Program, fields swss.FieldValues, change func(ConfigDB)) *recorder {
+func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Program, fields swss.FieldValues, change func(ConfigDB)) *recorder {
 	t.Helper()
 	c, err := ParseConfigDB([]byte(routedConfig))
 	if err != nil {
@@ -321,7 +322,7 @@ func TestRecordsAreTheTruth(t *testing.T) {
 			{"8 bits do not", swss.FieldValues{"mode": record.ModeExecution, "phv": "8"}, 300},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
-				r := newRecording(t, saisim.SmallProfile(), nil, tt.fields)
+				r := newRecording(t, profile.Small(), nil, tt.fields)
 				r.send(captured(t)...)
 				r.send(storm(t, rand.New(rand.NewPCG(seed, 0)), 600)...)
 				plans := map[uint16]*record.Plan{0: r.plan("s0"), 1: r.plan("s1")}
@@ -344,7 +345,7 @@ func TestRecordsAreTheTruth(t *testing.T) {
 
 // A flow that is dropped is explained by its records.
 func TestRecordsSayWhyAFlowIsDropped(t *testing.T) {
-	r := newRecording(t, saisim.SmallProfile(), nil, swss.FieldValues{"must-record": "chip.acl"})
+	r := newRecording(t, profile.Small(), nil, swss.FieldValues{"must-record": "chip.acl"})
 	telnet := func(dst string, port layers.UDPPort) sentFrame {
 		return sentFrame{0, ipPacket(t, &layers.Ethernet{SrcMAC: hostMAC(9), DstMAC: routerMAC, EthernetType: layers.EthernetTypeIPv4},
 			&layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolUDP, SrcIP: net.IP{10, 0, 0, 9}, DstIP: net.ParseIP(dst)},
@@ -406,7 +407,7 @@ func TestRecordsFindFaults(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r := newRecording(t, saisim.DefaultProfile(), program, swss.FieldValues{"must-record": tt.record})
+				r := newRecording(t, profile.Default(), program, swss.FieldValues{"must-record": tt.record})
 				traffic := append(captured(t), storm(t, rand.New(rand.NewPCG(seed, 0)), 800)...)
 				r.send(traffic...)
 				plan := r.plan("s0")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // A stream is a capture of n frames, every 100 ns one, that is made as it is
@@ -100,7 +100,7 @@ func TestReplayInConstantMemory(t *testing.T) {
 		}
 	}
 	r := Replay{Inputs: []Input{{"Ethernet0", s.pipe(t)}}, Out: t.TempDir()}
-	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Profile, r.Config = profile.Small(), twoPorts()
 	report, err := r.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestReplayInConstantMemory(t *testing.T) {
 func BenchmarkReplay(b *testing.B) {
 	s := newStream(b, uint32(b.N)+1, 60)
 	r := Replay{Inputs: []Input{{"Ethernet0", s.pipe(b)}}, Out: b.TempDir()}
-	r.Profile, r.Config = saisim.DefaultProfile(), twoPorts()
+	r.Profile, r.Config = profile.Default(), twoPorts()
 	began := time.Now()
 	b.ReportAllocs()
 	b.ResetTimer()

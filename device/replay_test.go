@@ -18,6 +18,7 @@ import (
 
 	"tamtam/collector/capture"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -125,7 +126,7 @@ func TestEligibility(t *testing.T) {
 			length := max(tt.length, len(tt.frame))
 			writeCapture(t, in, packet{time.Unix(1000, 0), tt.frame, length})
 			r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
-			r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+			r.Profile, r.Config = profile.Small(), twoPorts()
 			report, err := r.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -190,7 +191,7 @@ func TestTwoHops(t *testing.T) {
 		c["DEVICE_METADATA"]["localhost"]["mac"] = mac
 		out := filepath.Join(dir, mac)
 		r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
-		r.Profile, r.Config = saisim.SmallProfile(), c
+		r.Profile, r.Config = profile.Small(), c
 		if _, err := r.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +212,7 @@ func TestReplayIsDeterministic(t *testing.T) {
 	for range 2 {
 		out := t.TempDir()
 		r := Replay{Inputs: []Input{{"Ethernet0", "../cmd/tamtam/demo/client.pcap"}, {"Ethernet1", "../cmd/tamtam/demo/server.pcap"}}, Out: out}
-		r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+		r.Profile, r.Config = profile.Small(), twoPorts()
 		if _, err := r.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +243,7 @@ func TestDamagedCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
-	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Profile, r.Config = profile.Small(), twoPorts()
 	_, err := r.Run(t.Context())
 	var damage *capture.Error
 	if !errors.As(err, &damage) || damage.Packet != 2 {
@@ -263,7 +264,7 @@ func TestEmptyCaptures(t *testing.T) {
 			for _, p := range ports {
 				r.Inputs = append(r.Inputs, Input{p, in})
 			}
-			r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+			r.Profile, r.Config = profile.Small(), twoPorts()
 			report, err := r.Run(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -286,7 +287,7 @@ func TestLongSilence(t *testing.T) {
 	first, last := time.Unix(100, 0), time.Unix(100, 0).Add(56*365*24*time.Hour)
 	writeCapture(t, in, packet{first, f, len(f)}, packet{last, f, len(f)})
 	r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
-	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Profile, r.Config = profile.Small(), twoPorts()
 	if _, err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +317,7 @@ func TestTimesTooFarApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := Replay{Inputs: []Input{{"Ethernet0", early}, {"Ethernet1", late}}, Out: t.TempDir()}
-	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Profile, r.Config = profile.Small(), twoPorts()
 	if _, err := r.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "late.pcapng: packet 1: it enters at 2255-") {
 		t.Error(err)
 	}
@@ -388,7 +389,7 @@ func TestInputByAlias(t *testing.T) {
 	f := frame(t, eth(layers.EthernetTypeIPv4), ip4(layers.IPProtocolUDP), &layers.UDP{}, payload(10))
 	writeCapture(t, in, packet{time.Unix(1, 0), f, len(f)})
 	r := Replay{Inputs: []Input{{"etp1", in}}, Out: out}
-	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Profile, r.Config = profile.Small(), twoPorts()
 	report, err := r.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -406,7 +407,7 @@ func TestUnknownInputPort(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.pcap")
 	writeCapture(t, in)
 	r := Replay{Inputs: []Input{{"Ethernet9", in}}, Out: t.TempDir()}
-	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Profile, r.Config = profile.Small(), twoPorts()
 	if _, err := r.Run(t.Context()); err == nil || !strings.HasSuffix(err.Error(), `no port "Ethernet9"; it has [Ethernet0 Ethernet1]`) {
 		t.Error(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/swss"
 )
 
@@ -40,7 +41,7 @@ type Sim struct {
 // SimConfig says what to simulate.
 type SimConfig struct {
 	Common
-	Profile saisim.Profile
+	Profile profile.Profile
 	// Start is the time of day at cycle 0; the zero time means 1970.
 	Start time.Time
 	// Redis is the server to use; nil starts an embedded one.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -33,7 +33,7 @@ func TestTimingPage(t *testing.T) {
 	}
 	var trace bytes.Buffer
 	r := Replay{Inputs: []Input{{"Ethernet0", dir + "a.pcap"}, {"Ethernet1", dir + "bc.pcap"}}, Out: t.TempDir(), Trace: &trace}
-	r.Profile, r.Config = saisim.SmallProfile(), config
+	r.Profile, r.Config = profile.Small(), config
 	if _, err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

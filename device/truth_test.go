@@ -9,7 +9,7 @@ import (
 
 	"github.com/gopacket/gopacket/layers"
 
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // Truth and books in the report of a run, by hand: five frames enter at
@@ -25,7 +25,7 @@ func TestTruthInTheReport(t *testing.T) {
 	writeCapture(t, in, packet{at(0), udp, len(udp)}, packet{at(1), udp, len(udp)}, packet{at(2), arp, len(arp)},
 		packet{at(3), stray, len(stray)}, packet{at(4), udp[:10], 10})
 	r := Replay{Inputs: []Input{{"etp1", in}}, Out: out, Truth: true}
-	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Profile, r.Config = profile.Small(), twoPorts()
 	r.Config["ACL_RULE"]["TAM|all"] = map[string]string{"IN_PORTS": "etp1"}
 	r.Config["TAM_FLOWGROUP_TABLE"]["vlan"] = map[string]string{"id": "2"}
 	r.Config["ACL_RULE"]["TAM|vlan"] = map[string]string{"VLAN_ID": "10", "IP_TYPE": "IP"}
@@ -81,7 +81,7 @@ func TestOutputsOfAnEarlierRun(t *testing.T) {
 		}
 	}
 	r := Replay{Inputs: []Input{{"Ethernet0", in}}, Out: out}
-	r.Profile, r.Config = saisim.SmallProfile(), twoPorts()
+	r.Profile, r.Config = profile.Small(), twoPorts()
 	if _, err := r.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

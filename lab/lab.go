@@ -15,6 +15,7 @@ import (
 	"tamtam/collector/capture"
 	"tamtam/device"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/truth"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -120,7 +121,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	} else if strings.ContainsAny(name, "/.") {
 		name = l.t.source.resolve(name)
 	}
-	profile, err := saisim.LoadProfile(name)
+	profile, err := profile.Load(name)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 func (r *rig) acl(stage sai.Enum, pairs ...any) sai.OID {
@@ -77,7 +78,7 @@ func TestPacketActions(t *testing.T) {
 		{sai.PacketActionCopy, sai.PacketActionCopyCancel, fwd},
 	} {
 		t.Run(fmt.Sprint(tt.a, tt.b), func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			r.send(1, udpFrame(2, 1, 60))
 			one, two := r.acl(sai.ACLStageIngress), r.acl(sai.ACLStageIngress)
 			c1 := r.entry(one, 10, action(tt.a)...)
@@ -105,7 +106,7 @@ func TestPacketActions(t *testing.T) {
 
 // In a sequential group the first table that hits is the last to be looked in.
 func TestSequentialGroup(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	src := []any{sai.ACLTableAttrFieldSrcMAC, sai.Bool(true)}
 	one, two, three := r.acl(sai.ACLStageIngress, src...), r.acl(sai.ACLStageIngress), r.acl(sai.ACLStageIngress)
@@ -122,7 +123,7 @@ func TestSequentialGroup(t *testing.T) {
 
 // A packet is looked up in a table once, however many bind points lead there.
 func TestBindPoints(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	table := r.acl(sai.ACLStageIngress)
 	c := r.entry(table, 1)
@@ -164,7 +165,7 @@ func TestBindPoints(t *testing.T) {
 }
 
 func TestRedirect(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	table := r.acl(sai.ACLStageIngress)
 	r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(5),
@@ -186,7 +187,7 @@ func TestRedirect(t *testing.T) {
 // Metadata of an ingress entry is matched at egress; egress entries see the
 // port that a copy leaves by.
 func TestEgressTables(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	in := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcMAC, sai.Bool(true))
 	r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, in, sai.ACLEntryAttrPriority, sai.Uint(1),
 		sai.ACLEntryAttrFieldSrcMAC, sai.Match(sai.MAC(host(1)), sai.MAC{255, 255, 255, 255, 255, 255}),
@@ -209,7 +210,7 @@ func TestEgressTables(t *testing.T) {
 
 // Egress entries stamp the copies that leave by the ports they match.
 func TestEgressStamp(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	out := r.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldOutPort, sai.Bool(true))
 	r.entry(out, 1, append(r.stampAction(9), sai.ACLEntryAttrFieldOutPort, sai.Match(r.oid(3), nil))...)
 	r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrEgressACL, out)
@@ -224,7 +225,7 @@ func TestEgressStamp(t *testing.T) {
 func TestTies(t *testing.T) {
 	full := sai.MAC{255, 255, 255, 255, 255, 255}
 	build := func(order []int) (*rig, []sai.OID) {
-		r := newRig(t, saisim.SmallProfile())
+		r := newRig(t, profile.Small())
 		table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcMAC, sai.Bool(true), sai.ACLTableAttrFieldDstMAC, sai.Bool(true),
 			sai.ACLTableAttrFieldInPorts, sai.Bool(true))
 		match := [][]any{
@@ -259,7 +260,7 @@ func TestTies(t *testing.T) {
 
 // What a vendor's SAI refuses, the chip refuses.
 func TestRefusals(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcMAC, sai.Bool(true),
 		sai.ACLTableAttrFieldACLRangeType, sai.Enums{sai.ACLRangeTypeL4SrcPortRange},
 		sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypePacketAction, sai.ACLActionTypeCounter})
@@ -323,7 +324,7 @@ func TestRefusals(t *testing.T) {
 
 // Tables, entries, ranges and TAM objects run out where the profile says.
 func TestResourcesRunOut(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile()) // 4 tables, 64 entries, 32 per table, 4 ranges, 4 TAM INT
+	r := newRig(t, profile.Small()) // 4 tables, 64 entries, 32 per table, 4 ranges, 4 TAM INT
 	var tables []sai.OID
 	for range 4 {
 		tables = append(tables, r.acl(sai.ACLStageIngress))
@@ -362,7 +363,7 @@ func TestResourcesRunOut(t *testing.T) {
 
 // A packet that carries a record can be matched.
 func TestMatchTailstamp(t *testing.T) {
-	r, q := newRig(t, saisim.SmallProfile()), newRig(t, saisim.SmallProfile())
+	r, q := newRig(t, profile.Small()), newRig(t, profile.Small())
 	r.stampAll(1)
 	plain := udpFrame(1, 2, 100)
 	stampedFrame := r.send(0, plain)[0].data

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // What ACL entries do beside dropping and mirroring.
@@ -63,7 +64,7 @@ func TestACLRewrites(t *testing.T) {
 // Entries match the traffic class that the port sorts a frame into, and at the
 // egress the one that an entry has set.
 func TestTrafficClassMatch(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	is := func(tc int) []any {
 		return []any{sai.ACLEntryAttrFieldTC, sai.Match(sai.Uint(tc), sai.Uint(0xff))}

@@ -10,6 +10,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // A spec is a packet in words; frame gives its bytes. The matches of the ACL
@@ -321,8 +322,8 @@ type vocabulary struct {
 }
 
 func newVocabulary(t *testing.T, rnd *rand.Rand) *vocabulary {
-	p := saisim.DefaultProfile()
-	p.Default = []saisim.DefaultPorts{{First: 0, Count: 4, Lanes: 1, Mbps: 100_000}}
+	p := profile.Default()
+	p.Default = []profile.DefaultPorts{{First: 0, Count: 4, Lanes: 1, Mbps: 100_000}}
 	p.FDB = 4
 	v := &vocabulary{rig: newRig(t, p), ranges: map[sai.Enum][]sai.OID{}, counts: map[string]sai.OID{}, was: map[string]uint64{}}
 	for id := range saisim.PortID(4) {

@@ -1,6 +1,10 @@
 package saisim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"tamtam/saisim/profile"
+)
 
 // wheelSpan is how many cycles ahead the wheel of an agenda reaches, a power of two.
 const wheelSpan = 2048
@@ -14,14 +18,14 @@ type agenda struct {
 	near int                    // events in the wheel
 	used [wheelSpan / 64]uint64 // a bit for each cycle that has events
 	list [wheelSpan]uint16      // number of the first event of a cycle, 0: none
-	next [numClasses*maxLanes + 1]uint16
+	next [numClasses*profile.MaxLanes + 1]uint16
 }
 
 // number is the event's place in lists; the order of numbers is that of keys.
-func (e event) number() uint16 { return uint16(e.class()*maxLanes+int(e.port())) + 1 }
+func (e event) number() uint16 { return uint16(e.class()*profile.MaxLanes+int(e.port())) + 1 }
 
 func eventNumbered(n uint16) uint32 {
-	return eventKey(int(n-1)/maxLanes, PortID((n-1)%maxLanes))
+	return eventKey(int(n-1)/profile.MaxLanes, PortID((n-1)%profile.MaxLanes))
 }
 
 // push adds an event, which is not before now.

@@ -3,6 +3,7 @@ package saisim
 import (
 	"encoding/binary"
 
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
 )
@@ -89,9 +90,9 @@ func (pk *packet) marked(p *markProfile) bool {
 
 // mark is steps 3 to 5 for a packet that hit a flow's entry.
 func (c *Chip) mark(pk *packet, entry uint32, t markTime) {
-	p := c.marking.lanes[entry>>24&(maxMarkLanes-1)]
+	p := c.marking.lanes[entry>>24&(profile.MarkLanes-1)]
 	index := int(entry & (1<<23 - 1))
-	if p == nil || entry>>24&0xf >= maxMarkLanes || index >= len(c.marking.flows) || !p.eligible(pk) {
+	if p == nil || entry>>24&0xf >= profile.MarkLanes || index >= len(c.marking.flows) || !p.eligible(pk) {
 		return
 	}
 	f := &c.marking.flows[index]

@@ -15,6 +15,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 	"tamtam/tam/altmark"
 )
 
@@ -132,10 +133,10 @@ type marker struct {
 
 func newMarker(t testing.TB) *marker {
 	t.Helper()
-	return newMarkerOf(t, saisim.SmallProfile())
+	return newMarkerOf(t, profile.Small())
 }
 
-func newMarkerOf(t testing.TB, p saisim.Profile) *marker {
+func newMarkerOf(t testing.TB, p profile.Profile) *marker {
 	t.Helper()
 	m := &marker{rig: newRig(t, p)}
 	m.table = m.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true), sai.ACLTableAttrFieldL4DstPort, sai.Bool(true),

@@ -9,6 +9,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 	"tamtam/tam/altmark"
 )
 
@@ -85,7 +86,7 @@ func TestMuxedWithoutSlots(t *testing.T) {
 // 3/4 and 1/8 of the shortest interval, 976562.5 ns, are no whole nanoseconds; they
 // are exact all the same: 732421.875 and 122070.3125.
 func TestEighthsAreExact(t *testing.T) {
-	p := saisim.SmallProfile()
+	p := profile.Small()
 	p.ClockHz = 1_000_000_000
 	for _, tt := range []struct {
 		name     string
@@ -404,8 +405,8 @@ func TestWindowAddsCounters(t *testing.T) {
 // A chip without alternate marking has neither objects, nor does 0xA mean anything
 // to its entries.
 func TestNoAlternateMarking(t *testing.T) {
-	p := saisim.SmallProfile()
-	p.AltMark = saisim.AltMarkCapacity{}
+	p := profile.Small()
+	p.AltMark = profile.AltMarkCapacity{}
 	r := newRig(t, p)
 	for _, name := range []string{altmark.ObjectProfile, altmark.ObjectFlows} {
 		r.refused(sai.StatusNotSupported, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(name),

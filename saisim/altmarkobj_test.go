@@ -12,6 +12,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/tam/altmark"
 )
 
@@ -19,39 +20,39 @@ import (
 func TestProfileRefusals(t *testing.T) {
 	good := `{"lane":1,"role":"terminator","method":"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true,"guard-ns":12500000,"early-ns":1000000}`
 	with := func(old, now string) string { return string(settingsJSON(strings.Replace(good, old, now, 1))) }
-	slow := saisim.SmallProfile()
+	slow := profile.Small()
 	slow.ClockHz = 60_000 // a quarter of 2^-10 s has 14.6 cycles
 	for _, tt := range []struct {
 		name  string
-		chip  saisim.Profile
+		chip  profile.Profile
 		entry string
 		want  string // in the reason; "": none
 	}{
-		{"the contract's", saisim.SmallProfile(), string(settingsJSON(good)), ""},
-		{"no JSON", saisim.SmallProfile(), `profile`, "entry: invalid character 'p'"},
-		{"nothing", saisim.SmallProfile(), ``, "entry: "},
-		{"no settings", saisim.SmallProfile(), `{"attributes":[]}`, "profile is missing"},
-		{"no value", saisim.SmallProfile(), `{"attributes":[{"profile":{}}]}`, `role ""`},
-		{"two", saisim.SmallProfile(), `{"attributes":[{"profile":{"value":` + good + `}},{"profile":{"value":` + good + `}}]}`, "profile is given twice, want it once"},
-		{"a field that there is not", saisim.SmallProfile(), with(`"lane":1`, `"lanes":1`), `unknown field "lanes"`},
-		{"a lane in words", saisim.SmallProfile(), with(`"lane":1`, `"lane":"one"`), "profile: lane is a string, want int"},
-		{"no lane", saisim.SmallProfile(), with(`"lane":1,`, ``), "lane is missing, want 0 to 7"},
-		{"a lane beyond", saisim.SmallProfile(), with(`"lane":1`, `"lane":8`), "lane is 8, want 0 to 7"},
-		{"no interval", saisim.SmallProfile(), with(`"interval":0,`, ``), "interval is missing, want -10 to 8"},
-		{"an interval beyond", saisim.SmallProfile(), with(`"interval":0`, `"interval":256`), "interval is 256, want -10 to 8"},
-		{"a role", saisim.SmallProfile(), with(`terminator`, `end`), `role "end", want initiator, transit, terminator`},
-		{"a method", saisim.SmallProfile(), with(`muxed`, `mux`), `method "mux", want step, pulse, double, muxed`},
-		{"a mark", saisim.SmallProfile(), with(`dscp0`, `ecn`), `mark "ecn", want dscp0`},
-		{"a second mark", saisim.SmallProfile(), with(`"mark2":""`, `"mark2":"dscp0"`), "only double marking has two bits"},
-		{"marks of two families", saisim.SmallProfile(), with(`"muxed","interval":0,"mark":"dscp0","mark2":""`, `"double","interval":0,"mark":"dscp0","mark2":"ipv6-altmark-l"`), "no packet has both"},
-		{"clearing where it does not end", saisim.SmallProfile(), with(`terminator`, `transit`), "only a terminator clears the mark"},
-		{"step without slots", saisim.SmallProfile(), with(`"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true`,
+		{"the contract's", profile.Small(), string(settingsJSON(good)), ""},
+		{"no JSON", profile.Small(), `profile`, "entry: invalid character 'p'"},
+		{"nothing", profile.Small(), ``, "entry: "},
+		{"no settings", profile.Small(), `{"attributes":[]}`, "profile is missing"},
+		{"no value", profile.Small(), `{"attributes":[{"profile":{}}]}`, `role ""`},
+		{"two", profile.Small(), `{"attributes":[{"profile":{"value":` + good + `}},{"profile":{"value":` + good + `}}]}`, "profile is given twice, want it once"},
+		{"a field that there is not", profile.Small(), with(`"lane":1`, `"lanes":1`), `unknown field "lanes"`},
+		{"a lane in words", profile.Small(), with(`"lane":1`, `"lane":"one"`), "profile: lane is a string, want int"},
+		{"no lane", profile.Small(), with(`"lane":1,`, ``), "lane is missing, want 0 to 7"},
+		{"a lane beyond", profile.Small(), with(`"lane":1`, `"lane":8`), "lane is 8, want 0 to 7"},
+		{"no interval", profile.Small(), with(`"interval":0,`, ``), "interval is missing, want -10 to 8"},
+		{"an interval beyond", profile.Small(), with(`"interval":0`, `"interval":256`), "interval is 256, want -10 to 8"},
+		{"a role", profile.Small(), with(`terminator`, `end`), `role "end", want initiator, transit, terminator`},
+		{"a method", profile.Small(), with(`muxed`, `mux`), `method "mux", want step, pulse, double, muxed`},
+		{"a mark", profile.Small(), with(`dscp0`, `ecn`), `mark "ecn", want dscp0`},
+		{"a second mark", profile.Small(), with(`"mark2":""`, `"mark2":"dscp0"`), "only double marking has two bits"},
+		{"marks of two families", profile.Small(), with(`"muxed","interval":0,"mark":"dscp0","mark2":""`, `"double","interval":0,"mark":"dscp0","mark2":"ipv6-altmark-l"`), "no packet has both"},
+		{"clearing where it does not end", profile.Small(), with(`terminator`, `transit`), "only a terminator clears the mark"},
+		{"step without slots", profile.Small(), with(`"muxed","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":true`,
 			`"step","interval":0,"mark":"dscp0","mark2":"","clear":true,"slot-sync":false`), "only muxed marking has slots"},
-		{"an early guard before now", saisim.SmallProfile(), with(`1000000}`, `-1}`), "early-ns is -1, want 0 to 256000000000"},
-		{"a terminator that drops", saisim.SmallProfile(), with(`"lane":1`, `"lane":1,"drop-marked":true`), "drop-marked is true, but the role is terminator"},
-		{"a guard before now", saisim.SmallProfile(), with(`12500000`, `-1`), "guard-ns is -1, want 0 to 256000000000"},
+		{"an early guard before now", profile.Small(), with(`1000000}`, `-1}`), "early-ns is -1, want 0 to 256000000000"},
+		{"a terminator that drops", profile.Small(), with(`"lane":1`, `"lane":1,"drop-marked":true`), "drop-marked is true, but the role is terminator"},
+		{"a guard before now", profile.Small(), with(`12500000`, `-1`), "guard-ns is -1, want 0 to 256000000000"},
 		{"a clock too slow", slow, with(`"interval":0`, `"interval":-10`), "interval is -10, want one with a quarter of at least 16 cycles of 60000 Hz"},
-		{"two mistakes", saisim.SmallProfile(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`), "lane is -1, want 0 to 7\nrole \"x\""},
+		{"two mistakes", profile.Small(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`), "lane is -1, want 0 to 7\nrole \"x\""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, tt.chip)
@@ -95,7 +96,7 @@ func (r *rig) available(name string) uint64 {
 // There are as many profiles as lanes; one that goes leaves its lane to another, and
 // so does one that is set to another lane.
 func TestLanes(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	var oids []sai.OID
 	for lane := range 8 {
 		if n := r.available(altmark.ObjectProfile); n != 8 {
@@ -119,7 +120,7 @@ func TestLanes(t *testing.T) {
 // Two profiles exchange their lanes, one after the other, as syncd has them do when
 // it brings the chip from one view to another.
 func TestLanesExchanged(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	step := muxedStart
 	step.Method = altmark.Step
 	a, b := r.profile(0, muxedStart, 0), r.profile(1, step, 0)
@@ -179,7 +180,7 @@ func TestTimeLookup(t *testing.T) {
 
 // What a window cannot read is refused.
 func TestWindowRefusals(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	flows := func(v string) sai.Bytes {
 		return sai.Bytes(`{"attributes":[{"flows":{"value":` + v + `}}]}`)
 	}
@@ -218,7 +219,7 @@ func TestWindowKernel(t *testing.T) {
 	asked := 0
 	var says altmark.KernelClock
 	ask := func() altmark.KernelClock { asked++; return says }
-	live := newRigOf(t, saisim.Config{Profile: saisim.SmallProfile(), Start: start, Kernel: ask})
+	live := newRigOf(t, saisim.Config{Profile: profile.Small(), Start: start, Kernel: ask})
 	boot := [2]uint64{0x0123456789abcdef, 1<<64 - 1}
 	for _, tt := range []struct {
 		name string
@@ -241,7 +242,7 @@ func TestWindowKernel(t *testing.T) {
 			t.Errorf("%s: %d after it was asked %d times, want %d after once", tt.name, got, asked-before, tt.want)
 		}
 	}
-	simulated := newRig(t, saisim.SmallProfile())
+	simulated := newRig(t, profile.Small())
 	if w := simulated.words(5); w["kernel"] != nil || len(w["time"]) != 5 || len(w["counters"]) != 22 {
 		t.Errorf("a chip that follows no kernel's clock says %v", w)
 	}
@@ -251,7 +252,7 @@ func TestWindowKernel(t *testing.T) {
 func TestWindowKernelGivenBack(t *testing.T) {
 	says := altmark.KernelClock{Boot: [2]uint64{1, 2}, Known: true, Synchronised: true, MaxError: 5}
 	ask := func() altmark.KernelClock { return says }
-	r := newRigOf(t, saisim.Config{Profile: saisim.SmallProfile(), Start: start, Kernel: ask})
+	r := newRigOf(t, saisim.Config{Profile: profile.Small(), Start: start, Kernel: ask})
 	oid := r.extension(altmark.ObjectFlows, sai.Bytes(`{"attributes":[{"flows":{"value":[3]}}]}`))
 	entry := func() []byte {
 		return r.get(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry).(sai.Bytes)

@@ -10,6 +10,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -27,8 +28,8 @@ type storm struct {
 }
 
 func newStorm(t testing.TB, seed uint64) *storm {
-	p := saisim.SmallProfile()
-	p.Buffer = saisim.BufferProfile{CellBytes: 80, Cells: 100}
+	p := profile.Small()
+	p.Buffer = profile.Buffer{CellBytes: 80, Cells: 100}
 	s := &storm{rig: newRig(t, p), rnd: rand.New(rand.NewPCG(seed, 3)), gone: map[saisim.PortID]bool{}}
 	s.vlan = s.create(sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.Uint(100))
 	for id := range saisim.PortID(5) {
@@ -263,7 +264,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(eth(host(2), host(1), u16(60), make([]byte, 60)), uint16(0))
 	f.Add(eth(host(2), host(1), ip6(1, 2, 0, []byte{0, 255, 1, 1, 1, 1, 1, 1})), uint16(0))
 	f.Add([]byte{1}, uint16(1000))
-	r := newRig(f, saisim.SmallProfile())
+	r := newRig(f, profile.Small())
 	v := r.vlan(100)
 	for id := range saisim.PortID(8) {
 		r.member(v, r.bp(id), sai.VLANTaggingModeTagged)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/profile"
 )
 
 // A bridgePort is a port or LAG as the 802.1Q bridge sees it.
@@ -30,7 +31,7 @@ const (
 // order sorts bridge ports by what they are.
 func (bp *bridgePort) order() int {
 	if bp.lag != nil {
-		return maxLanes + int(bp.lag.first())
+		return profile.MaxLanes + int(bp.lag.first())
 	}
 	if bp.port != nil {
 		return int(bp.port.id)

@@ -9,6 +9,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // What a VLAN member does to the tag, for each way that a frame can come in.
@@ -35,7 +36,7 @@ func TestTags(t *testing.T) {
 		{"VLAN 4095", sai.VLANTaggingModeTagged, sai.VLANTaggingModeTagged, tagged(4095), nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			bps := []sai.OID{r.bp(0), r.bp(1)}
 			v := r.vlan(100)
 			for i, mode := range []sai.Enum{tt.in, tt.out} {
@@ -98,7 +99,7 @@ func TestIngressDrops(t *testing.T) {
 		}, eth([]byte{1, 0x80, 0xc2, 0, 0, 0xe}, host(1), u16(0x88cc), make([]byte, 46)), "trap=1 "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			if tt.set != nil {
 				tt.set(r)
 			}
@@ -110,7 +111,7 @@ func TestIngressDrops(t *testing.T) {
 }
 
 func TestLearning(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	vlan := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
 	bps := map[sai.OID]string{}
 	for _, id := range r.Ports() {
@@ -175,7 +176,7 @@ func TestLearning(t *testing.T) {
 
 // Entries age at the first tenth of a second after their time has come.
 func TestAgeing(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBAgingTime, sai.Uint(2))
 	r.send(4, udpFrame(2, 9, 60)) // enters at 64
 	const enter, age, tenth = 64, 2 * 1_250_000_000, 125_000_000
@@ -197,7 +198,7 @@ func TestAgeing(t *testing.T) {
 }
 
 func TestFDBFull(t *testing.T) {
-	p := saisim.SmallProfile() // 16 entries
+	p := profile.Small() // 16 entries
 	r := newRig(t, p)
 	for n := byte(1); n <= 20; n++ {
 		r.send(0, udpFrame(n, 200, 60))
@@ -229,7 +230,7 @@ func TestTraps(t *testing.T) {
 	arp := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, 1}, make([]byte, 38))
 	cpu := []saisim.PortID{saisim.CPUPort}
 	all := []saisim.PortID{1, 2, 3, 4, 5, 6, 7}
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	want := func(what string, f []byte, ports []saisim.PortID) {
 		t.Helper()
 		outs := r.send(0, f)
@@ -263,7 +264,7 @@ func TestTraps(t *testing.T) {
 }
 
 func TestLAG(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.clearVLAN1()
 	lag := r.create(sai.ObjectTypeLAG)
 	members := map[saisim.PortID]sai.OID{}
@@ -325,7 +326,7 @@ func TestLAG(t *testing.T) {
 
 // Injected frames go out by their port, past the ingress.
 func TestInject(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.stampAll(7)
 	f := udpFrame(1, 2, 60)
 	at := r.Now()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/saisim/tm"
 	"tamtam/tam/altmark"
@@ -15,7 +16,7 @@ import (
 
 // Config is what a chip is made from.
 type Config struct {
-	Profile Profile
+	Profile profile.Profile
 	// Start is the time of day at cycle 0; not before 1970.
 	Start time.Time
 	// Kernel says what the kernel knows of the clock that the chip's follows; nil: it follows none,
@@ -68,7 +69,7 @@ type Out struct {
 // A Chip is one simulated ASIC. It implements [sai.API].
 type Chip struct {
 	mu   sync.Mutex
-	prof Profile
+	prof profile.Profile
 	tod  atomic.Pointer[timeOfDay]
 	cfg  Config
 
@@ -148,7 +149,7 @@ func (c *Chip) Now() Cycle {
 }
 
 // Profile returns the chip's profile.
-func (c *Chip) Profile() Profile { return c.prof }
+func (c *Chip) Profile() profile.Profile { return c.prof }
 
 // Receive puts a frame on the wire of a port's ingress MAC, its timestamp point
 // at cycle at, or as soon after as the frames before it allow. The data is

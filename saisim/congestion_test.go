@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // A port of 10 Gb/s is offered 11 Gb/s. With the clock of the small profile,
@@ -40,7 +41,7 @@ func TestElevenIntoTen(t *testing.T) {
 		wire   = 1250
 		full   = 5
 	)
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(9, 8, 60)) // where to flood: nowhere else, once it is learned
 	r.send(1, udpFrame(2, 1, 60))
 	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(64*200))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
@@ -59,7 +60,7 @@ func (c *Chip) Describe() *record.Graph {
 // Gates are conditions, named like their table with ".gate"; so is what decides whether
 // a fixed function applies, and what ends a pipe. Egress stage s is IngressStages+s.
 // Nodes are in the order of the pipes. The version is a checksum of all the rest.
-func DescribeProgram(p *Profile, program *pipe.Program) *record.Graph {
+func DescribeProgram(p *profile.Profile, program *pipe.Program) *record.Graph {
 	b := &grapher{prof: p, program: &pipe.Program{}}
 	if program != nil {
 		b.program = program
@@ -93,7 +94,7 @@ type way struct {
 
 // A grapher strings nodes together.
 type grapher struct {
-	prof    *Profile
+	prof    *profile.Profile
 	program *pipe.Program
 	graph   record.Graph
 	asks    map[string]int // of the pipe: the last table whose gate asks for a fact

@@ -9,6 +9,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
@@ -31,7 +32,7 @@ func lines(g *record.Graph) string {
 
 // The graph of a chip of four stages in each pipe, without a program.
 func TestDescribe(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	g := r.Describe()
 	if got, want := lines(g), `0 chip.port miss -> chip.port.group_source
 0 chip.port hit -> chip.trap
@@ -117,7 +118,7 @@ func behind(g *record.Graph) string {
 
 // Where the tables of a program are among the fixed functions.
 func TestDescribeProgram(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	without := r.Describe().Version
 	p := &pipe.Program{Name: "p"}
 	filter := does("filter", 1, op("set", "ctl.drop", constant(1)))
@@ -220,7 +221,7 @@ func TestDescribeGates(t *testing.T) {
 			for i := range p.Ingress.Tables { // a field of the table's name is written
 				p.Ingress.Tables[i].Stage += 2
 			}
-			prof := saisim.SmallProfile()
+			prof := profile.Small()
 			prof.IngressStages = 8
 			got := behind(saisim.DescribeProgram(&prof, p))
 			_, got, _ = strings.Cut(got, "-> ingress.")
@@ -241,8 +242,8 @@ func TestDescribeGates(t *testing.T) {
 // of CMUs.
 func TestDescribeIsAGraph(t *testing.T) {
 	p := &pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: []pipe.Table{does("a", 0, op("set", "ctl.drop", constant(1)))}}}
-	for _, name := range saisim.ProfileNames() {
-		prof, err := saisim.LoadProfile(name)
+	for _, name := range profile.Names() {
+		prof, err := profile.Load(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
 	"tamtam/tam/flymon"
@@ -75,7 +76,7 @@ func (c *Chip) extensionsLeft(name string) uint64 {
 func (c *Chip) extensionKind() *kind {
 	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
 	return &kind{
-		max:   maxWindows + maxMarkLanes + flymon.MaxGroups*flymon.MaxTasks + c.prof.TableRecord.Plans,
+		max:   maxWindows + profile.MarkLanes + flymon.MaxGroups*flymon.MaxTasks + c.prof.TableRecord.Plans,
 		attrs: []sai.AttrID{sai.GenericProgrammableAttrObjectName, entry},
 		create: func(o *object) error {
 			name := o.extensionName()

@@ -6,6 +6,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // What FDB entries that are set do with frames to and from their address: host
@@ -31,7 +32,7 @@ func TestFDBEntries(t *testing.T) {
 		{"copy", act(sai.PacketActionCopy), 6, "", []saisim.PortID{6, cpu}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			vlan := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
 			e := sai.FDBEntry{Switch: r.sw, MAC: sai.MAC(host(2)), BV: vlan}
 			if err := r.CreateEntry(r.Context(), e, attrs(append(tt.entry, sai.FDBEntryAttrBridgePortID, r.bp(6))...)); err != nil {
@@ -66,7 +67,7 @@ func TestFlush(t *testing.T) {
 		}, []byte{1, 2, 3, 4}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			vlan1 := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
 			vlan := r.vlan(100)
 			r.member(vlan, r.bp(1), sai.VLANTaggingModeTagged)

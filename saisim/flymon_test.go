@@ -10,6 +10,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/tam/flymon"
 )
 
@@ -18,7 +19,7 @@ type sketcher struct{ *rig }
 
 func newSketcher(t testing.TB) *sketcher {
 	t.Helper()
-	p := saisim.SmallProfile()
+	p := profile.Small()
 	p.FlyMon.Width = 32
 	return &sketcher{newRigOf(t, saisim.Config{Profile: p, Start: start, Oracle: 1000})}
 }

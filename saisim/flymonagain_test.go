@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/tam/flymon"
 )
 
@@ -97,7 +98,7 @@ func TestRecirculation(t *testing.T) {
 
 // What finds the recirculation port's buffer full is counted as lost.
 func TestRecirculationIsFull(t *testing.T) {
-	p := saisim.SmallProfile()
+	p := profile.Small()
 	p.FlyMon.RecirculationMbps = 1000 // a tenth of a port
 	s := &sketcher{newRigOf(t, saisim.Config{Profile: p, Start: start})}
 	s.send(1, udpFrame(2, 9, 60))

@@ -10,6 +10,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/tam/flymon"
 )
 
@@ -124,18 +125,18 @@ func TestTaskNames(t *testing.T) {
 
 // What there is room for does not depend on what is in use.
 func TestSketchAvailability(t *testing.T) {
-	fixed := saisim.SmallProfile()
-	fixed.FlyMon = saisim.FlyMonCapacity{}
+	fixed := profile.Small()
+	fixed.FlyMon = profile.FlyMonCapacity{}
 	for _, tt := range []struct {
 		name         string
-		profile      saisim.Profile
+		profile      profile.Profile
 		oracle       int
 		groups, task uint64
 		window       bool
 		truth        bool
 	}{
-		{"with an oracle", saisim.SmallProfile(), 10, 8, 8 * 96, true, true},
-		{"without", saisim.SmallProfile(), 0, 8, 8 * 96, true, false},
+		{"with an oracle", profile.Small(), 10, 8, 8 * 96, true, true},
+		{"without", profile.Small(), 0, 8, 8 * 96, true, false},
 		{"no groups", fixed, 10, 0, 0, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -244,7 +245,7 @@ func TestSketchWindows(t *testing.T) {
 
 // Digests are read 512 at a time.
 func TestDigestPages(t *testing.T) {
-	p := saisim.SmallProfile()
+	p := profile.Small()
 	p.FlyMon.Digests = 600
 	p.FlyMon.Width = 32
 	s := &sketcher{newRigOf(t, saisim.Config{Profile: p, Start: start})}

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/tam/flymon"
 )
 
@@ -84,7 +85,7 @@ func BenchmarkSketching(b *testing.B) {
 
 // What the oracle counts it may allocate for; nothing else of the chip is another.
 func TestOracleOfAChip(t *testing.T) {
-	p := saisim.SmallProfile()
+	p := profile.Small()
 	for _, oracle := range []int{0, 3} {
 		s := &sketcher{newRigOf(t, saisim.Config{Profile: p, Start: start, Oracle: oracle})}
 		s.task(counting(t, "t", "src-ip", 0, 0, 0, 32))

@@ -11,6 +11,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 600_000_000, time.UTC)
@@ -40,7 +41,7 @@ func (s sent) String() string {
 
 // newRig returns a chip whose ports are up and named EthernetN, N the lane, in
 // the default VLAN, with an MTU of 9122.
-func newRig(t testing.TB, p saisim.Profile) *rig {
+func newRig(t testing.TB, p profile.Profile) *rig {
 	t.Helper()
 	return newRigOf(t, saisim.Config{Profile: p, Start: start})
 }
@@ -54,7 +55,7 @@ func newRigOf(t testing.TB, cfg saisim.Config) *rig {
 	return r
 }
 
-func bareRig(t testing.TB, p saisim.Profile) *rig {
+func bareRig(t testing.TB, p profile.Profile) *rig {
 	t.Helper()
 	return bareRigOf(t, saisim.Config{Profile: p, Start: start})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/internal/randtest"
+	"tamtam/saisim/profile"
 )
 
 // Time of day is start + floor(cycles * 10^9 / Hz) ns, with no drift over 2^60
@@ -123,7 +124,7 @@ func TestAgenda(t *testing.T) {
 			return e
 		}
 		for range 50_000 {
-			key := eventKey(rnd.IntN(int(numClasses)), PortID(rnd.IntN(maxLanes)))
+			key := eventKey(rnd.IntN(int(numClasses)), PortID(rnd.IntN(profile.MaxLanes)))
 			switch i := pending(key); {
 			case i >= 0 && rnd.IntN(2) == 0:
 				a.remove(key)

@@ -69,18 +69,16 @@ package saisim
 import (
 	"time"
 
+	"tamtam/saisim/profile"
 	"tamtam/tam/altmark"
 )
-
-// maxMarkLanes are what 32 bits of metadata hold.
-const maxMarkLanes = 8
 
 // markEntry is the top of SET_ACL_META_DATA of flow entries.
 const markEntry = 0xA
 
 // marking is the state of alternate marking.
 type marking struct {
-	lanes       [maxMarkLanes]*markProfile
+	lanes       [profile.MarkLanes]*markProfile
 	used        int // lanes that have a profile
 	flows       []markFlow
 	generations uint64

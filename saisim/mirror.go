@@ -6,14 +6,11 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"tamtam/saisim/profile"
 
 	"tamtam/sai"
 	"tamtam/tam/record"
 )
-
-// maxMirrors bounds the mirror sessions of a chip: a packet carries one bit for
-// each.
-const maxMirrors = 64
 
 // A mirrorSession is a MIRROR_SESSION object.
 type mirrorSession struct {
@@ -54,7 +51,7 @@ const (
 
 func (c *Chip) mirrorKind() *kind {
 	return &kind{
-		max: min(c.prof.MirrorSessions, maxMirrors),
+		max: min(c.prof.MirrorSessions, profile.MaxMirrors),
 		attrs: []sai.AttrID{
 			sai.MirrorSessionAttrType, sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTruncateSize,
 			sai.MirrorSessionAttrTC, sai.MirrorSessionAttrVLANTpid, sai.MirrorSessionAttrVLANID, sai.MirrorSessionAttrVLANPri,

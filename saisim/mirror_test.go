@@ -9,6 +9,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // local is a session that copies to a port as it is; pairs add to it.
@@ -89,7 +90,7 @@ func TestMirrorEncapsulation(t *testing.T) {
 		}, tagged, sum(slices.Concat(macs, outer4(16+70), []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0x64, 0xbc, 0, 0, 0, 0, 0}, tagged[:70]))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			r.leave(7)
 			r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrIngressMirrorSession, sai.OIDs{tt.session(r)})
 			got := on(r.send(0, tt.frame), 7)
@@ -186,7 +187,7 @@ func TestMirrorPoints(t *testing.T) {
 // An egress mirror copy is made where the egress pipe ends: as many cycles
 // after the scheduler as the pipe is long.
 func TestEgressMirrorTime(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.leave(7)
 	r.send(1, udpFrame(2, 1, 100))
 	r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrEgressMirrorSession, sai.OIDs{r.local(7)})
@@ -200,7 +201,7 @@ func TestEgressMirrorTime(t *testing.T) {
 
 // What makes no sense is refused, by name.
 func TestMirrorRefusals(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	base := func(kind sai.Enum, pairs ...any) []any {
 		return append([]any{sai.MirrorSessionAttrType, kind, sai.MirrorSessionAttrMonitorPort, r.oid(7)}, pairs...)
 	}

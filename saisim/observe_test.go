@@ -8,13 +8,14 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/truth"
 )
 
 // The history of one frame that is flooded to two ports of other speeds, as
 // told: times agree with the arithmetic of the package comment.
 func TestMoments(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.clearVLAN1()
 	vlan := r.vlan(10)
 	for _, p := range []saisim.PortID{0, 1, 2} {
@@ -51,7 +52,7 @@ func TestMoments(t *testing.T) {
 func TestMomentsAreWhole(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		r := newRig(t, saisim.SmallProfile())
+		r := newRig(t, profile.Small())
 		check := truth.NewHistories()
 		r.SetObserver(check.See)
 		for i := range 2000 {

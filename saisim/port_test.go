@@ -7,14 +7,15 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 )
 
 // Dynamic breakout: a port of four lanes becomes four ports and back, while the
 // rest of the chip goes on.
 func TestBreakout(t *testing.T) {
-	p := saisim.SmallProfile()
-	p.Default = []saisim.DefaultPorts{{First: 0, Count: 2, Lanes: 4, Mbps: 100_000}}
+	p := profile.Small()
+	p.Default = []profile.DefaultPorts{{First: 0, Count: 2, Lanes: 4, Mbps: 100_000}}
 	r := newRig(t, p)
 	r.clearVLAN1()
 	vlan := r.vlan(5)
@@ -67,7 +68,7 @@ func TestBreakout(t *testing.T) {
 }
 
 func TestSpeeds(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	o := r.oid(1)
 	if got := r.get(sai.ObjectTypePort, o, sai.PortAttrSupportedSpeed).(sai.Uints); !slices.Equal(got, sai.Uints{1000, 10000, 25000}) {
@@ -86,7 +87,7 @@ func TestSpeeds(t *testing.T) {
 // A change of the operational state is told, and a port that goes down while
 // frames wait for it drops them.
 func TestPortState(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	o := r.oid(3)
 	r.notes = nil
 	r.SetLink(3, false)
@@ -131,7 +132,7 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 		}, saisim.DropPortRemoved, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := bareRig(t, saisim.SmallProfile())
+			r := bareRig(t, profile.Small())
 			for _, id := range []saisim.PortID{0, 2} {
 				r.up(id)
 			}
@@ -172,7 +173,7 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 }
 
 func TestPortStats(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	bc := eth([]byte{255, 255, 255, 255, 255, 255}, host(1), u16(0x0806), make([]byte, 46))
 	mc := eth([]byte{1, 0, 0x5e, 0, 0, 1}, host(1), ip4(1, 2, 17, 0, udp(1, 2, 200)))
 	r.send(1, udpFrame(2, 9, 60))
@@ -229,7 +230,7 @@ func TestPortStats(t *testing.T) {
 
 // The switch tells what it is; removing it makes a new start possible.
 func TestSwitch(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	for id, want := range map[sai.AttrID]sai.Value{
 		sai.SwitchAttrNumberOfActivePorts:          sai.Uint(8),
 		sai.SwitchAttrACLEntryMaximumPriority:      sai.Uint(1024),
@@ -267,7 +268,7 @@ func TestSwitch(t *testing.T) {
 }
 
 func TestCapabilities(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	ctx := context.Background()
 	for id, want := range map[sai.AttrID]sai.Capability{
 		sai.ACLEntryAttrActionTAMIntObject:    {Create: true, Set: true, Get: true},
@@ -297,7 +298,7 @@ func TestCapabilities(t *testing.T) {
 }
 
 func TestReceiveRefuses(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.Advance(100)
 	for _, tt := range []struct {
 		name string

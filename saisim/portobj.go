@@ -121,7 +121,7 @@ func (c *Chip) setPort(o *object, a sai.Attr) error {
 func (c *Chip) setPortNumber(p *port, a sai.Attr, v uint32) error {
 	switch a.ID {
 	case sai.PortAttrSpeed:
-		if !c.prof.speedFits(v, uint32(len(p.lanes))) {
+		if !c.prof.SpeedFits(v, uint32(len(p.lanes))) {
 			return badValue(a, sai.StatusInvalidParameter, "%d lanes do not run at %d Mb/s, want one of %v", len(p.lanes), v, c.speeds(p))
 		}
 		if v == p.mbps {
@@ -161,7 +161,7 @@ func (c *Chip) setPortNumber(p *port, a sai.Attr, v uint32) error {
 // speeds are the speeds that the port's lanes can run at.
 func (c *Chip) speeds(p *port) (speeds sai.Uints) {
 	for _, s := range c.prof.SpeedsMbps {
-		if c.prof.speedFits(s, uint32(len(p.lanes))) {
+		if c.prof.SpeedFits(s, uint32(len(p.lanes))) {
 			speeds = append(speeds, uint64(s))
 		}
 	}

@@ -27,14 +27,6 @@ import (
 // A packet runs the program that it met as it entered the ingress pipe (injected
 // by the CPU: at that cycle), in the egress pipe too.
 
-// Limits returns what the chip has for programs.
-func (p *Profile) Limits() pipe.Limits {
-	return pipe.Limits{
-		IngressStages: p.IngressStages, EgressStages: p.EgressStages, PHVBits: p.PHVBits,
-		Stage: pipe.Resources(p.Stage),
-	}
-}
-
 // programs is the chip's programmable part.
 type programs struct {
 	program       *pipe.Compiled // what enters the ingress pipe runs it; nil: none

@@ -10,6 +10,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 )
 
 func field(name string) pipe.Operand { return pipe.Operand{Field: name} }
@@ -77,7 +78,7 @@ func TestProgramRewrites(t *testing.T) {
 		{"both", []pipe.Table{does("t", 0, writes[:2]...)}, []pipe.Table{does("t", 3, writes[2:]...)}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			r.load(&pipe.Program{Name: "p", Ingress: pipe.Pipe{Tables: tt.ingress}, Egress: pipe.Pipe{Tables: tt.egress}})
 			in := withChecksum(udpFrame(1, 2, 60))
 			outs := r.send(0, in)
@@ -125,7 +126,7 @@ func TestProgramDecides(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			for i := range byte(3) {
 				r.send(saisim.PortID(i), udpFrame(i+1, 9, 60)) // host n is at port n-1
 			}
@@ -159,7 +160,7 @@ func counter(width uint8) pipe.Pipe {
 // A batch takes effect between two packets: those that enter the pipe at its cycle
 // or later see all of it, those before nothing.
 func TestControlAtACycle(t *testing.T) {
-	p := saisim.SmallProfile() // a byte is a cycle: the frames are whole at 164 and 165
+	p := profile.Small() // a byte is a cycle: the frames are whole at 164 and 165
 	for _, tt := range []struct {
 		at      saisim.Cycle
 		ingress uint64 // the register when all is over, 1 + 10 for each that saw the batch
@@ -195,7 +196,7 @@ func TestControlAtACycle(t *testing.T) {
 // A packet in flight keeps the program that it met; registers of the same shape
 // keep their content.
 func TestSwap(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	mark := func(dscp uint64) *pipe.Program {
 		p := &pipe.Program{Name: "p", Egress: counter(32)}
 		p.Egress.Tables = append(p.Egress.Tables, does("mark", 2, op("set", "ip.dscp", constant(dscp))))
@@ -232,7 +233,7 @@ func TestSwap(t *testing.T) {
 
 // A batch that is wrong is refused by name, and nothing of it happens.
 func TestControlRefuses(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.load(&pipe.Program{Name: "p", Ingress: counter(4)})
 	one := func(w pipe.RegisterWrite) pipe.Batch { return pipe.Batch{Writes: []pipe.RegisterWrite{w}} }
 	entry := func(do, table string, e pipe.Entry) pipe.Batch {
@@ -279,7 +280,7 @@ func TestControlRefuses(t *testing.T) {
 // Metadata that a program writes is what ACL entries match, and what they set the
 // program reads; the egress pipe sees its queue.
 func TestProgramAndFixedFunctions(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true))
 	r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(9),
 		sai.ACLEntryAttrFieldACLUserMeta, sai.Match(sai.Uint(5), sai.Uint(255)), sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(33)))

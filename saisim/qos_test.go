@@ -6,6 +6,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // queue returns the QUEUE object of a port.
@@ -47,7 +48,7 @@ func validSum(f []byte) bool {
 // Frames are sorted by DSCP if they are IP, else by their tag, else to the port's
 // default; the egress port says which queue a class has.
 func TestSorting(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile()) // 4 queues
+	r := newRig(t, profile.Small()) // 4 queues
 	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(46, 5, 10, 2))
 	dot1p := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDot1pToTC, sai.QoSMapAttrMapToValueList,
 		sai.QoSMap{{Key: sai.QoSMapParams{Dot1p: 6}, Value: sai.QoSMapParams{TC: 7}}})
@@ -102,7 +103,7 @@ func TestSorting(t *testing.T) {
 // What would be a queue of another kind, or a threshold that means nothing, is
 // refused.
 func TestQoSRefusals(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile()) // cells of 64 bytes
+	r := newRig(t, profile.Small()) // cells of 64 bytes
 	all := uint64(r.Profile().Buffer.Cells) * 64
 	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(6400))
 	for i, tt := range []struct {
@@ -133,7 +134,7 @@ func TestQoSRefusals(t *testing.T) {
 // A queue of strict priority overtakes; a queue that is full marks what can be
 // marked, with its checksum kept right, and drops the rest.
 func TestPriorityAndMarks(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	dscp := r.create(sai.ObjectTypeQoSMap, sai.QoSMapAttrType, sai.QoSMapTypeDSCPToTC, sai.QoSMapAttrMapToValueList, dscpMap(46, 3))
 	wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrGreenEnable, sai.Bool(true), sai.WREDAttrGreenMinThreshold, sai.Uint(1999),
@@ -184,8 +185,8 @@ func TestPriorityAndMarks(t *testing.T) {
 
 // Pools of the packet memory: what a pool has, others have not.
 func TestBufferPools(t *testing.T) {
-	p := saisim.SmallProfile()
-	p.Buffer = saisim.BufferProfile{CellBytes: 100, Cells: 100}
+	p := profile.Small()
+	p.Buffer = profile.Buffer{CellBytes: 100, Cells: 100}
 	r := newRig(t, p)
 	r.send(1, udpFrame(2, 1, 60))
 	pool := r.create(sai.ObjectTypeBufferPool, sai.BufferPoolAttrType, sai.BufferPoolTypeEgress, sai.BufferPoolAttrSize, sai.Uint(3000))
@@ -232,7 +233,7 @@ func TestMarks(t *testing.T) {
 		{"two tags", eth(host(2), host(1), tag(0x8100, 1), tag(0x8100, 5), v4), 19, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			r.send(1, udpFrame(2, 1, 60))
 			wred := r.create(sai.ObjectTypeWRED, sai.WREDAttrECNMarkMode, sai.ECNMarkModeAll,
 				sai.WREDAttrGreenMinThreshold, sai.Uint(0), sai.WREDAttrGreenMaxThreshold, sai.Uint(1))

@@ -3,6 +3,7 @@ package saisim
 import (
 	"encoding/binary"
 	"math/bits"
+	"tamtam/saisim/profile"
 
 	"tamtam/tam/record"
 )
@@ -12,7 +13,7 @@ type recording struct {
 	plans []*recordPlan // that are in effect, in the order of their creation
 	// sessions are those of plans by the index of the mirror session that has their
 	// label; nil: no plan has it.
-	sessions [maxMirrors]*recordSession
+	sessions [profile.MaxMirrors]*recordSession
 	paths    pathTable
 
 	spareChoices []*choice
@@ -73,7 +74,7 @@ func (p *recordPlan) word(was *passed) (w uint64) {
 // session.
 type choice struct {
 	n  int
-	of [maxMirrors]struct {
+	of [profile.MaxMirrors]struct {
 		mirror  int
 		session *recordSession
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
@@ -18,7 +19,7 @@ type chipGraph struct {
 	program []int
 }
 
-func newChipGraph(p *Profile, program *pipe.Program) *chipGraph {
+func newChipGraph(p *profile.Profile, program *pipe.Program) *chipGraph {
 	g := &chipGraph{graph: DescribeProgram(p, program)}
 	at := map[string]int{}
 	for _, n := range g.graph.Nodes {

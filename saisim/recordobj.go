@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"tamtam/saisim/profile"
 
 	"tamtam/sai"
 	"tamtam/saisim/pipe"
@@ -117,7 +118,7 @@ func (c *Chip) setPlans(plans []*recordPlan) {
 // bindRecords finds the sessions of mirror sessions by their labels.
 func (c *Chip) bindRecords() {
 	r := &c.recording
-	c.recorders, r.sessions = 0, [maxMirrors]*recordSession{}
+	c.recorders, r.sessions = 0, [profile.MaxMirrors]*recordSession{}
 	for i, m := range c.mirrors {
 		if m == nil || !m.records() {
 			continue

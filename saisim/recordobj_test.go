@@ -11,6 +11,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
@@ -71,7 +72,7 @@ func TestPlanRefusals(t *testing.T) {
 		{"a tunnel to no MAC address", tunnel("192.0.2.1", "192.0.2.2", "x"), `tunnel: MAC address "x", want one as 02:00:00:00:00:01`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			prof := saisim.SmallProfile()
+			prof := profile.Small()
 			prof.TableRecord.Sessions = 3
 			r := newRig(t, prof)
 			either := func(name, is string) pipe.Table {
@@ -105,7 +106,7 @@ func TestPlanRefusals(t *testing.T) {
 
 // Text that is no plan, and chips that have no recording.
 func TestPlanText(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	for _, tt := range []struct{ text, want string }{
 		{``, "entry: unexpected end"},
 		{`{"attributes":[]}`, "plan is missing, want a plan"},
@@ -120,7 +121,7 @@ func TestPlanText(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]uint64{"small": 8, "fixed": 0} {
-		prof, err := saisim.LoadProfile(name)
+		prof, err := profile.Load(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +142,7 @@ func TestPlanText(t *testing.T) {
 // There are as many plans as the profile says, and the bits of all are in the PHV beside
 // the program's fields, whichever comes first.
 func TestPlansTakePHV(t *testing.T) {
-	prof := saisim.SmallProfile()
+	prof := profile.Small()
 	prof.PHVBits = pipe.HeaderBits + 48
 	prof.TableRecord.Plans = 2
 	r := newRig(t, prof)
@@ -181,7 +182,7 @@ func TestPlansTakePHV(t *testing.T) {
 // A plan that is set takes bits and labels from plans that have them, which are without
 // effect until they are set in turn: two can be exchanged.
 func TestPlansAreExchanged(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	plan := func(id uint32, offset int, label string) sai.Bytes {
 		return planEntry(t, record.ChipPlan{ID: id, PHV: "16", Offset: offset, Graph: r.Describe().Version, Sessions: []record.ChipSession{{Label: label}}})
 	}
@@ -216,7 +217,7 @@ func TestPlansAreExchanged(t *testing.T) {
 
 // A window is refused what it cannot read.
 func TestRecordWindowRefusals(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	labels := make([]string, 129)
 	for name, entry := range map[string]sai.Bytes{
 		record.ObjectCounters: entryOf(t, "labels", labels),

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
@@ -33,7 +34,7 @@ func newRecordedLoad(t testing.TB, plan bool, sample uint32) *load {
 	if !plan {
 		return l
 	}
-	profile := saisim.DefaultProfile()
+	profile := profile.Default()
 	p := record.ChipPlan{ID: 1, Switch: 7, PHV: "16+16", Graph: saisim.DescribeProgram(&profile, nil).Version}
 	for i, table := range []string{"port", "trap", "acl", "learning", "router_mac", "fdb", "mtu"} {
 		m := record.ChipMark{Table: "chip." + table, When: record.MarkRan, Bit: i}

@@ -2,6 +2,7 @@ package saisim
 
 import (
 	"tamtam/sai"
+	"tamtam/saisim/profile"
 )
 
 // A rif is a router interface. It is on a port, a LAG or a VLAN; a loopback is
@@ -41,7 +42,7 @@ func (r *rif) order() int {
 	case r.port != nil:
 		return int(r.port.id)
 	case r.lag != nil:
-		return maxLanes + int(r.lag.first())
+		return profile.MaxLanes + int(r.lag.first())
 	case r.vlan != nil:
 		return 2*int(CPUPort) + int(r.vlan.id)
 	}

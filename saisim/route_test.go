@@ -9,6 +9,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // A router is a small chip set up as orchagent does it: ports 0 and 1 are
@@ -28,7 +29,7 @@ func rifMAC(i int) sai.MAC { return sai.MAC{2, 0, 0, 0, 1, byte(i)} }
 
 func newRouter(t testing.TB) *router {
 	t.Helper()
-	r := &router{rig: newRig(t, saisim.SmallProfile())}
+	r := &router{rig: newRig(t, profile.Small())}
 	for id := range saisim.PortID(6) {
 		r.leave(id)
 	}

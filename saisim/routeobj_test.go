@@ -7,6 +7,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // ECMP: flows spread by weight and stay where they are; what a member's removal
@@ -242,7 +243,7 @@ func TestAvailability(t *testing.T) {
 
 // A chip without tables for it has no such objects, and says so.
 func TestNoRouter(t *testing.T) {
-	p := saisim.SmallProfile()
+	p := profile.Small()
 	p.RouterInterfaces, p.Neighbors, p.NextHops, p.NextHopGroups, p.NextHopMembers, p.MirrorSessions = 0, 0, 0, 0, 0, 0
 	p.IPv4Routes, p.LAGs, p.TAMInts = 0, 0, 0
 	r := newRig(t, p)

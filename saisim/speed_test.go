@@ -5,6 +5,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // A load is a chip of 32 ports with one host each, and a frame of 60 bytes from
@@ -21,7 +22,7 @@ type load struct {
 }
 
 func newLoad(t testing.TB, rules int, stamp bool) *load {
-	l := &load{rig: newRig(t, saisim.DefaultProfile())}
+	l := &load{rig: newRig(t, profile.Default())}
 	ports := l.Ports()
 	for i := range ports {
 		l.frames = append(l.frames, udpFrame(byte(i+1), byte((i+1)%len(ports)+1), 60))
@@ -172,7 +173,7 @@ func BenchmarkCreateEntries(b *testing.B) {
 
 // Every rule of a large table is found, and only by its own packets.
 func TestLargeTable(t *testing.T) {
-	r := newRig(t, saisim.DefaultProfile())
+	r := newRig(t, profile.Default())
 	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldL4DstPort, sai.Bool(true), sai.ACLTableAttrFieldSrcMAC, sai.Bool(true))
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, table)
 	counters := map[int]sai.OID{}

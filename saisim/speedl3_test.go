@@ -6,13 +6,14 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // newRoutedLoad is a load of which every packet is routed, from each port to the
 // next, one packet a cycle; the chip has as many routes more that do not match.
 // With spread the routes lead to a group of all ports.
 func newRoutedLoad(t testing.TB, routes int, spread bool) *load {
-	l := &load{rig: newRig(t, saisim.DefaultProfile())}
+	l := &load{rig: newRig(t, profile.Default())}
 	l.clearVLAN1()
 	r := &router{rig: l.rig, vr: l.get(sai.ObjectTypeSwitch, l.sw, sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)}
 	ports := l.Ports()

@@ -10,6 +10,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -116,7 +117,7 @@ func TestEligibility(t *testing.T) {
 		{"IPv4 header missing", eth(b, a, u16(0x0800)), 0, wNotTCPUDP},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			trunk := r.vlan(100)
 			r.member(trunk, r.bp(0), sai.VLANTaggingModeTagged)
 			r.member(trunk, r.bp(1), sai.VLANTaggingModeTagged)
@@ -176,7 +177,7 @@ func TestMTUBoundary(t *testing.T) {
 		{mtu - 4 + 1, 0, -1},
 	} {
 		t.Run(fmt.Sprint(tt.bytes), func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			r.send(1, udpFrame(2, 1, 60))
 			r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrMTU, sai.Uint(mtu))
 			r.stampAll(7)
@@ -196,7 +197,7 @@ func TestMTUBoundary(t *testing.T) {
 		})
 	}
 	t.Run("ingress", func(t *testing.T) {
-		r := newRig(t, saisim.SmallProfile())
+		r := newRig(t, profile.Small())
 		r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrMTU, sai.Uint(mtu))
 		if outs := r.send(0, udpFrame(1, 2, mtu-4)); len(outs) == 0 {
 			t.Error("a frame of exactly the MTU is dropped")
@@ -209,7 +210,7 @@ func TestMTUBoundary(t *testing.T) {
 
 // Each copy of a flood has its own record, with its own time and port.
 func TestFloodStampsEachCopy(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrMTU, sai.Uint(80)) // no room for the record there
 	counter := r.stampAll(7)
 	outs := r.send(0, udpFrame(1, 2, 60))
@@ -235,7 +236,7 @@ func TestFloodStampsEachCopy(t *testing.T) {
 
 // Frames to the CPU carry the ingress stamp alone.
 func TestPuntedFramesCarryTheIngressStamp(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.stampAll(7)
 	at := r.Now() + 1000
 	outs := r.sendAt(5, at, saisim.Frame{Data: eth([]byte{2, 0, 0, 0, 0, 0xaa}, host(1), ip4(1, 2, 6, 0, tcp(1, 22, 2, 0)))})
@@ -253,7 +254,7 @@ func TestPuntedFramesCarryTheIngressStamp(t *testing.T) {
 
 // Two switches in a row: two records, oldest first.
 func TestTwoHops(t *testing.T) {
-	r, q := newRig(t, saisim.SmallProfile()), newRig(t, saisim.SmallProfile())
+	r, q := newRig(t, profile.Small()), newRig(t, profile.Small())
 	for i, x := range []*rig{r, q} {
 		x.send(1, udpFrame(2, 1, 60))
 		x.stampAll(uint32(i + 1))
@@ -271,7 +272,7 @@ func TestTwoHops(t *testing.T) {
 
 // An entry stamps only while it has both the TAM INT object and INT_INSERT.
 func TestStampNeedsInsert(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
 	act := r.stampAction(7)
@@ -301,7 +302,7 @@ func TestStampNeedsInsert(t *testing.T) {
 
 // Without host interface, a port has no number.
 func TestPortsWithoutNameAreNone(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	c := r.Chip
 	if id, ok := c.PortByName("Ethernet4"); !ok || id != 4 || c.PortName(4) != "Ethernet4" {
 		t.Errorf("Ethernet4 is port %d, %v", id, ok)
@@ -309,7 +310,7 @@ func TestPortsWithoutNameAreNone(t *testing.T) {
 	if _, ok := c.PortByName("Ethernet99"); ok {
 		t.Error("there is an Ethernet99")
 	}
-	q := bareRig(t, saisim.SmallProfile())
+	q := bareRig(t, profile.Small())
 	for _, id := range q.Ports() {
 		q.set(sai.ObjectTypePort, q.oid(id), sai.PortAttrAdminState, sai.Bool(true))
 	}
@@ -336,7 +337,7 @@ func TestStampsOfAWrongClock(t *testing.T) {
 		{"not synchronised", func(r *rig) error { r.SetClockSynchronised(false); return nil }, 0, tailstamp.Unsynchronised},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			r.send(1, udpFrame(2, 1, 60))
 			r.stampAll(7)
 			at := r.Now() + 1000

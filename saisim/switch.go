@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
 )
 
@@ -70,7 +71,7 @@ func (c *Chip) reset() {
 		c.leaving.Pop()
 	}
 	c.agenda, c.buffer = &agenda{}, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
-	c.waiting, c.waitingN, c.served = portSet{}, 0, maxLanes-1
+	c.waiting, c.waitingN, c.served = portSet{}, 0, profile.MaxLanes-1
 	c.sketch = sketching{}
 	c.recording, c.recorders, c.skips, c.plannedFaults = recording{}, 0, 0, nil
 	c.retrack()
@@ -82,10 +83,10 @@ func (c *Chip) reset() {
 		ranges:   rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)},
 		labelled: map[string][]*aclCounter{}, extensions: map[string]int{},
 		names:         map[string]*port{},
-		mirrors:       make([]*mirrorSession, min(c.prof.MirrorSessions, maxMirrors)),
+		mirrors:       make([]*mirrorSession, min(c.prof.MirrorSessions, profile.MaxMirrors)),
 		dests:         map[netip.Prefix]*dest{},
 		adjacencies:   map[adjacencyKey]*adjacency{},
-		ingressCycles: c.prof.ingressCycles(), egressCycles: c.prof.egressCycles(),
+		ingressCycles: Cycle(c.prof.IngressCycles()), egressCycles: Cycle(c.prof.EgressCycles()),
 	}
 	c.control = control{
 		valid:   sai.NewValidator(),
@@ -306,7 +307,7 @@ func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrFDBTableSize:                     num(c.prof.FDB),
 		sai.SwitchAttrAvailableFDBEntry:                func() sai.Value { return sai.Uint(c.fdb.max - c.fdb.n) },
 		sai.SwitchAttrMaxVirtualRouters:                num(1),
-		sai.SwitchAttrMaxMirrorSession:                 num(min(c.prof.MirrorSessions, maxMirrors)),
+		sai.SwitchAttrMaxMirrorSession:                 num(min(c.prof.MirrorSessions, profile.MaxMirrors)),
 		sai.SwitchAttrL3NeighborTableSize:              num(c.prof.Neighbors),
 		sai.SwitchAttrL3RouteTableSize:                 num(c.prof.IPv4Routes),
 		sai.SwitchAttrEcmpMembers:                      num(c.prof.NextHopMembers),

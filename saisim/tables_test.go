@@ -6,11 +6,12 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // Tables says what the objects say, in an order that does not depend on maps.
 func TestTables(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrFDBAgingTime, sai.Uint(300))
 	lag := r.create(sai.ObjectTypeLAG, sai.LAGAttrPortVLANID, sai.Uint(7))
 	r.clearVLAN1()

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -32,7 +33,7 @@ func TestLatencyOfOneFrame(t *testing.T) {
 		{"1514 bytes are 1518", 1514, 1000 + 1518 + toQueue + toMAC + 8, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.SmallProfile())
+			r := newRig(t, profile.Small())
 			r.send(1, udpFrame(2, 1, 60)) // learn host 2 at port 1
 			r.Advance(500)
 			outs := r.sendAt(0, 1000, saisim.Frame{Data: udpFrame(1, 2, tt.bytes)})
@@ -45,7 +46,7 @@ func TestLatencyOfOneFrame(t *testing.T) {
 
 // Rates that are not whole cycles per byte: nothing is rounded before the end.
 func TestRatesThatDoNotDivide(t *testing.T) {
-	p := saisim.SmallProfile()
+	p := profile.Small()
 	p.ClockHz = 1_000_000_000 // 10 Gb/s: 0.8 cycles a byte
 	r := newRig(t, p)
 	r.send(1, udpFrame(2, 1, 60))
@@ -111,7 +112,7 @@ func TestTimingByHand(t *testing.T) {
 		{"to the CPU", []in{{1, lldp}}, []out{{CPU, 210}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, saisim.DefaultProfile())
+			r := newRig(t, profile.Default())
 			for host, port := range map[byte]saisim.PortID{91: A, 92: B, 93: 21} {
 				r.send(port, udpFrame(host, 90, 60))
 			}
@@ -136,7 +137,7 @@ func TestTimingByHand(t *testing.T) {
 
 // Line rate in is line rate out, for a long time, without drift.
 func TestNoDrift(t *testing.T) {
-	p := saisim.SmallProfile()
+	p := profile.Small()
 	p.ClockHz = 999_999_937 // prime: nothing divides
 	r := newRig(t, p)
 	r.send(1, udpFrame(2, 1, 60))
@@ -164,7 +165,7 @@ func TestNoDrift(t *testing.T) {
 // One frame enters the pipe per cycle: of frames that are whole in one cycle the
 // lower port goes first, and who came first stays first.
 func TestArbitration(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(7, udpFrame(9, 1, 60)) // host 9 at port 7
 	at := r.Now() + 100
 	for _, in := range []struct {
@@ -187,8 +188,8 @@ func TestArbitration(t *testing.T) {
 // 11 frames of 10 Gb/s each into one port of 10 Gb/s: the queue drains at line
 // rate and the buffer bounds it.
 func TestCongestion(t *testing.T) {
-	p := saisim.SmallProfile()
-	p.Buffer = saisim.BufferProfile{CellBytes: 1000, Cells: 3} // three frames of 1000 bytes
+	p := profile.Small()
+	p.Buffer = profile.Buffer{CellBytes: 1000, Cells: 3} // three frames of 1000 bytes
 	r := newRig(t, p)
 	r.send(7, udpFrame(9, 1, 60))
 	at := r.Now() + 100
@@ -220,7 +221,7 @@ func id2host(id saisim.PortID) byte { return byte(id) + 1 }
 
 // Timestamps of the record, by hand, across the edge of a second.
 func TestStampTimes(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.stampAll(2020)
 	r.send(1, udpFrame(2, 1, 60))
 	// Start is x.6 s; 0.4 s are 500 000 000 cycles of 0.8 ns. The frame's SFD is 10
@@ -252,7 +253,7 @@ func TestStampTimes(t *testing.T) {
 
 // A stamped frame takes the time of its trailer on the wire.
 func TestTrailerTakesTime(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
 	r.stampAll(1)
 	at := r.Now() + 100

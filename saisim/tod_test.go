@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/internal/randtest"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -89,7 +90,7 @@ func TestClockRemembers(t *testing.T) {
 }
 
 func TestClockRefuses(t *testing.T) {
-	c, err := New(Config{Profile: SmallProfile(), Start: time.Unix(10, 0)})
+	c, err := New(Config{Profile: profile.Small(), Start: time.Unix(10, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestClockRefuses(t *testing.T) {
 func disciplined(t *testing.T, back time.Duration) (errs []time.Duration, sync []bool) {
 	t.Helper()
 	const there = 10 * time.Microsecond
-	c, err := New(Config{Profile: SmallProfile(), Start: time.Unix(1_700_000_000, 0)})
+	c, err := New(Config{Profile: profile.Small(), Start: time.Unix(1_700_000_000, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // What becomes of a packet that is dropped on the wire, in the pipe or behind
@@ -49,7 +50,7 @@ func TestTraceEnds(t *testing.T) {
 		}, []string{"0 dropped: port-removed"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := bareRig(t, saisim.SmallProfile())
+			r := bareRig(t, profile.Small())
 			for _, id := range r.Ports() {
 				if id != 3 { // is down, and has no host interface
 					r.up(id)
@@ -89,7 +90,7 @@ func TestTraceEnds(t *testing.T) {
 // At 25 Gb/s a byte takes 2/5 of a cycle of 0.8 ns: frame after frame keeps its
 // exact time.
 func TestTraceFractions(t *testing.T) {
-	r := newRig(t, saisim.SmallProfile())
+	r := newRig(t, profile.Small())
 	r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrSpeed, sai.Uint(25_000))
 	var out bytes.Buffer
 	trace := saisim.NewTrace(r.Chip, &out, false)
@@ -122,7 +123,7 @@ func TestTraceIsInOrder(t *testing.T) {
 	}
 	randtest.Run(t, randtest.Cases{Seed: 8}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		r := newRig(t, saisim.SmallProfile())
+		r := newRig(t, profile.Small())
 		r.set(sai.ObjectTypePort, r.oid(0), sai.PortAttrSpeed, sai.Uint(25_000))
 		r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrSpeed, sai.Uint(1_000))
 		var out bytes.Buffer

@@ -3,6 +3,8 @@ package saisim
 import (
 	"math/bits"
 	"slices"
+
+	"tamtam/saisim/profile"
 )
 
 // An aclKey is what an ACL table looks at: every field of a packet that can be
@@ -21,11 +23,11 @@ type aclKey [keyWords]uint64
 const keyWords = 11
 
 // A portSet is a set of ports.
-type portSet [maxLanes / 64]uint64
+type portSet [profile.MaxLanes / 64]uint64
 
 func (s *portSet) add(p PortID)      { s[p/64] |= 1 << (p % 64) }
 func (s *portSet) remove(p PortID)   { s[p/64] &^= 1 << (p % 64) }
-func (s *portSet) has(p PortID) bool { return p < maxLanes && s[p/64]>>(p%64)&1 != 0 }
+func (s *portSet) has(p PortID) bool { return p < profile.MaxLanes && s[p/64]>>(p%64)&1 != 0 }
 
 // after returns the next port of the set behind p in the order of numbers, which
 // begins again after the last. The set must not be empty.

@@ -25,6 +25,7 @@ import (
 	"tamtam/device"
 	"tamtam/mgmt"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/swss"
 )
 
@@ -59,7 +60,7 @@ func Start(t testing.TB, configDB ...string) *Switch {
 			maps.Copy(config[table], rows)
 		}
 	}
-	profile := saisim.SmallProfile()
+	profile := profile.Small()
 	if config["PORT"] == nil {
 		config["PORT"] = allPorts(profile)
 	}
@@ -79,7 +80,7 @@ func Start(t testing.TB, configDB ...string) *Switch {
 }
 
 // allPorts configures the ports that a chip has by default.
-func allPorts(p saisim.Profile) map[string]swss.FieldValues {
+func allPorts(p profile.Profile) map[string]swss.FieldValues {
 	ports := map[string]swss.FieldValues{}
 	for _, d := range p.Default {
 		for i := range d.Count {

@@ -15,7 +15,8 @@ import (
 	"tamtam/collector"
 	"tamtam/device"
 	"tamtam/lab"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
+
 	"tamtam/schema"
 )
 
@@ -79,7 +80,7 @@ func demo(cmd *cobra.Command, out string) error {
 	for _, hop := range hops {
 		dir := filepath.Join(out, hop.name)
 		r := device.Replay{Inputs: hop.in, Out: dir}
-		r.Config, r.Profile, r.Log, r.Oracle = hop.config, saisim.DefaultProfile(), logger(cmd), 1<<16
+		r.Config, r.Profile, r.Log, r.Oracle = hop.config, profile.Default(), logger(cmd), 1<<16
 		report, err := r.Run(cmd.Context())
 		if err != nil {
 			return fmt.Errorf("%s: %w", hop.name, err)

@@ -13,7 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
+
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 	"tamtam/tam/recordplan/check"
@@ -218,7 +219,7 @@ func (p *planFlags) stagesOf(g *record.Graph) (n int, why string, err error) {
 		}
 		return p.stages, fmt.Sprintf("asked for; the program needs %d", needed), nil
 	}
-	profile, err := saisim.LoadProfile(p.profile)
+	profile, err := profile.Load(p.profile)
 	if err != nil {
 		return 0, "", fmt.Errorf("--profile: %w", err)
 	}

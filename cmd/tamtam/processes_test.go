@@ -13,7 +13,8 @@ import (
 
 	"tamtam/device"
 	"tamtam/sairedis"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
+
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -129,7 +130,7 @@ func groups(n int) device.ConfigDB {
 // expected is the ASIC that the configuration makes in one go.
 func expected(t *testing.T, config ...device.ConfigDB) string {
 	t.Helper()
-	profile := saisim.DefaultProfile()
+	profile := profile.Default()
 	s, err := device.NewSim(t.Context(), device.SimConfig{Profile: profile})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 )
 
 func newProfile() *cobra.Command {
@@ -21,8 +22,8 @@ func newProfile() *cobra.Command {
 		&cobra.Command{Use: "list", Short: "The profiles that come with tamtam",
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', 0)
-				for _, name := range saisim.ProfileNames() {
-					p, err := saisim.LoadProfile(name)
+				for _, name := range profile.Names() {
+					p, err := profile.Load(name)
 					if err != nil {
 						return err
 					}
@@ -32,7 +33,7 @@ func newProfile() *cobra.Command {
 			}},
 		&cobra.Command{Use: "show NAME|FILE", Short: "Print a profile, whole, as a file has it", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				p, err := saisim.LoadProfile(args[0])
+				p, err := profile.Load(args[0])
 				if err != nil {
 					return err
 				}
@@ -41,7 +42,7 @@ func newProfile() *cobra.Command {
 			}},
 		&cobra.Command{Use: "check FILE", Short: "Say what is wrong with a profile", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				p, err := saisim.LoadProfile(args[0])
+				p, err := profile.Load(args[0])
 				if err == nil {
 					_, err = fmt.Fprintf(cmd.OutOrStdout(), "profile %q is good\n", p.Name)
 				}
@@ -61,7 +62,7 @@ func newProfileGraph() *cobra.Command {
 program: what "tamtam plan --program" reads, and what a chip with table recording says of
 itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := saisim.LoadProfile(args[0])
+			p, err := profile.Load(args[0])
 			if err != nil {
 				return err
 			}

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
+
 	"tamtam/saisim/pipe"
 	"tamtam/tam/flymon"
 )
@@ -170,8 +171,8 @@ func parseInputs(in []string) ([]device.Input, error) {
 	return inputs, nil
 }
 
-func parseProfile(name string) (saisim.Profile, error) {
-	p, err := saisim.LoadProfile(name)
+func parseProfile(name string) (profile.Profile, error) {
+	p, err := profile.Load(name)
 	if err != nil {
 		return p, usagef("--profile: %w", err)
 	}
@@ -180,7 +181,7 @@ func parseProfile(name string) (saisim.Profile, error) {
 
 // profileUsage is the help of --profile.
 func profileUsage() string {
-	return "chip profile: " + strings.Join(saisim.ProfileNames(), ", ") + ", or a file"
+	return "chip profile: " + strings.Join(profile.Names(), ", ") + ", or a file"
 }
 
 func parseStart(s string) (time.Time, error) {

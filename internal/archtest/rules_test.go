@@ -36,16 +36,16 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab", "bench", "device", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+		below: []string{"cli", "lab", "bench", "device", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	// A test kit for others too: it may not be imported by what is not a test.
-	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "swss"}},
+	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"bench", "device", "collector", "collector/capture", "saisim", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+	{name: "lab", modules: []string{yaml, plot}, below: []string{"bench", "device", "collector", "collector/capture", "saisim", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
-		below: []string{"device", "flymonorch/plan", "sai", "saisim", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
+		below: []string{"device", "flymonorch/plan", "sai", "saisim", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/ports", "orchagent/routes", "orchagent/fdb", "orchagent/qos", "orchagent/mirror", "orchagent/copp", "orchagent/acl", "tsorch", "amorch", "recordorch", "tam/recordplan", "tam/record",
-			"orch", "sairedis", "saisim", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
+			"orch", "sairedis", "saisim", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
@@ -71,7 +71,7 @@ var rules = []room{
 	{name: "flymonorch/plan", below: []string{"tam/flymon"}},                 // from a task to its layout on a chip
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim", below: []string{"saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "tam/altmark", "tam/flymon", "tam/record"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim", below: []string{"saisim/profile", "saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "tam/altmark", "tam/flymon", "tam/record"}}, // knows SAI and packets, nothing of Redis
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
@@ -81,6 +81,7 @@ var rules = []room{
 	{name: "tam/recordplan", below: []string{"tam/record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
 	{name: "tam/altmark"},
 	{name: "tam/sketch", below: []string{"tam/flymon"}}, // estimators
+	{name: "saisim/profile", below: []string{"saisim/pipe", "tam/flymon"}},
 	{name: "saisim/cmu", below: []string{"tam/flymon"}}, // CMU groups, and nothing else of a chip
 	{name: "tam/flymon"},
 	{name: "tam/record"},

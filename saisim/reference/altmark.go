@@ -124,14 +124,14 @@ func either(first bool, a, b []rule) []rule {
 	return b
 }
 
-// A profile says how the packets of a lane are marked.
-type profile struct {
+// A laneProfile says how the packets of a lane are marked.
+type laneProfile struct {
 	altmark.Session
 	guard, early *big.Rat // ns, at the beginning and at the end of a period
 }
 
-func newProfile(r saisim.AltMarkRow) profile {
-	return profile{r.Session, big.NewRat(int64(r.Guard), 1), big.NewRat(int64(r.Early), 1)}
+func newProfile(r saisim.AltMarkRow) laneProfile {
+	return laneProfile{r.Session, big.NewRat(int64(r.Guard), 1), big.NewRat(int64(r.Early), 1)}
 }
 
 // nanoseconds is a time in ns since 1970.
@@ -141,7 +141,7 @@ func nanoseconds(t tailstamp.Timestamp) *big.Rat {
 }
 
 // length is that of a period: 2^n s, in ns.
-func (p profile) length() *big.Rat {
+func (p laneProfile) length() *big.Rat {
 	n := big.NewRat(1e9, 1)
 	if p.Interval >= 0 {
 		return n.Mul(n, big.NewRat(1<<p.Interval, 1))
@@ -150,12 +150,12 @@ func (p profile) length() *big.Rat {
 }
 
 // part is a fraction of the length of a period.
-func (p profile) part(num, den int64) *big.Rat {
+func (p laneProfile) part(num, den int64) *big.Rat {
 	return new(big.Rat).Mul(p.length(), big.NewRat(num, den))
 }
 
 // position is how many periods have begun before t, and how far t is in its own.
-func (p profile) position(t *big.Rat) (period *big.Int, in *big.Rat) {
+func (p laneProfile) position(t *big.Rat) (period *big.Int, in *big.Rat) {
 	q := new(big.Rat).Quo(t, p.length())
 	period = new(big.Int).Quo(q.Num(), q.Denom())
 	begin := new(big.Rat).Mul(new(big.Rat).SetInt(period), p.length())
@@ -163,7 +163,7 @@ func (p profile) position(t *big.Rat) (period *big.Int, in *big.Rat) {
 }
 
 // timeBits are those of t: the time bit, and two bits of slot.
-func (p profile) timeBits(t *big.Rat) string {
+func (p laneProfile) timeBits(t *big.Rat) string {
 	period, in := p.position(t)
 	slot := 0
 	for slot < 3 && in.Cmp(p.part(int64(slot+1), 4)) >= 0 {
@@ -173,7 +173,7 @@ func (p profile) timeBits(t *big.Rat) string {
 }
 
 // within says whether t is out of the guards at both ends of its period.
-func (p profile) within(t *big.Rat) bool {
+func (p laneProfile) within(t *big.Rat) bool {
 	_, in := p.position(t)
 	left := new(big.Rat).Sub(p.length(), in)
 	return in.Cmp(p.guard) >= 0 && left.Cmp(p.early) > 0
@@ -181,7 +181,7 @@ func (p profile) within(t *big.Rat) bool {
 
 // bitsOf returns the values of a profile's marks in a packet as it came in, false
 // if one is not there.
-func (p profile) bitsOf(pk *packet) (mark, mark2 string, ok bool) {
+func (p laneProfile) bitsOf(pk *packet) (mark, mark2 string, ok bool) {
 	came := parse(pk.data, pk.length) // programs may have changed pk.h
 	mark, ok = came.mark(p.Mark, pk.data)
 	if ok && p.Mark2 != altmark.NoMark {
@@ -237,7 +237,7 @@ func altMarkOption(header []byte) int {
 
 // nibble is what the time lookup of a lane gives for a packet: whether the profile
 // is for it, the slot and the colour.
-func (p profile) nibble(pk *packet, t *big.Rat) uint32 {
+func (p laneProfile) nibble(pk *packet, t *big.Rat) uint32 {
 	mark, _, ok := p.bitsOf(pk)
 	if !ok {
 		return 0
@@ -303,7 +303,7 @@ type steps struct {
 // see takes one more mark. It says whether the packet is a pulse or the first of
 // a new colour, and whether the flow paused before it, so that a step may have been
 // missed.
-func (s *steps) see(p profile, mark string, t *big.Rat) (pulse, step, gap bool) {
+func (s *steps) see(p laneProfile, mark string, t *big.Rat) (pulse, step, gap bool) {
 	if !s.seen {
 		*s = steps{true, mark, t, t}
 		return false, false, true
@@ -433,7 +433,7 @@ func (c *Chip) marking(pk *packet, value uint32) {
 }
 
 // write has a packet leave with other marks.
-func (pk *packet) write(p profile, mark, mark2 string) {
+func (pk *packet) write(p laneProfile, mark, mark2 string) {
 	pk.marks = []written{{p.Mark, mark}}
 	if p.Mark2 != altmark.NoMark {
 		pk.marks = append(pk.marks, written{p.Mark2, mark2})

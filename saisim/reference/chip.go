@@ -8,13 +8,14 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/record"
 )
 
 // A Chip is the chip of saisim, stepped one cycle at a time.
 type Chip struct {
-	prof   saisim.Profile
+	prof   profile.Profile
 	clocks []clock      // the time of day, by its changes
 	now    saisim.Cycle // the cycle whose work is done
 	conf   *config      // what enters a pipe now meets
@@ -115,7 +116,7 @@ type packet struct {
 }
 
 // New returns a chip without configuration at cycle 0.
-func New(prof saisim.Profile, start time.Time) *Chip {
+func New(prof profile.Profile, start time.Time) *Chip {
 	return &Chip{
 		prof: prof, clocks: []clock{newClock(prof.ClockHz, start)}, conf: newConfig(saisim.Tables{}),
 		ingress:  newRow(prof),
@@ -134,7 +135,7 @@ func New(prof saisim.Profile, start time.Time) *Chip {
 	}
 }
 
-func egressCycles(p saisim.Profile) int { return int(p.EgressStages*p.StageCycles + p.Deparser) }
+func egressCycles(p profile.Profile) int { return int(p.EgressStages*p.StageCycles + p.Deparser) }
 
 // Now returns the cycle whose work is done.
 func (c *Chip) Now() saisim.Cycle { return c.now }

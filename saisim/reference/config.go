@@ -3,6 +3,7 @@ package reference
 import (
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // A config is one version of the configuration, by name. It never changes:
@@ -26,7 +27,7 @@ type config struct {
 	rifOn       map[sai.OID]sai.OID // by port, LAG or VLAN
 	nextHops    map[sai.OID]saisim.NextHopRow
 	hopGroups   map[sai.OID]saisim.HopGroupRow
-	profiles    map[int]profile      // of alternate marking, by lane
+	profiles    map[int]laneProfile  // of alternate marking, by lane
 	recorders   map[string]*recorder // of table recording, by label
 }
 
@@ -57,7 +58,7 @@ func newConfig(t saisim.Tables) *config {
 		nextHops:    index(t.NextHops, func(r saisim.NextHopRow) sai.OID { return r.OID }),
 		hopGroups:   index(t.HopGroups, func(r saisim.HopGroupRow) sai.OID { return r.OID }),
 		rifOn:       map[sai.OID]sai.OID{},
-		profiles:    map[int]profile{},
+		profiles:    map[int]laneProfile{},
 		recorders:   map[string]*recorder{},
 		lagOf:       map[saisim.PortID]sai.OID{},
 		bridgePort:  map[sai.OID]sai.OID{},
@@ -134,7 +135,7 @@ func (conf *config) flooded(vlan sai.OID) (bps []sai.OID) {
 
 // poolCells returns the cells of a pool; before the first configuration the chip
 // has one, of all.
-func (conf *config) poolCells(prof saisim.Profile, pool int) int {
+func (conf *config) poolCells(prof profile.Profile, pool int) int {
 	if len(conf.Pools) == 0 {
 		return int(prof.Buffer.Cells)
 	}

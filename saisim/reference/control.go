@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 )
 
 // A version is one version of a program with the memory of both pipes. Memory
@@ -61,7 +62,7 @@ func (c *Chip) Control(at saisim.Cycle, b pipe.Batch) (*pipe.Result, error) {
 }
 
 // next returns the version of another program that follows v.
-func (v *version) next(p *pipe.Program, prof saisim.Profile) *version {
+func (v *version) next(p *pipe.Program, prof profile.Profile) *version {
 	in, out := &memory{}, &memory{}
 	if v != nil {
 		in, out = v.ingress, v.egress

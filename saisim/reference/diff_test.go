@@ -11,6 +11,7 @@ import (
 	"tamtam/saisim"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/pipe/pipetest"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/reference"
 	"tamtam/saisim/truth"
 )
@@ -107,23 +108,23 @@ func newPairFrom(source rand.Source) (*pair, error) {
 }
 
 // profile returns a random small chip.
-func (g *gen) profile() saisim.Profile {
-	p := saisim.SmallProfile()
+func (g *gen) profile() profile.Profile {
+	p := profile.Small()
 	p.Default[0].Count = 2 + g.Uint32N(7)
 	p.StageCycles = 1 + g.Uint32N(3)
 	p.IngressStages, p.EgressStages = 1+g.Uint32N(6), 1+g.Uint32N(6)
 	p.Parser, p.Deparser, p.TrafficManager = 1+g.Uint32N(6), 1+g.Uint32N(6), g.Uint32N(8)
 	p.ClockHz = pick[uint64](g, 1_000_000_000, 1_250_000_000, 400_000_000, 1_333_333_333)
 	p.Default[0].Mbps = pick[uint32](g, 10_000, 25_000, 25_000)
-	p.Buffer = saisim.BufferProfile{CellBytes: pick[uint32](g, 64, 80, 208), Cells: pick[uint32](g, 60, 300, 1000)}
+	p.Buffer = profile.Buffer{CellBytes: pick[uint32](g, 64, 80, 208), Cells: pick[uint32](g, 60, 300, 1000)}
 	p.FDB = pick[uint32](g, 4, 8, 16)
 	if g.chance(10) {
-		p.AltMark = saisim.AltMarkCapacity{}
+		p.AltMark = profile.AltMarkCapacity{}
 	}
 	if g.chance(10) {
-		p.TableRecord = saisim.TableRecordCapacity{}
+		p.TableRecord = profile.TableRecordCapacity{}
 	}
-	p.Stage, p.PHVBits = saisim.DefaultProfile().Stage, 4096
+	p.Stage, p.PHVBits = profile.Default().Stage, 4096
 	if g.slow = g.chance(15); g.slow {
 		p.ClockHz = 1000 + g.Uint64N(20_000)
 		p.SpeedsMbps = append([]uint32{1}, p.SpeedsMbps...)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/tam/flymon"
 )
 
@@ -81,7 +82,7 @@ type circling struct {
 	m  measured
 }
 
-func newSketching(p saisim.Profile) sketching {
+func newSketching(p profile.Profile) sketching {
 	s := sketching{sketches: map[string]*sketch{}, words: map[bucket]uint32{}, around: newWire(0)}
 	if p.FlyMon.RecirculationMbps > 0 {
 		s.around.setSpeed(p.ClockHz, p.FlyMon.RecirculationMbps)

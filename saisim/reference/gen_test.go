@@ -7,6 +7,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // A gen makes random configurations by SAI calls. Calls that the chip refuses
@@ -14,7 +15,7 @@ import (
 type gen struct {
 	*rand.Rand
 	chip *saisim.Chip
-	prof saisim.Profile
+	prof profile.Profile
 	sw   sai.OID
 	// The virtual router and the CPU port.
 	router, cpu sai.OID

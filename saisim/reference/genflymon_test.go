@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
-	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/reference"
 	"tamtam/tam/flymon"
 )
@@ -24,7 +24,7 @@ type sketcher struct {
 }
 
 // groups gives a profile random groups of CMUs.
-func (g *gen) groups(p *saisim.Profile) {
+func (g *gen) groups(p *profile.Profile) {
 	f := &p.FlyMon
 	f.Groups, f.Spliced, f.Units, f.CMUs = 1+g.Uint32N(9), g.Uint32N(4), 1+g.Uint32N(3), 1+g.Uint32N(4)
 	f.Width, f.Depth = 8+g.Uint32N(25), 32<<g.IntN(3)

@@ -1,6 +1,9 @@
 package reference
 
-import "tamtam/saisim"
+import (
+	"tamtam/saisim"
+	"tamtam/saisim/profile"
+)
 
 // A row is the ingress pipe: a row of slots, one for each cycle that a packet is in the ingress
 // pipe: parser, stages, and the way through the traffic manager. Every cycle all
@@ -35,7 +38,7 @@ func (b *bubble) at(stage, last int) {
 	}
 }
 
-func newRow(p saisim.Profile) row {
+func newRow(p profile.Profile) row {
 	length := int(p.Parser + p.IngressStages*p.StageCycles + p.TrafficManager)
 	v := row{slots: make([]slot, length)}
 	for i := range max(1, int(p.IngressStages)) {

@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
 )
 
@@ -24,14 +25,14 @@ func (q *queue) bytes() (n int) {
 	return n
 }
 
-func (q *queue) cells(prof saisim.Profile) (n int) {
+func (q *queue) cells(prof profile.Profile) (n int) {
 	for _, o := range q.items {
 		n += cellsOf(prof, o)
 	}
 	return n
 }
 
-func cellsOf(prof saisim.Profile, o *outgoing) int {
+func cellsOf(prof profile.Profile, o *outgoing) int {
 	size := int(prof.Buffer.CellBytes)
 	return max(1, (o.takes()+size-1)/size)
 }
@@ -43,7 +44,7 @@ type scheduler struct {
 	begun  bool
 }
 
-func newScheduler(prof saisim.Profile, id saisim.PortID) scheduler {
+func newScheduler(prof profile.Profile, id saisim.PortID) scheduler {
 	var s scheduler
 	for i := range int(prof.Queues) {
 		s.queues = append(s.queues, &queue{Settings: tm.DefaultSettings(), random: tm.Seed(uint16(id), uint8(i))})

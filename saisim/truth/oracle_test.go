@@ -14,13 +14,14 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/profile"
 )
 
 // newChip returns a small chip (8 ports at 10 Gb/s, 1.25 GHz) whose ports are up
 // in one VLAN.
 func newChip(t testing.TB) *saisim.Chip {
 	t.Helper()
-	c, err := saisim.New(saisim.Config{Profile: saisim.SmallProfile(), Start: time.Unix(0, 0)})
+	c, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: time.Unix(0, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}

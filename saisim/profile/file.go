@@ -1,4 +1,4 @@
-package saisim
+package profile
 
 import (
 	"bytes"
@@ -14,21 +14,21 @@ import (
 )
 
 //go:embed profiles/*.json
-var profileFiles embed.FS
+var files embed.FS
 
 // maxProfileFile bounds a profile file: 64 KiB, ten times what one takes.
-const maxProfileFile = 64 << 10
+const maxFile = 64 << 10
 
 // maxMbps is the fastest port: 6.4 Tb/s.
 const maxMbps = 6_400_000
 
 // defaultProfile is the profile that "default" stands for.
-const defaultProfile = "rmt12"
+const defaultName = "rmt12"
 
 // ProfileNames returns the names of the profiles that come with the simulator,
 // in order; "default" is another name for one of them.
-func ProfileNames() []string {
-	entries, _ := profileFiles.ReadDir("profiles")
+func Names() []string {
+	entries, _ := files.ReadDir("profiles")
 	names := []string{"default"}
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
@@ -39,15 +39,15 @@ func ProfileNames() []string {
 
 // LoadProfile returns the profile of that name, or the one that is in the file:
 // what contains a "/" or a "." is a file.
-func LoadProfile(nameOrFile string) (Profile, error) {
+func Load(nameOrFile string) (Profile, error) {
 	if strings.ContainsAny(nameOrFile, "/.") {
 		return readProfile(nameOrFile)
 	}
 	text, ok := shippedFile(nameOrFile)
 	if !ok {
-		return Profile{}, fmt.Errorf("profile %q: want one of %s, or a file", nameOrFile, strings.Join(ProfileNames(), ", "))
+		return Profile{}, fmt.Errorf("profile %q: want one of %s, or a file", nameOrFile, strings.Join(Names(), ", "))
 	}
-	return ParseProfile(text)
+	return Parse(text)
 }
 
 func readProfile(path string) (Profile, error) {
@@ -56,11 +56,11 @@ func readProfile(path string) (Profile, error) {
 		return Profile{}, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxProfileFile+1))
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return Profile{}, fmt.Errorf("%s: %w", path, err)
 	}
-	p, err := ParseProfile(text)
+	p, err := Parse(text)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
@@ -69,16 +69,16 @@ func readProfile(path string) (Profile, error) {
 
 func shippedFile(name string) ([]byte, bool) {
 	if name == "default" {
-		name = defaultProfile
+		name = defaultName
 	}
-	text, err := profileFiles.ReadFile("profiles/" + name + ".json")
+	text, err := files.ReadFile("profiles/" + name + ".json")
 	return text, err == nil
 }
 
 // shipped returns a profile that comes with the simulator; that all are good is
 // tested.
 func shipped(name string) Profile {
-	p, err := LoadProfile(name)
+	p, err := Load(name)
 	if err != nil {
 		panic(err)
 	}
@@ -87,37 +87,37 @@ func shipped(name string) Profile {
 
 // A profileField is one line of a profile file; exactly one of the pointers, or
 // sub, is set.
-type profileField struct {
+type field struct {
 	name     string
 	u32      *uint32
 	u64      *uint64
 	text     *string
 	list     *[]uint32
 	ports    *[]DefaultPorts
-	sub      []profileField
+	sub      []field
 	min, max uint64
 	optional bool // 0 if it is not there
 }
 
 // fields are all lines of a profile file, in the order in which they are
 // written, and the range of each number.
-func (p *Profile) fields() []profileField {
-	num := func(name string, at *uint32, min, max uint64) profileField {
-		return profileField{name: name, u32: at, min: min, max: max}
+func (p *Profile) fields() []field {
+	num := func(name string, at *uint32, min, max uint64) field {
+		return field{name: name, u32: at, min: min, max: max}
 	}
-	objects := func(name string, at *uint32) profileField { return num(name, at, 0, 1<<20) }
+	objects := func(name string, at *uint32) field { return num(name, at, 0, 1<<20) }
 	s, a := &p.Stage, &p.ACL
-	return []profileField{
+	return []field{
 		{name: "name", text: &p.Name},
 		{name: "about", text: &p.About, optional: true},
 		{name: "clock_hz", u64: &p.ClockHz, min: 1, max: 8_000_000_000},
-		num("first_lane", &p.FirstLane, 0, maxLanes-1),
-		num("lanes", &p.Lanes, 1, maxLanes),
+		num("first_lane", &p.FirstLane, 0, MaxLanes-1),
+		num("lanes", &p.Lanes, 1, MaxLanes),
 		num("lane_mbps", &p.LaneMbps, 1, maxMbps),
 		{name: "speeds_mbps", list: &p.SpeedsMbps},
 		{name: "default_ports", ports: &p.Default},
 		num("mtu_bytes", &p.MTU, 64, 16383),
-		{name: "pipeline", sub: []profileField{
+		{name: "pipeline", sub: []field{
 			num("parser_cycles", &p.Parser, 1, 1<<16),
 			num("ingress_stages", &p.IngressStages, 1, 64),
 			num("egress_stages", &p.EgressStages, 1, 64),
@@ -126,7 +126,7 @@ func (p *Profile) fields() []profileField {
 			num("deparser_cycles", &p.Deparser, 1, 1<<16),
 		}},
 		num("phv_bits", &p.PHVBits, 0, 1<<16),
-		{name: "stage", sub: []profileField{
+		{name: "stage", sub: []field{
 			num("hash_units", &s.HashUnits, 0, 64), num("hash_bits", &s.HashBits, 0, 64),
 			num("stateful_alus", &s.StatefulALUs, 0, 64),
 			num("sram_blocks", &s.SRAMBlocks, 0, 512), num("sram_block_bits", &s.SRAMBits, 0, 1<<22),
@@ -134,23 +134,23 @@ func (p *Profile) fields() []profileField {
 			num("tcam_bits", &s.TCAMBits, 0, 1024),
 			num("vliw_slots", &s.VLIWSlots, 0, 1024), num("tables", &s.Tables, 0, 256),
 		}},
-		{name: "buffer", sub: []profileField{
+		{name: "buffer", sub: []field{
 			num("cell_bytes", &p.Buffer.CellBytes, 1, 16384), num("cells", &p.Buffer.Cells, 1, 1<<26),
 		}},
 		num("queues_per_port", &p.Queues, 1, 16),
-		{name: "acl", sub: []profileField{
+		{name: "acl", sub: []field{
 			objects("tables", &a.Tables), objects("groups", &a.Groups), objects("entries", &a.Entries),
 			objects("table_entries", &a.TableEntries), objects("counters", &a.Counters), num("ranges", &a.Ranges, 0, 64),
 			num("min_priority", &a.MinPriority, 0, 1<<31), num("max_priority", &a.MaxPriority, 0, 1<<31),
 		}},
-		{name: "alternate_marking", sub: []profileField{
-			num("profiles", &p.AltMark.Profiles, 0, maxMarkLanes), num("flows", &p.AltMark.Flows, 0, 1<<20),
+		{name: "alternate_marking", sub: []field{
+			num("profiles", &p.AltMark.Profiles, 0, MarkLanes), num("flows", &p.AltMark.Flows, 0, 1<<20),
 		}},
 		{name: "flymon", sub: p.FlyMon.fields()},
-		{name: "table_record", optional: true, sub: []profileField{
-			num("bits", &p.TableRecord.Bits, 0, 64), num("plans", &p.TableRecord.Plans, 0, 64), num("sessions", &p.TableRecord.Sessions, 0, maxMirrors),
+		{name: "table_record", optional: true, sub: []field{
+			num("bits", &p.TableRecord.Bits, 0, 64), num("plans", &p.TableRecord.Plans, 0, 64), num("sessions", &p.TableRecord.Sessions, 0, MaxMirrors),
 		}},
-		{name: "tables", sub: []profileField{
+		{name: "tables", sub: []field{
 			num("fdb_entries", &p.FDB, 1, 1<<24), num("vlans", &p.VLANs, 1, 4094),
 			objects("lags", &p.LAGs), objects("lag_members", &p.LAGMembers), objects("tam_ints", &p.TAMInts),
 			objects("router_interfaces", &p.RouterInterfaces), objects("neighbors", &p.Neighbors),
@@ -163,17 +163,17 @@ func (p *Profile) fields() []profileField {
 	}
 }
 
-func (d *DefaultPorts) fields() []profileField {
-	return []profileField{
-		{name: "first_lane", u32: &d.First, max: maxLanes - 1},
-		{name: "count", u32: &d.Count, min: 1, max: maxLanes},
-		{name: "lanes", u32: &d.Lanes, min: 1, max: maxLanes},
+func (d *DefaultPorts) fields() []field {
+	return []field{
+		{name: "first_lane", u32: &d.First, max: MaxLanes - 1},
+		{name: "count", u32: &d.Count, min: 1, max: MaxLanes},
+		{name: "lanes", u32: &d.Lanes, min: 1, max: MaxLanes},
 		{name: "mbps", u32: &d.Mbps, min: 1, max: maxMbps},
 	}
 }
 
 // checkRanges returns an error for every number out of its range.
-func checkRanges(fields []profileField, at string) (errs []error) {
+func checkRanges(fields []field, at string) (errs []error) {
 	for _, f := range fields {
 		switch {
 		case f.u32 != nil:
@@ -190,7 +190,7 @@ func checkRanges(fields []profileField, at string) (errs []error) {
 	return errs
 }
 
-func (f *profileField) check(at string, v uint64) []error {
+func (f *field) check(at string, v uint64) []error {
 	if v >= f.min && v <= f.max {
 		return nil
 	}
@@ -200,10 +200,10 @@ func (f *profileField) check(at string, v uint64) []error {
 // ParseProfile reads the text of a profile file. Every wrong field is reported:
 // unknown ones, doubled ones, those of another type, those out of range, those
 // that contradict others, and those that are missing and not in "base".
-func ParseProfile(text []byte) (Profile, error) {
+func Parse(text []byte) (Profile, error) {
 	var p Profile
-	if len(text) > maxProfileFile {
-		return p, fmt.Errorf("larger than %d KiB, which is the limit", maxProfileFile>>10)
+	if len(text) > maxFile {
+		return p, fmt.Errorf("larger than %d KiB, which is the limit", maxFile>>10)
 	}
 	all, errs := members(text, "")
 	if all == nil {
@@ -220,10 +220,10 @@ func ParseProfile(text []byte) (Profile, error) {
 			base, ok = shippedFile(name)
 		}
 		if !ok {
-			errs = append(errs, fmt.Errorf("base is %s, want one of %s", brief(m.value), strings.Join(ProfileNames(), ", ")))
+			errs = append(errs, fmt.Errorf("base is %s, want one of %s", brief(m.value), strings.Join(Names(), ", ")))
 			return true
 		}
-		p, _ = ParseProfile(base)
+		p, _ = Parse(base)
 		p.About, based = "", true
 		return true
 	})
@@ -294,10 +294,10 @@ func members(text []byte, at string) (all []member, errs []error) {
 
 // apply gives the fields their values; with whole, those that are not there are
 // errors.
-func apply(fields []profileField, all []member, at string, whole bool) (errs []error) {
+func apply(fields []field, all []member, at string, whole bool) (errs []error) {
 	seen := map[string]bool{}
 	for _, m := range all {
-		i := slices.IndexFunc(fields, func(f profileField) bool { return f.name == m.name })
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == m.name })
 		if i < 0 {
 			errs = append(errs, fmt.Errorf("%s%s: there is no such field, want one of %s", at, m.name, fieldNames(fields)))
 			continue
@@ -313,7 +313,7 @@ func apply(fields []profileField, all []member, at string, whole bool) (errs []e
 	return errs
 }
 
-func fieldNames(fields []profileField) string {
+func fieldNames(fields []field) string {
 	var names []string
 	for _, f := range fields {
 		names = append(names, f.name)
@@ -321,7 +321,7 @@ func fieldNames(fields []profileField) string {
 	return strings.Join(names, ", ")
 }
 
-func (f *profileField) set(value json.RawMessage, at string, whole bool) []error {
+func (f *field) set(value json.RawMessage, at string, whole bool) []error {
 	is := func(want string) []error {
 		return []error{fmt.Errorf("%s%s is %s, want %s", at, f.name, brief(value), want)}
 	}
@@ -371,7 +371,7 @@ func (f *profileField) set(value json.RawMessage, at string, whole bool) []error
 	return nil
 }
 
-func (f *profileField) setPorts(items []json.RawMessage, at string) (errs []error) {
+func (f *field) setPorts(items []json.RawMessage, at string) (errs []error) {
 	*f.ports = nil
 	for i, item := range items {
 		var d DefaultPorts
@@ -407,7 +407,7 @@ func (p *Profile) JSON() []byte {
 	return append(b, '\n')
 }
 
-func appendFields(b []byte, fields []profileField, indent string) []byte {
+func appendFields(b []byte, fields []field, indent string) []byte {
 	b = append(b, '{')
 	for i, f := range fields {
 		if i > 0 {

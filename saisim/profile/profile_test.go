@@ -1,4 +1,4 @@
-package saisim
+package profile
 
 import (
 	"flag"
@@ -7,22 +7,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"tamtam/saisim/pipe"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// Every shipped profile is good, has the name of its file, is written as JSON
-// writes it, and makes a chip.
+// Every shipped profile is good, has the name of its file, and is written
+// as JSON writes it.
 func TestShippedProfiles(t *testing.T) {
 	want := []string{"access48", "default", "fixed", "rmt12", "rmt20", "small"}
-	if got := ProfileNames(); !slices.Equal(got, want) {
+	if got := Names(); !slices.Equal(got, want) {
 		t.Fatalf("names %v, want %v", got, want)
 	}
-	for _, name := range ProfileNames() {
-		p, err := LoadProfile(name)
+	for _, name := range Names() {
+		p, err := Load(name)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -42,20 +39,17 @@ func TestShippedProfiles(t *testing.T) {
 		if text, _ := os.ReadFile(path); string(text) != string(p.JSON()) {
 			t.Errorf("%s is not as Profile.JSON writes it; -update rewrites it", path)
 		}
-		if _, err := New(Config{Profile: p, Start: time.Unix(0, 0)}); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
 // What the FlyMon paper assumes of a stage, and that a fixed-function chip has
 // no room for programs.
 func TestProfileStages(t *testing.T) {
-	rmt, _ := LoadProfile("rmt12")
+	rmt, _ := Load("rmt12")
 	if s := rmt.Stage; rmt.IngressStages != 12 || rmt.EgressStages != 12 || s.StatefulALUs != 4 || s.HashUnits != 6 || rmt.PHVBits != 4096 {
 		t.Errorf("rmt12: %+v", rmt)
 	}
-	if fixed, _ := LoadProfile("fixed"); fixed.Stage != (StageResources{}) {
+	if fixed, _ := Load("fixed"); fixed.Stage != (StageResources{}) {
 		t.Errorf("fixed: %+v", fixed.Stage)
 	}
 }
@@ -116,17 +110,17 @@ func TestProfileFile(t *testing.T) {
 		{"more groups than there can be", `{"base": "rmt20", "flymon": {"spliced": 4}}`, "flymon.spliced is 4, want a whole number from 0 to 3"},
 		{"spliced groups without a way to them", `{"base": "small", "flymon": {"recirculation_mbps": 0}}`, "flymon.recirculation_mbps is 0, want at least 1, because flymon.spliced is 3"},
 		{"a buffer that is too small", `{"base": "small", "buffer": {"cells": 1183}}`, "buffer.cells is 1183, want at least 1184: 148 for a frame of mtu_bytes, 9416, of each of 8 ports"},
-		{"too large a file", strings.Repeat(" ", maxProfileFile+1), "larger than 64 KiB"},
+		{"too large a file", strings.Repeat(" ", maxFile+1), "larger than 64 KiB"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseProfile([]byte(tt.text))
+			_, err := Parse([]byte(tt.text))
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("%v\nwant %q", err, tt.want)
 			}
 		})
 	}
-	p, err := ParseProfile([]byte(`{"base": "small", "name": "x", "acl": {"entries": 128}}`))
-	if want := SmallProfile(); err != nil || p.ACL.Entries != 128 || p.ACL.Ranges != want.ACL.Ranges || p.Lanes != want.Lanes || p.Name != "x" {
+	p, err := Parse([]byte(`{"base": "small", "name": "x", "acl": {"entries": 128}}`))
+	if want := Small(); err != nil || p.ACL.Entries != 128 || p.ACL.Ranges != want.ACL.Ranges || p.Lanes != want.Lanes || p.Name != "x" {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -136,7 +130,7 @@ func TestLoadProfile(t *testing.T) {
 	if err := os.WriteFile(path, []byte(`{"base": "rmt12", "name": "mine", "clock_hz": 1500000000}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := LoadProfile(path); err != nil || p.ClockHz != 1_500_000_000 || p.Lanes != 513 {
+	if p, err := Load(path); err != nil || p.ClockHz != 1_500_000_000 || p.Lanes != 513 {
 		t.Errorf("%v: %+v", err, p)
 	}
 	for name, want := range map[string]string{
@@ -144,82 +138,27 @@ func TestLoadProfile(t *testing.T) {
 		path + "x":         "no such file",
 		filepath.Dir(path): "is a directory",
 	} {
-		if _, err := LoadProfile(name); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
-	}
-}
-
-// A chip refuses a profile that was made in Go and is not sound.
-func TestProfileOfAChip(t *testing.T) {
-	p := SmallProfile()
-	p.ClockHz = 9e9
-	if _, err := New(Config{Profile: p, Start: time.Unix(0, 0)}); err == nil || !strings.Contains(err.Error(), `profile "small": clock_hz is 9000000000, want 1 to 8000000000`) {
-		t.Error(err)
-	}
-	if _, err := New(Config{Profile: SmallProfile(), Start: time.Unix(-1, 0)}); err == nil {
-		t.Error("a start before 1970 is accepted")
 	}
 }
 
 // No text makes ParseProfile panic, and a profile that it takes is read back as
 // it is written.
 func FuzzProfile(f *testing.F) {
-	small := SmallProfile()
+	small := Small()
 	f.Add(small.JSON())
 	f.Add([]byte(`{"base": "rmt12", "name": "x", "acl": {"entries": 128}, "default_ports": []}`))
 	f.Add([]byte(`{"base": "small", "stage": {"stage": {}}, "speeds_mbps": [1, [], null]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := ParseProfile(text)
+		p, err := Parse(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseProfile(p.JSON())
+		again, err := Parse(p.JSON())
 		if err != nil || string(again.JSON()) != string(p.JSON()) {
 			t.Errorf("%v: written as\n%s", err, p.JSON())
 		}
 	})
-}
-
-// Which shipped profiles have room for a count-min sketch, of 5-tuples in three
-// rows or of source addresses in one, and what those that have not say.
-func TestProfilesAndPrograms(t *testing.T) {
-	wide := pipe.CountMinSketch{Key: pipe.FiveTupleIPv4(), Rows: 3, Depth: 64, Width: 32}
-	narrow := pipe.CountMinSketch{Key: []pipe.Input{{Field: "ipv4.src"}}, Rows: 1, Depth: 64, Width: 32}
-	for _, tt := range []struct {
-		profile string
-		sketch  pipe.CountMinSketch
-		want    []string // what is missing
-	}{
-		{"rmt12", wide, nil},
-		{"rmt20", wide, nil},
-		{"access48", wide, []string{"stateful ALUs: need 3, have 2"}},
-		{"access48", narrow, nil},
-		{"small", wide, []string{"hash units: need 6, have 2", "stateful ALUs: need 3, have 2"}},
-		{"small", narrow, nil},
-		{"fixed", narrow, []string{"hash units: the chip has none", "stateful ALUs: need 1, have 0", "SRAM blocks: the chip has none",
-			"VLIW slots: need 1, have 0", "tables: need 1, have 0"}},
-	} {
-		p, err := LoadProfile(tt.profile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		program, err := pipe.CountMin(tt.sketch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := New(Config{Profile: p, Start: time.Unix(0, 0)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = c.Control(0, Batch{Batch: pipe.Batch{Program: program}})
-		if (err != nil) != (tt.want != nil) {
-			t.Errorf("%s: %v", tt.profile, err)
-		}
-		for _, want := range tt.want {
-			if err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", tt.profile, err, want)
-			}
-		}
-	}
 }

@@ -1,4 +1,6 @@
-package saisim
+// Package profile says how large and fast a kind of chip is. Profiles are files, some of which come
+// with the simulator.
+package profile
 
 import (
 	"errors"
@@ -36,11 +38,11 @@ type Profile struct {
 	PHVBits uint32
 
 	// Buffer is the memory shared by all queues; Queues is their number per port.
-	Buffer BufferProfile
+	Buffer Buffer
 	Queues uint32 // 1 .. 16
 	MTU    uint32 // largest frame a port can be set to, with headers and FCS
 
-	ACL ACLProfile
+	ACL ACL
 	// AltMark is what the chip has for alternate marking.
 	AltMark AltMarkCapacity
 	// FlyMon is what it has for sketches.
@@ -76,7 +78,7 @@ type StageResources struct {
 }
 
 // BufferProfile is packet memory: a packet takes whole cells.
-type BufferProfile struct{ CellBytes, Cells uint32 }
+type Buffer struct{ CellBytes, Cells uint32 }
 
 // DefaultPorts says that there are Count ports of Lanes lanes each, one after
 // the other from the lane First on, at one speed.
@@ -84,7 +86,7 @@ type DefaultPorts struct{ First, Count, Lanes, Mbps uint32 }
 
 // ACLProfile gives the size of the ACL stage. Numbers are per stage (ingress or
 // egress) unless said otherwise.
-type ACLProfile struct {
+type ACL struct {
 	Tables, Groups uint32
 	Entries        uint32 // all tables together
 	TableEntries   uint32 // one table
@@ -117,15 +119,23 @@ type TableRecordCapacity struct {
 }
 
 // DefaultProfile returns the profile "default", which is rmt12.
-func DefaultProfile() Profile { return shipped("default") }
+func Default() Profile { return shipped("default") }
 
 // SmallProfile returns the profile "small", which is for tests: its tables fill
 // up soon, and with a clock of 1.25 GHz neither a byte at 10 Gb/s (one cycle)
 // nor a nanosecond needs rounding the same way.
-func SmallProfile() Profile { return shipped("small") }
+func Small() Profile { return shipped("small") }
 
-// maxLanes bounds the lane numbers of any profile.
-const maxLanes = 1024
+// MaxLanes bounds the lane numbers of any profile.
+const MaxLanes = 1024
+
+// MaxMirrors bounds the mirror sessions of any profile: a packet carries one bit for each.
+const MaxMirrors = 64
+
+// MarkLanes bounds the profiles of alternate marking: as many as 32 bits of metadata hold.
+const MarkLanes = 8
+
+const fcs = 4 // bytes behind a frame
 
 // Validate says, by the names that profile files use, what is out of range or
 // contradicts something else.
@@ -139,7 +149,7 @@ func (p *Profile) Validate() error {
 			errs = append(errs, fmt.Errorf("profile %q: %s is %v, want %s", p.Name, field, value, want))
 		}
 	}
-	bad(p.Lanes <= maxLanes-min(p.FirstLane, maxLanes), "lanes", p.Lanes, fmt.Sprintf("no lane above %d", maxLanes-1))
+	bad(p.Lanes <= MaxLanes-min(p.FirstLane, MaxLanes), "lanes", p.Lanes, fmt.Sprintf("no lane above %d", MaxLanes-1))
 	bad(len(p.SpeedsMbps) > 0, "speeds_mbps", p.SpeedsMbps, "at least one speed")
 	for i, s := range p.SpeedsMbps {
 		bad(s > 0 && s <= maxMbps, "speeds_mbps", s, fmt.Sprintf("1 to %d", maxMbps))
@@ -151,14 +161,14 @@ func (p *Profile) Validate() error {
 		bad(uint64(d.First) >= free, at+"first_lane", d.First, fmt.Sprintf("at least %d, behind what comes before", free))
 		free = uint64(d.First) + uint64(d.Count)*uint64(d.Lanes)
 		bad(free <= end, at+"count", d.Count, fmt.Sprintf("ports whose lanes are all below %d", end))
-		bad(p.speedFits(d.Mbps, d.Lanes), at+"mbps", d.Mbps, "one of speeds_mbps that the lanes carry")
+		bad(p.SpeedFits(d.Mbps, d.Lanes), at+"mbps", d.Mbps, "one of speeds_mbps that the lanes carry")
 	}
 	a := p.ACL
 	bad(a.MinPriority <= a.MaxPriority, "acl.min_priority", a.MinPriority, fmt.Sprintf("at most acl.max_priority, %d", a.MaxPriority))
 	bad(a.TableEntries <= a.Entries, "acl.table_entries", a.TableEntries, fmt.Sprintf("at most acl.entries, %d", a.Entries))
 	m := p.AltMark
 	bad(m.Profiles == 0 || m.Flows > 0, "alternate_marking.flows", m.Flows, fmt.Sprintf("at least 1, because alternate_marking.profiles is %d", m.Profiles))
-	bad(m.Profiles > 0 || m.Flows == 0, "alternate_marking.profiles", m.Profiles, fmt.Sprintf("1 to %d, because alternate_marking.flows is %d", maxMarkLanes, m.Flows))
+	bad(m.Profiles > 0 || m.Flows == 0, "alternate_marking.profiles", m.Profiles, fmt.Sprintf("1 to %d, because alternate_marking.flows is %d", MarkLanes, m.Flows))
 	if p.FlyMon != (FlyMonCapacity{}) {
 		p.FlyMon.check(bad)
 	}
@@ -191,7 +201,7 @@ func (p *Profile) checkBuffer() error {
 	for _, d := range p.Default {
 		ports += uint64(d.Count)
 	}
-	each := (uint64(p.MTU) - fcsLen + cell - 1) / cell
+	each := (uint64(p.MTU) - fcs + cell - 1) / cell
 	if want := max(1, ports) * each; uint64(p.Buffer.Cells) < want {
 		return fmt.Errorf("profile %q: buffer.cells is %d, want at least %d: %d for a frame of mtu_bytes, %d, of each of %d ports",
 			p.Name, p.Buffer.Cells, want, each, p.MTU, max(1, ports))
@@ -199,8 +209,8 @@ func (p *Profile) checkBuffer() error {
 	return nil
 }
 
-// speedFits reports whether a port of n lanes can run at the speed.
-func (p *Profile) speedFits(mbps, n uint32) bool {
+// SpeedFits reports whether a port of n lanes can run at the speed.
+func (p *Profile) SpeedFits(mbps, n uint32) bool {
 	for _, s := range p.SpeedsMbps {
 		if s == mbps {
 			return uint64(mbps) <= uint64(n)*uint64(p.LaneMbps)
@@ -209,12 +219,20 @@ func (p *Profile) speedFits(mbps, n uint32) bool {
 	return false
 }
 
-// ingressCycles is the time from the pipe's entry to the queues.
-func (p *Profile) ingressCycles() Cycle {
-	return Cycle(p.Parser) + Cycle(p.IngressStages)*Cycle(p.StageCycles) + Cycle(p.TrafficManager)
+// IngressCycles is the time from the pipe's entry to the queues.
+func (p *Profile) IngressCycles() uint64 {
+	return uint64(p.Parser) + uint64(p.IngressStages)*uint64(p.StageCycles) + uint64(p.TrafficManager)
 }
 
-// egressCycles is the time from the scheduler to the egress MAC.
-func (p *Profile) egressCycles() Cycle {
-	return Cycle(p.EgressStages)*Cycle(p.StageCycles) + Cycle(p.Deparser)
+// EgressCycles is the time from the scheduler to the egress MAC.
+func (p *Profile) EgressCycles() uint64 {
+	return uint64(p.EgressStages)*uint64(p.StageCycles) + uint64(p.Deparser)
+}
+
+// Limits returns what the chip has for programs.
+func (p *Profile) Limits() pipe.Limits {
+	return pipe.Limits{
+		IngressStages: p.IngressStages, EgressStages: p.EgressStages, PHVBits: p.PHVBits,
+		Stage: pipe.Resources(p.Stage),
+	}
 }

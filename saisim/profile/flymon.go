@@ -1,4 +1,4 @@
-package saisim
+package profile
 
 import (
 	"fmt"
@@ -20,11 +20,11 @@ func (f FlyMonCapacity) Geometry() flymon.Geometry {
 }
 
 // fields are the lines of the section "flymon" of a profile file.
-func (f *FlyMonCapacity) fields() []profileField {
-	num := func(name string, at *uint32, max uint64) profileField {
-		return profileField{name: name, u32: at, max: max}
+func (f *FlyMonCapacity) fields() []field {
+	num := func(name string, at *uint32, max uint64) field {
+		return field{name: name, u32: at, max: max}
 	}
-	return []profileField{
+	return []field{
 		num("groups", &f.Groups, flymon.MaxGroups-maxSpliced), num("spliced", &f.Spliced, maxSpliced),
 		num("units", &f.Units, flymon.MaxUnits), num("cmus", &f.CMUs, flymon.MaxCMUs),
 		num("width", &f.Width, 32), num("depth", &f.Depth, 1<<20), num("partitions", &f.Partitions, 1<<10),
