@@ -13,27 +13,10 @@ import (
 )
 
 func (b *bench) table(name, typ, ports string) {
-	b.set(schema.AppACLTable, name, "TYPE", typ, "STAGE", "INGRESS", "PORTS", ports)
+	b.Set(schema.AppACLTable, name, "TYPE", typ, "STAGE", "INGRESS", "PORTS", ports)
 }
 
-func (b *bench) rule(key string, fields ...string) { b.set(schema.AppACLRule, key, fields...) }
-
-func (b *bench) wantCalls(want ...string) {
-	b.t.Helper()
-	got := b.calls()
-	for i := range max(len(got), len(want)) {
-		g, w := "(nothing)", "(nothing)"
-		if i < len(got) {
-			g = got[i]
-		}
-		if i < len(want) {
-			w = want[i]
-		}
-		if g != w {
-			b.t.Errorf("call %d\n got %s\nwant %s", i+1, g, w)
-		}
-	}
-}
+func (b *bench) rule(key string, fields ...string) { b.Set(schema.AppACLRule, key, fields...) }
 
 // The calls for a table and a rule, and for taking them away again: table, then
 // per port group, binding and member; counter, ranges, entry; removal in the
@@ -41,37 +24,37 @@ func (b *bench) wantCalls(want ...string) {
 func TestCallsAreSONiCs(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("DATA", "L3", "Ethernet0,Ethernet4")
-	b.step()
-	b.wantStatus(schema.StateACLTable, "DATA", "Active")
-	b.wantCalls(
+	b.Step()
+	b.WantStatus(schema.StateACLTable, "DATA", "Active")
+	b.WantCalls(
 		"c|ACL_TABLE:acl_table#0|ACL_BIND_POINT_TYPE_LIST=2:PORT,LAG|FIELD_SRC_IP=true|FIELD_DST_IP=true|FIELD_OUTER_VLAN_ID=true|"+
 			"FIELD_L4_SRC_PORT=true|FIELD_L4_DST_PORT=true|FIELD_ETHER_TYPE=true|FIELD_IP_PROTOCOL=true|FIELD_TCP_FLAGS=true|"+
 			"FIELD_ACL_IP_TYPE=true|FIELD_ICMP_TYPE=true|FIELD_ICMP_CODE=true|"+
 			"FIELD_ACL_RANGE_TYPE=2:L4_SRC_PORT_RANGE,L4_DST_PORT_RANGE|ACL_STAGE=INGRESS",
 		"c|ACL_TABLE_GROUP:acl_table_group#0|ACL_STAGE=INGRESS|ACL_BIND_POINT_TYPE_LIST=1:PORT|TYPE=PARALLEL",
-		"s|PORT:port#1|SAI_PORT_ATTR_INGRESS_ACL=acl_table_group#0",
+		"s|PORT:port#1|INGRESS_ACL=acl_table_group#0",
 		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0|ACL_TABLE_GROUP_ID=acl_table_group#0|ACL_TABLE_ID=acl_table#0|PRIORITY=100",
 		"c|ACL_TABLE_GROUP:acl_table_group#1|ACL_STAGE=INGRESS|ACL_BIND_POINT_TYPE_LIST=1:PORT|TYPE=PARALLEL",
-		"s|PORT:port#2|SAI_PORT_ATTR_INGRESS_ACL=acl_table_group#1",
+		"s|PORT:port#2|INGRESS_ACL=acl_table_group#1",
 		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#1|ACL_TABLE_GROUP_ID=acl_table_group#1|ACL_TABLE_ID=acl_table#0|PRIORITY=100")
 	b.rule("DATA:R1", "PRIORITY", "100", "SRC_IP", "10.0.0.0/8", "L4_DST_PORT_RANGE", "80-90", "TCP_FLAGS", "0x2/0x12", "PACKET_ACTION", "DROP")
-	b.step()
-	b.wantStatus(schema.StateACLRule, "DATA|R1", "Active")
-	b.wantCalls(
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "DATA|R1", "Active")
+	b.WantCalls(
 		"c|ACL_COUNTER:acl_counter#0|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true",
 		"c|ACL_RANGE:acl_range#0|TYPE=L4_DST_PORT_RANGE|LIMIT=80,90",
 		"c|ACL_ENTRY:acl_entry#0|TABLE_ID=acl_table#0|PRIORITY=100|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#0|"+
 			"FIELD_ACL_RANGE_TYPE=1:acl_range#0|FIELD_SRC_IP=10.0.0.0&mask:255.0.0.0|FIELD_IP_PROTOCOL=6&mask:0xff|"+
 			"FIELD_TCP_FLAGS=2&mask:0x12|ACTION_PACKET_ACTION=DROP")
-	b.del(schema.AppACLRule, "DATA:R1")
-	b.step()
-	b.wantStatus(schema.StateACLRule, "DATA|R1", "")
-	b.wantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_RANGE:acl_range#0", "r|ACL_COUNTER:acl_counter#0")
-	b.del(schema.AppACLTable, "DATA")
-	b.step()
-	b.wantCalls(
-		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0", "s|PORT:port#1|SAI_PORT_ATTR_INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#0",
-		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#1", "s|PORT:port#2|SAI_PORT_ATTR_INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#1",
+	b.Del(schema.AppACLRule, "DATA:R1")
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "DATA|R1", "")
+	b.WantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_RANGE:acl_range#0", "r|ACL_COUNTER:acl_counter#0")
+	b.Del(schema.AppACLTable, "DATA")
+	b.Step()
+	b.WantCalls(
+		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0", "s|PORT:port#1|INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#0",
+		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#1", "s|PORT:port#2|INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#1",
 		"r|ACL_TABLE:acl_table#0")
 }
 
@@ -80,14 +63,14 @@ func TestCallsAreSONiCs(t *testing.T) {
 func TestBatch(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("DATA", "L3", "")
-	b.step()
-	b.calls()
+	b.Step()
+	b.Calls()
 	b.rule("DATA:R1", "PRIORITY", "10", "L4_DST_PORT_RANGE", "1-2", "PACKET_ACTION", "DROP")
 	b.rule("DATA:R2", "PRIORITY", "30", "L4_DST_PORT_RANGE", "1-2", "PACKET_ACTION", "DROP")
 	b.rule("DATA:R3", "PRIORITY", "20", "SRC_IP", "1.2.3.4", "PACKET_ACTION", "FORWARD")
-	b.rec.FailAt(6, sai.StatusInvalidParameter) // 3 counters, 1 range, R2, R3, R1
-	b.step()
-	b.wantCalls(
+	b.Rec.FailAt(6, sai.StatusInvalidParameter) // 3 counters, 1 range, R2, R3, R1
+	b.Step()
+	b.WantCalls(
 		"C|ACL_COUNTER:acl_counter#0|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true",
 		"C|ACL_COUNTER:acl_counter#1|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true",
 		"C|ACL_COUNTER:acl_counter#2|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true",
@@ -97,12 +80,12 @@ func TestBatch(t *testing.T) {
 		"E|INVALID_PARAMETER",
 		"C|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=10|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#2|FIELD_ACL_RANGE_TYPE=1:acl_range#0|ACTION_PACKET_ACTION=DROP",
 		"r|ACL_COUNTER:acl_counter#1")
-	b.wantStatus(schema.StateACLRule, "DATA|R1", "Active")
-	b.wantStatus(schema.StateACLRule, "DATA|R3", "Inactive: create the entry of ACL rule DATA|R3: the switch refused a value (SAI_STATUS_INVALID_PARAMETER)")
-	b.del(schema.AppACLRule, "DATA:R2")
-	b.step()
-	b.wantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_COUNTER:acl_counter#0") // R1 still uses the range
-	if got := len(b.poller.polled); got != 1 {
+	b.WantStatus(schema.StateACLRule, "DATA|R1", "Active")
+	b.WantStatus(schema.StateACLRule, "DATA|R3", "Inactive: create the entry of ACL rule DATA|R3: the switch refused a value (SAI_STATUS_INVALID_PARAMETER)")
+	b.Del(schema.AppACLRule, "DATA:R2")
+	b.Step()
+	b.WantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_COUNTER:acl_counter#0") // R1 still uses the range
+	if got := b.Poller.Count(""); got != 1 {
 		t.Errorf("%d counters are polled, want 1", got)
 	}
 }
@@ -113,22 +96,22 @@ func TestTableUpdate(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("DATA", "L3", "Ethernet0,Ethernet4")
 	b.rule("DATA:R1", "PRIORITY", "10", "SRC_IP", "1.2.3.4", "PACKET_ACTION", "DROP")
-	b.step()
-	b.calls()
+	b.Step()
+	b.Calls()
 	b.table("DATA", "L3", "Ethernet4,Ethernet8")
-	b.step()
-	b.wantCalls(
-		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0", "s|PORT:port#1|SAI_PORT_ATTR_INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#0",
+	b.Step()
+	b.WantCalls(
+		"r|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#0", "s|PORT:port#1|INGRESS_ACL=null", "r|ACL_TABLE_GROUP:acl_table_group#0",
 		"c|ACL_TABLE_GROUP:acl_table_group#2|ACL_STAGE=INGRESS|ACL_BIND_POINT_TYPE_LIST=1:PORT|TYPE=PARALLEL",
-		"s|PORT:port#3|SAI_PORT_ATTR_INGRESS_ACL=acl_table_group#2",
+		"s|PORT:port#3|INGRESS_ACL=acl_table_group#2",
 		"c|ACL_TABLE_GROUP_MEMBER:acl_table_group_member#2|ACL_TABLE_GROUP_ID=acl_table_group#2|ACL_TABLE_ID=acl_table#0|PRIORITY=100")
-	b.set(schema.AppACLTable, "DATA", "TYPE", "L3", "STAGE", "EGRESS", "PORTS", "Ethernet4")
-	b.step()
-	b.wantStatus(schema.StateACLRule, "DATA|R1", "Active")
-	if live := b.rec.LiveOf(sai.ObjectTypeACLTable); len(live) != 1 {
+	b.Set(schema.AppACLTable, "DATA", "TYPE", "L3", "STAGE", "EGRESS", "PORTS", "Ethernet4")
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "DATA|R1", "Active")
+	if live := b.Rec.LiveOf(sai.ObjectTypeACLTable); len(live) != 1 {
 		t.Errorf("tables: %v", live)
 	}
-	if live := b.rec.LiveOf(sai.ObjectTypeACLTableGroup); len(live) != 1 {
+	if live := b.Rec.LiveOf(sai.ObjectTypeACLTableGroup); len(live) != 1 {
 		t.Errorf("groups: %v", live)
 	}
 }
@@ -138,18 +121,18 @@ func TestGroupIsShared(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("A", "L3", "Ethernet0")
 	b.table("B", "L3V6", "Ethernet0")
-	b.step()
-	if live := b.rec.LiveOf(sai.ObjectTypeACLTableGroup); len(live) != 1 {
+	b.Step()
+	if live := b.Rec.LiveOf(sai.ObjectTypeACLTableGroup); len(live) != 1 {
 		t.Fatalf("groups: %v", live)
 	}
-	b.del(schema.AppACLTable, "A")
-	b.step()
-	if live := b.rec.LiveOf(sai.ObjectTypeACLTableGroup); len(live) != 1 {
+	b.Del(schema.AppACLTable, "A")
+	b.Step()
+	if live := b.Rec.LiveOf(sai.ObjectTypeACLTableGroup); len(live) != 1 {
 		t.Errorf("groups: %v", live)
 	}
-	b.del(schema.AppACLTable, "B")
-	b.step()
-	if live := b.rec.Live(); len(live) != 1 { // the switch
+	b.Del(schema.AppACLTable, "B")
+	b.Step()
+	if live := b.Rec.Live(); len(live) != 1 { // the switch
 		t.Errorf("left behind: %v", live)
 	}
 }
@@ -172,17 +155,17 @@ func TestStatuses(t *testing.T) {
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
 		}, "Active: to be bound when they exist: Ethernet99,PortChannel1", "Active"},
 		{"LAG member", func(b *bench) {
-			b.ports.lags["PortChannel1"], b.ports.lagOf["Ethernet0"] = b.lag(), "PortChannel1"
+			b.ports.LAGs["PortChannel1"], b.ports.LAGOf["Ethernet0"] = b.lag(), "PortChannel1"
 			b.table("T", "L3", "Ethernet0,Ethernet4")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
 		}, "Inactive: port Ethernet0 is a member of PortChannel1: bind the table to PortChannel1 instead", "Pending creation: ACL table T: port Ethernet0"},
 		{"table type that binds ports only", func(b *bench) {
-			b.ports.lags["PortChannel1"] = b.lag()
+			b.ports.LAGs["PortChannel1"] = b.lag()
 			b.table("T", "MUX", "PortChannel1")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
 		}, "Inactive: tables of type MUX cannot be bound to a PortChannel such as PortChannel1", "Pending creation"},
 		{"unknown field", func(b *bench) {
-			b.set(schema.AppACLTable, "T", "TYPE", "L3", "COLOUR", "red")
+			b.Set(schema.AppACLTable, "T", "TYPE", "L3", "COLOUR", "red")
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
 		}, `Inactive: COLOUR "red"`, "Pending creation"},
 		{"control plane table", func(b *bench) {
@@ -222,7 +205,7 @@ func TestStatuses(t *testing.T) {
 			b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "MIRROR_ACTION", "session1")
 		}, "Active", "Pending creation: mirror session session1 is not active"},
 		{"IN_PORTS of an empty PortChannel", func(b *bench) {
-			b.ports.lags["PortChannel1"] = b.lag()
+			b.ports.LAGs["PortChannel1"] = b.lag()
 			b.table("T", "MUX", "")
 			b.rule("T:R", "PRIORITY", "1", "IN_PORTS", "PortChannel1", "PACKET_ACTION", "DROP")
 		}, "Active", "Pending creation: IN_PORTS: PortChannel1 has no members"},
@@ -231,10 +214,10 @@ func TestStatuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, saitest.Options{})
 			tt.rows(b)
-			b.step()
-			b.wantStatus(schema.StateACLTable, "T", tt.table)
-			b.wantStatus(schema.StateACLRule, "T|R", tt.rule)
-			if n := len(b.rec.LiveOf(sai.ObjectTypeACLEntry)); (n == 1) != (tt.rule == "Active") {
+			b.Step()
+			b.WantStatus(schema.StateACLTable, "T", tt.table)
+			b.WantStatus(schema.StateACLRule, "T|R", tt.rule)
+			if n := len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)); (n == 1) != (tt.rule == "Active") {
 				t.Errorf("%d entries", n)
 			}
 		})
@@ -242,10 +225,10 @@ func TestStatuses(t *testing.T) {
 }
 
 func (b *bench) lag() sai.OID {
-	b.t.Helper()
-	oid, err := b.fake.Create(b.ctx, sai.ObjectTypeLAG, nil)
+	b.T.Helper()
+	oid, err := b.Fake.Create(b.Ctx, sai.ObjectTypeLAG, nil)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return oid
 }
@@ -254,17 +237,17 @@ func (b *bench) lag() sai.OID {
 func TestCustomType(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("T", "MINE", "")
-	b.step()
-	b.wantCalls()
-	b.set(schema.AppACLTableType, "MINE", "MATCHES", "SRC_IP,IN_PORTS", "ACTIONS", "PACKET_ACTION,COUNTER", "BIND_POINTS", "PORT")
-	b.step()
-	b.wantStatus(schema.StateACLTableType, "MINE", "active")
-	b.wantCalls("c|ACL_TABLE:acl_table#0|ACL_BIND_POINT_TYPE_LIST=1:PORT|FIELD_SRC_IP=true|FIELD_IN_PORTS=true|" +
+	b.Step()
+	b.WantCalls()
+	b.Set(schema.AppACLTableType, "MINE", "MATCHES", "SRC_IP,IN_PORTS", "ACTIONS", "PACKET_ACTION,COUNTER", "BIND_POINTS", "PORT")
+	b.Step()
+	b.WantStatus(schema.StateACLTableType, "MINE", "active")
+	b.WantCalls("c|ACL_TABLE:acl_table#0|ACL_BIND_POINT_TYPE_LIST=1:PORT|FIELD_SRC_IP=true|FIELD_IN_PORTS=true|" +
 		"ACL_ACTION_TYPE_LIST=2:PACKET_ACTION,COUNTER|ACL_STAGE=INGRESS")
-	b.del(schema.AppACLTableType, "MINE")
-	b.step()
-	b.wantStatus(schema.StateACLTable, "T", "Pending creation: no ACL table type MINE")
-	b.wantCalls("r|ACL_TABLE:acl_table#0")
+	b.Del(schema.AppACLTableType, "MINE")
+	b.Step()
+	b.WantStatus(schema.StateACLTable, "T", "Pending creation: no ACL table type MINE")
+	b.WantCalls("r|ACL_TABLE:acl_table#0")
 }
 
 // A table that comes back brings its rules back, without a word from anybody.
@@ -272,15 +255,15 @@ func TestTableComesBack(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("T", "L3", "Ethernet0")
 	b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
-	b.step()
-	before := b.content()
-	b.del(schema.AppACLTable, "T")
-	b.step()
-	b.wantStatus(schema.StateACLRule, "T|R", "Pending creation: no ACL table T")
+	b.Step()
+	before := b.Content()
+	b.Del(schema.AppACLTable, "T")
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "T|R", "Pending creation: no ACL table T")
 	b.table("T", "L3", "Ethernet0")
-	b.step()
-	b.wantStatus(schema.StateACLRule, "T|R", "Active")
-	if got := b.content(); !slices.Equal(got, before) {
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "T|R", "Active")
+	if got := b.Content(); !slices.Equal(got, before) {
 		t.Errorf("got  %v\nwant %v", got, before)
 	}
 }
@@ -290,11 +273,11 @@ func TestTableComesBack(t *testing.T) {
 func TestEveryFailureIsUndone(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, saitest.Options{})
-		b.rec.FailAt(n, sai.StatusFailure)
+		b.Rec.FailAt(n, sai.StatusFailure)
 		b.table("T", "L3", "Ethernet0,Ethernet4")
 		b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "L4_DST_PORT_RANGE", "1-2", "PACKET_ACTION", "DROP")
-		b.step()
-		table, rule := b.status(schema.StateACLTable, "T"), b.status(schema.StateACLRule, "T|R")
+		b.Step()
+		table, rule := b.Status(schema.StateACLTable+"|T"), b.Status(schema.StateACLRule+"|T|R")
 		if table == "Active" && rule == "Active" {
 			break
 		}
@@ -306,23 +289,23 @@ func TestEveryFailureIsUndone(t *testing.T) {
 		default:
 			t.Errorf("call %d failed: table %q, rule %q", n, table, rule)
 		}
-		if n := len(b.rec.LiveOf(sai.ObjectTypeACLTable)); n != want {
+		if n := len(b.Rec.LiveOf(sai.ObjectTypeACLTable)); n != want {
 			t.Errorf("%d tables, want %d", n, want)
 		}
 		for _, typ := range []sai.ObjectType{sai.ObjectTypeACLEntry, sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange} {
-			if live := b.rec.LiveOf(typ); len(live) > 0 {
+			if live := b.Rec.LiveOf(typ); len(live) > 0 {
 				t.Errorf("call %d failed: %v", n, live)
 			}
 		}
-		b.rec.FailAt(0, 0)
+		b.Rec.FailAt(0, 0)
 		b.table("T", "L3", "Ethernet0,Ethernet4")
 		b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "L4_DST_PORT_RANGE", "1-2", "PACKET_ACTION", "DROP")
-		b.step()
-		b.wantStatus(schema.StateACLRule, "T|R", "Active")
-		b.del(schema.AppACLTable, "T")
-		b.del(schema.AppACLRule, "T:R")
-		b.step()
-		if live := b.rec.Live(); len(live) != 1 { // the switch
+		b.Step()
+		b.WantStatus(schema.StateACLRule, "T|R", "Active")
+		b.Del(schema.AppACLTable, "T")
+		b.Del(schema.AppACLRule, "T:R")
+		b.Step()
+		if live := b.Rec.Live(); len(live) != 1 { // the switch
 			t.Errorf("call %d failed; left behind: %v", n, live)
 		}
 	}
@@ -334,59 +317,59 @@ func TestTableFull(t *testing.T) {
 	b.table("T", "L3", "")
 	b.rule("T:R1", "PRIORITY", "2", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
 	b.rule("T:R2", "PRIORITY", "1", "SRC_IP", "1.1.1.2", "PACKET_ACTION", "DROP")
-	b.step()
-	b.wantStatus(schema.StateACLRule, "T|R2", "Pending creation: create the entry of ACL rule T|R2: the switch has no room for it (SAI_STATUS_TABLE_FULL")
-	b.del(schema.AppACLRule, "T:R1")
-	b.step()
-	b.wantStatus(schema.StateACLRule, "T|R2", "Active")
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "T|R2", "Pending creation: create the entry of ACL rule T|R2: the switch has no room for it (SAI_STATUS_TABLE_FULL")
+	b.Del(schema.AppACLRule, "T:R1")
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "T|R2", "Active")
 }
 
 func TestCountersAndCRM(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("T", "L3", "Ethernet0")
 	b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
-	b.step()
-	db := b.redis.DB(swss.CountersDB)
-	oid := b.rec.LiveOf(sai.ObjectTypeACLCounter)[0].OID
-	names, _, err := swss.NewTable(db, schema.CountersACLRuleMap).Get(b.ctx, "")
-	if err != nil || names["T:R"] != oid.String() || !b.poller.polled[oid] {
-		t.Errorf("names %v, polled %v, err %v", names, b.poller.polled, err)
+	b.Step()
+	db := b.Redis.DB(swss.CountersDB)
+	oid := b.Rec.LiveOf(sai.ObjectTypeACLCounter)[0].OID
+	names, _, err := swss.NewTable(db, schema.CountersACLRuleMap).Get(b.Ctx, "")
+	if err != nil || names["T:R"] != oid.String() || !b.Poller.Polls(oid) {
+		t.Errorf("names %v, polled %v, err %v", names, b.Poller.Polls(oid), err)
 	}
-	b.now = b.now.Add(schema.DefaultCRM().Interval)
-	b.step()
-	crm, err := swss.NewTable(db, schema.CountersCRM).Dump(b.ctx)
+	b.Now = b.Now.Add(schema.DefaultCRM().Interval)
+	b.Step()
+	crm, err := swss.NewTable(db, schema.CountersCRM).Dump(b.Ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := crm["ACL_STATS:INGRESS:PORT"]; r["crm_stats_acl_table_used"] != "1" || r["crm_stats_acl_table_available"] != "3" || r["crm_stats_acl_group_used"] != "1" {
 		t.Errorf("ACL_STATS:INGRESS:PORT = %v", r)
 	}
-	table := fmt.Sprintf("ACL_TABLE_STATS:0x%x", uint64(b.rec.LiveOf(sai.ObjectTypeACLTable)[0].OID))
+	table := fmt.Sprintf("ACL_TABLE_STATS:0x%x", uint64(b.Rec.LiveOf(sai.ObjectTypeACLTable)[0].OID))
 	if r := crm[table]; r["crm_stats_acl_entry_used"] != "1" || r["crm_stats_acl_entry_available"] != "999" || r["crm_stats_acl_counter_used"] != "1" {
 		t.Errorf("%s = %v", table, r)
 	}
 	rows := swss.NewTable(db, schema.CountersTable)
-	if err := rows.Set(b.ctx, oid.String(), swss.FieldValues{"SAI_ACL_COUNTER_ATTR_PACKETS": "1"}); err != nil {
+	if err := rows.Set(b.Ctx, oid.String(), swss.FieldValues{"SAI_ACL_COUNTER_ATTR_PACKETS": "1"}); err != nil {
 		t.Fatal(err)
 	}
-	b.del(schema.AppACLRule, "T:R")
-	b.step()
-	if _, found, err := rows.Get(b.ctx, oid.String()); found || err != nil || len(b.poller.polled) > 0 {
-		t.Errorf("the counter's row stays: %v, %v; polled: %v", found, err, b.poller.polled)
+	b.Del(schema.AppACLRule, "T:R")
+	b.Step()
+	if _, found, err := rows.Get(b.Ctx, oid.String()); found || err != nil || b.Poller.Count("") > 0 {
+		t.Errorf("the counter's row stays: %v, %v; polled: %v", found, err, b.Poller.Count(""))
 	}
-	config := swss.NewTable(b.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
-	if err := config.Set(b.ctx, "ACL", swss.FieldValues{"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "2500"}); err != nil {
+	config := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
+	if err := config.Set(b.Ctx, "ACL", swss.FieldValues{"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "2500"}); err != nil {
 		t.Fatal(err)
 	}
-	b.step()
-	if got := b.poller.interval.Milliseconds(); got != 2500 || b.orch.PollInterval() != b.poller.interval {
-		t.Errorf("interval %d ms", got)
+	b.Step()
+	if got := b.Poller.Groups[counterGroup].Interval; got.Milliseconds() != 2500 || b.orch.PollInterval() != got {
+		t.Errorf("interval %v", got)
 	}
 }
 
 func TestStageCapability(t *testing.T) {
 	b := newBench(t, saitest.Options{})
-	row, _, err := swss.NewTable(b.redis.DB(swss.StateDB), schema.StateACLStageCap).Get(b.ctx, "INGRESS")
+	row, _, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateACLStageCap).Get(b.Ctx, "INGRESS")
 	if err != nil || row["is_action_list_mandatory"] != "false" || !strings.Contains(row["action_list"], "PACKET_ACTION,REDIRECT_ACTION,") {
 		t.Errorf("INGRESS = %v, %v", row, err)
 	}

@@ -34,8 +34,8 @@ func TestReasons(t *testing.T) {
 			b.orch.capability[schema.StageIngress] = sai.ACLCapability{Actions: sai.Enums{sai.ACLActionTypePacketAction, sai.ACLActionTypeCounter}}
 			b.table("T", "L3", "")
 			b.rule("T:R", tt.fields...)
-			b.step()
-			b.wantStatus(schema.StateACLRule, "T|R", tt.want)
+			b.Step()
+			b.WantStatus(schema.StateACLRule, "T|R", tt.want)
 		})
 	}
 }
@@ -44,11 +44,11 @@ func TestReasons(t *testing.T) {
 func TestAttributeAtFault(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("T", "L3", "")
-	b.step()
-	b.rec.FailAt(2, sai.StatusAttrNotSupported0-4) // counter, entry
+	b.Step()
+	b.Rec.FailAt(2, sai.StatusAttrNotSupported0-4) // counter, entry
 	b.rule("T:R", "PRIORITY", "1", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
-	b.step()
-	b.wantStatus(schema.StateACLRule, "T|R",
+	b.Step()
+	b.WantStatus(schema.StateACLRule, "T|R",
 		"Inactive: create the entry of ACL rule T|R: the switch does not support it (SAI_STATUS_ATTR_NOT_SUPPORTED_4 SAI_ACL_ENTRY_ATTR_FIELD_SRC_IP")
 }
 
@@ -58,24 +58,24 @@ func TestStatusOfFlowGroups(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("TAM", "TAM", "")
 	b.rule("TAM:F1", "PRIORITY", "1", "SRC_IP", "1.1.1.1")
-	b.step()
+	b.Step()
 	want := func(table, rule string) {
 		t.Helper()
-		b.wantStatus(schema.StateACLTable, "TAM", table)
-		b.wantStatus(schema.StateACLRule, "TAM|F1", rule)
+		b.WantStatus(schema.StateACLTable, "TAM", table)
+		b.WantStatus(schema.StateACLRule, "TAM|F1", rule)
 	}
 	want("Active: not in the ASIC: no TAM session uses its rules", "Active: not in the ASIC: no TAM session uses it")
 	f1 := []schema.ACLRuleKey{{Table: "TAM", Rule: "F1"}}
 	actions := []sai.Attr{{ID: sai.ACLEntryAttrActionIntInsert, Value: sai.Do(sai.Bool(true))}}
-	if errs := b.orch.BindMany(b.ctx, schema.FeatureTailStamping, actions, f1, []string{"s1"}); errs[0] != nil {
+	if errs := b.orch.BindMany(b.Ctx, schema.FeatureTailStamping, actions, f1, []string{"s1"}); errs[0] != nil {
 		t.Fatal(errs)
 	}
-	b.step()
+	b.Step()
 	want("Active", "Active")
-	if errs := b.orch.UnbindMany(b.ctx, schema.FeatureTailStamping, f1, []string{"s1"}); errs[0] != nil {
+	if errs := b.orch.UnbindMany(b.Ctx, schema.FeatureTailStamping, f1, []string{"s1"}); errs[0] != nil {
 		t.Fatal(errs)
 	}
-	b.step()
+	b.Step()
 	want("Active: not in the ASIC: no TAM session uses its rules", "Active: not in the ASIC: no TAM session uses it")
 }
 
@@ -87,22 +87,22 @@ func TestManyAbsentPorts(t *testing.T) {
 		names = append(names, fmt.Sprintf("Ethernet%d", i))
 	}
 	b.table("T", "L3", strings.Join(names, ","))
-	b.step()
-	b.wantStatus(schema.StateACLTable, "T", "Active: to be bound when they exist: Ethernet1,Ethernet2,Ethernet3,Ethernet5,Ethernet6,Ethernet7,Ethernet9,Ethernet10 and 988 more")
+	b.Step()
+	b.WantStatus(schema.StateACLTable, "T", "Active: to be bound when they exist: Ethernet1,Ethernet2,Ethernet3,Ethernet5,Ethernet6,Ethernet7,Ethernet9,Ethernet10 and 988 more")
 }
 
 // Rows of FLEX_COUNTER_TABLE and CRM that are not valid count for nothing, and
 // say so; of several rows of CRM the first valid one counts.
 func TestConfigRows(t *testing.T) {
 	b := newBench(t, saitest.Options{})
-	config := b.redis.DB(swss.ConfigDB)
+	config := b.Redis.DB(swss.ConfigDB)
 	set := func(table, key string, fields swss.FieldValues) {
 		t.Helper()
 		rows := swss.NewTable(config, table)
-		if err := errors.Join(rows.Del(b.ctx, key), rows.Set(b.ctx, key, fields)); err != nil {
+		if err := errors.Join(rows.Del(b.Ctx, key), rows.Set(b.Ctx, key, fields)); err != nil {
 			t.Fatal(err)
 		}
-		b.step()
+		b.Step()
 	}
 	want := func(ms, crm int64) {
 		t.Helper()
@@ -116,28 +116,28 @@ func TestConfigRows(t *testing.T) {
 	set(schema.CfgFlexCounter, "ACL", swss.FieldValues{"POLL_INTERVAL": "2000"})
 	set(schema.CfgCRM, "Config", swss.FieldValues{"polling_interval": "7"})
 	want(2000, 7)
-	b.wantStatus(schema.StateFlexCounter, "ACL", "active")
-	b.wantStatus(schema.StateCRM, "Config", "active")
+	b.WantStatus(schema.StateFlexCounter, "ACL", "active")
+	b.WantStatus(schema.StateCRM, "Config", "active")
 	set(schema.CfgFlexCounter, "ACL", swss.FieldValues{"POLL_INTERVAL": "1"})
 	set(schema.CfgCRM, "Config", swss.FieldValues{"polling_interval": "never"})
 	want(10000, 300)
-	b.wantStatus(schema.StateFlexCounter, "ACL", `failed: POLL_INTERVAL "1": want a number in 100..3600000`)
-	b.wantStatus(schema.StateCRM, "Config", `failed: polling_interval "never": want a number in 1..9999`)
+	b.WantStatus(schema.StateFlexCounter, "ACL", `failed: POLL_INTERVAL "1": want a number in 100..3600000`)
+	b.WantStatus(schema.StateCRM, "Config", `failed: polling_interval "never": want a number in 1..9999`)
 	set(schema.CfgCRM, "b", swss.FieldValues{"polling_interval": "9"})
 	set(schema.CfgCRM, "a", swss.FieldValues{"polling_interval": "8"})
 	want(10000, 8)
 	for _, key := range []string{"a", "b", "Config"} {
-		if err := swss.NewTable(config, schema.CfgCRM).Del(b.ctx, key); err != nil {
+		if err := swss.NewTable(config, schema.CfgCRM).Del(b.Ctx, key); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := swss.NewTable(config, schema.CfgFlexCounter).Del(b.ctx, "ACL"); err != nil {
+	if err := swss.NewTable(config, schema.CfgFlexCounter).Del(b.Ctx, "ACL"); err != nil {
 		t.Fatal(err)
 	}
-	b.step()
+	b.Step()
 	want(10000, 300)
-	b.wantStatus(schema.StateFlexCounter, "ACL", "")
-	b.wantStatus(schema.StateCRM, "Config", "")
+	b.WantStatus(schema.StateFlexCounter, "ACL", "")
+	b.WantStatus(schema.StateCRM, "Config", "")
 }
 
 // What the ASIC did not answer once is asked for again; what it does not have,
@@ -145,15 +145,15 @@ func TestConfigRows(t *testing.T) {
 func TestCRMAsksAgain(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("T", "L3", "")
-	b.step()
+	b.Step()
 	available := sai.ACLTableAttrAvailableACLEntry
-	table := b.rec.LiveOf(sai.ObjectTypeACLTable)[0]
+	table := b.Rec.LiveOf(sai.ObjectTypeACLTable)[0]
 	for _, tt := range []struct {
 		status sai.Status
 		asked  bool
 	}{{sai.StatusFailure, true}, {sai.StatusUninitialized, true}, {sai.StatusNotImplemented, false}} {
-		b.orch.crm.api = failing{b.rec, tt.status}
-		if _, ok := b.orch.crm.get(b.ctx, table, sai.Want(available, 0)); ok {
+		b.orch.crm.api = failing{b.Rec, tt.status}
+		if _, ok := b.orch.crm.get(b.Ctx, table, sai.Want(available, 0)); ok {
 			t.Fatal("the read did not fail")
 		}
 		if asked := !b.orch.crm.unsupported[available]; asked != tt.asked {

@@ -33,31 +33,31 @@ func colours(index uint64) []Variant {
 func (b *bench) flowRow(priority, from string) {
 	b.table("TAM", "TAM", "Ethernet0")
 	b.rule("TAM:F1", "PRIORITY", priority, "SRC_IP", from)
-	b.step()
+	b.Step()
 }
 
 func (b *bench) bindVariants(v []Variant) error {
-	return b.orch.BindVariants(b.ctx, am, []schema.ACLRuleKey{flow}, []string{"s"}, [][]Variant{v})[0]
+	return b.orch.BindVariants(b.Ctx, am, []schema.ACLRuleKey{flow}, []string{"s"}, [][]Variant{v})[0]
 }
 
 func (b *bench) unbindVariants() error {
-	return b.orch.UnbindMany(b.ctx, am, []schema.ACLRuleKey{flow}, []string{"s"})[0]
+	return b.orch.UnbindMany(b.Ctx, am, []schema.ACLRuleKey{flow}, []string{"s"})[0]
 }
 
 // names returns ACL_COUNTER_RULE_MAP.
 func (b *bench) names() swss.FieldValues {
-	b.t.Helper()
-	m, _, err := swss.NewTable(b.redis.DB(swss.CountersDB), schema.CountersACLRuleMap).Get(b.ctx, "")
+	b.T.Helper()
+	m, _, err := swss.NewTable(b.Redis.DB(swss.CountersDB), schema.CountersACLRuleMap).Get(b.Ctx, "")
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return m
 }
 
 // states are ADMIN_STATE of all entries, in the order of their creation.
 func (b *bench) states() (on []bool) {
-	for _, k := range b.rec.LiveOf(sai.ObjectTypeACLEntry) {
-		v, _ := sai.Find(b.fake.Attrs(k), sai.ACLEntryAttrAdminState)
+	for _, k := range b.Rec.LiveOf(sai.ObjectTypeACLEntry) {
+		v, _ := sai.Find(b.Fake.Attrs(k), sai.ACLEntryAttrAdminState)
 		on = append(on, bool(v.(sai.Bool)))
 	}
 	return on
@@ -71,7 +71,7 @@ func TestVariantsCalls(t *testing.T) {
 	if err := b.bindVariants(colours(7)); err != nil {
 		t.Fatal(err)
 	}
-	calls := b.calls()
+	calls := b.Calls()
 	if !strings.Contains(calls[0], "|FIELD_ACL_USER_META=true|") || !strings.Contains(calls[0], "|ACL_ACTION_TYPE_LIST=2:COUNTER,SET_ACL_META_DATA|") {
 		t.Errorf("table: %s", calls[0])
 	}
@@ -89,7 +89,7 @@ func TestVariantsCalls(t *testing.T) {
 	}
 	for i, name := range []string{"0", "1"} {
 		oid, label, ok := b.orch.VariantCounter(flow, am, name)
-		if !ok || label != fmt.Sprintf("am%d:F1", i) || b.names()["TAM:F1:"+name] != oid.String() || !b.poller.polled[oid] {
+		if !ok || label != fmt.Sprintf("am%d:F1", i) || b.names()["TAM:F1:"+name] != oid.String() || !b.Poller.Polls(oid) {
 			t.Errorf("counter of variant %s: %v %s %v; map %v", name, oid, label, ok, b.names())
 		}
 	}
@@ -99,8 +99,8 @@ func TestVariantsCalls(t *testing.T) {
 	if f, ok := b.orch.MatchOf(flow, sai.ACLEntryAttrFieldSrcIP); !ok || !f.Enabled {
 		t.Errorf("the rule's source address: %v, %v", f, ok)
 	}
-	if err := b.unbindVariants(); err != nil || len(b.rec.Live()) != 1 || len(b.names()) > 0 || len(b.poller.polled) > 0 {
-		t.Errorf("unbound: %v; live %v, names %v", err, b.rec.Live(), b.names())
+	if err := b.unbindVariants(); err != nil || len(b.Rec.Live()) != 1 || len(b.names()) > 0 || b.Poller.Count("") > 0 {
+		t.Errorf("unbound: %v; live %v, names %v", err, b.Rec.Live(), b.names())
 	}
 }
 
@@ -113,7 +113,7 @@ func TestVariantsBesideAnotherFeature(t *testing.T) {
 	if err := b.bindVariants(colours(1)); err != nil {
 		t.Fatal(err)
 	}
-	if errs := b.orch.BindMany(b.ctx, schema.FeatureTailStamping, stamp, []schema.ACLRuleKey{flow}, []string{"s"}); errs[0] != nil {
+	if errs := b.orch.BindMany(b.Ctx, schema.FeatureTailStamping, stamp, []schema.ACLRuleKey{flow}, []string{"s"}); errs[0] != nil {
 		t.Fatal(errs)
 	}
 	names := b.names()
@@ -127,7 +127,7 @@ func TestVariantsBesideAnotherFeature(t *testing.T) {
 	if want := []string{"TAM:F1", "TAM:F1:ALTMARK:0", "TAM:F1:ALTMARK:1"}; !slices.Equal(got, want) {
 		t.Errorf("names %v, want %v", got, want)
 	}
-	if n := len(b.rec.LiveOf(sai.ObjectTypeACLTable)); n != 2 {
+	if n := len(b.Rec.LiveOf(sai.ObjectTypeACLTable)); n != 2 {
 		t.Errorf("%d tables, want 2", n)
 	}
 }
@@ -137,14 +137,14 @@ func TestVariantInstead(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("TAM", "TAM", "")
 	b.rule("TAM:F1", "PRIORITY", "5", "DSCP", "8")
-	b.step()
+	b.Step()
 	v := Variant{Name: "1", Raise: 1, Match: []sai.Attr{{ID: sai.ACLEntryAttrFieldDSCP, Value: sai.Match(sai.Uint(9), sai.Uint(63))}}}
 	if err := b.bindVariants([]Variant{v}); err != nil {
 		t.Fatal(err)
 	}
-	entry := b.rec.LiveOf(sai.ObjectTypeACLEntry)[0]
-	dscp, _ := sai.Find(b.fake.Attrs(entry), sai.ACLEntryAttrFieldDSCP)
-	priority, _ := sai.Find(b.fake.Attrs(entry), sai.ACLEntryAttrPriority)
+	entry := b.Rec.LiveOf(sai.ObjectTypeACLEntry)[0]
+	dscp, _ := sai.Find(b.Fake.Attrs(entry), sai.ACLEntryAttrFieldDSCP)
+	priority, _ := sai.Find(b.Fake.Attrs(entry), sai.ACLEntryAttrPriority)
 	if dscp != any(sai.Match(sai.Uint(9), sai.Uint(63))) || priority != sai.Uint(6) {
 		t.Errorf("DSCP %v, priority %v", dscp, priority)
 	}
@@ -161,19 +161,19 @@ func TestVariantsEveryFailureIsUndone(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, saitest.Options{})
 		b.flowRow("5", "10.0.0.0/8")
-		b.rec.FailAt(n, sai.StatusFailure)
+		b.Rec.FailAt(n, sai.StatusFailure)
 		err := b.bindVariants(colours(1))
 		if err == nil && len(b.orch.tables["TAM"].instances[am].refused) == 0 {
 			break
 		}
-		b.rec.FailAt(0, 0)
-		if live := b.rec.LiveOf(sai.ObjectTypeACLEntry); err != nil && len(live) > 0 {
+		b.Rec.FailAt(0, 0)
+		if live := b.Rec.LiveOf(sai.ObjectTypeACLEntry); err != nil && len(live) > 0 {
 			t.Errorf("call %d failed (%v); left: %v", n, err, live)
 		}
-		if live := b.rec.Live(); err != nil && len(live) != 1 { // the switch
+		if live := b.Rec.Live(); err != nil && len(live) != 1 { // the switch
 			t.Errorf("call %d failed (%v); left behind: %v", n, err, live)
 		}
-		if err := b.bindVariants(colours(1)); err != nil || len(b.rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
+		if err := b.bindVariants(colours(1)); err != nil || len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
 			t.Errorf("call %d failed; then: %v", n, err)
 		}
 	}
@@ -183,16 +183,16 @@ func TestVariantsEveryFailureIsUndone(t *testing.T) {
 		if err := b.bindVariants(colours(1)); err != nil {
 			t.Fatal(err)
 		}
-		b.rec.FailAt(n, sai.StatusFailure)
+		b.Rec.FailAt(n, sai.StatusFailure)
 		err := b.unbindVariants()
-		whole := err == nil && len(b.rec.Live()) == 1
-		b.rec.FailAt(0, 0)
+		whole := err == nil && len(b.Rec.Live()) == 1
+		b.Rec.FailAt(0, 0)
 		if err := b.unbindVariants(); err != nil {
 			t.Errorf("call %d failed; then: %v", n, err)
 		}
-		b.del(schema.AppACLRule, "TAM:F1")
-		b.step()
-		if live := b.rec.Live(); len(live) != 1 {
+		b.Del(schema.AppACLRule, "TAM:F1")
+		b.Step()
+		if live := b.Rec.Live(); len(live) != 1 {
 			t.Errorf("call %d failed; left behind: %v", n, live)
 		}
 		if whole {
@@ -209,18 +209,18 @@ func TestVariantThatStaysGoesLater(t *testing.T) {
 	if err := b.bindVariants(colours(1)); err != nil {
 		t.Fatal(err)
 	}
-	b.calls()
-	b.orch.api = stubborn{b.rec}
+	b.Calls()
+	b.orch.api = stubborn{b.Rec}
 	if err := b.bindVariants(colours(2)); err == nil {
 		t.Fatal("the new variants were bound")
 	}
-	b.orch.api = b.rec
-	if n := len(b.rec.LiveOf(sai.ObjectTypeACLEntry)); n != 2 {
+	b.orch.api = b.Rec
+	if n := len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)); n != 2 {
 		t.Fatalf("%d entries, want 2 that could not be removed", n)
 	}
 	b.table("OTHER", "L3", "")
-	b.step()
-	if live := b.rec.LiveOf(sai.ObjectTypeACLEntry); len(live) > 0 {
+	b.Step()
+	if live := b.Rec.LiveOf(sai.ObjectTypeACLEntry); len(live) > 0 {
 		t.Errorf("left behind: %v", live)
 	}
 	if err := b.bindVariants(colours(2)); err != nil {
@@ -242,18 +242,18 @@ func TestVariantsChangeTogether(t *testing.T) {
 					t.Fatal(err)
 				}
 				b.told = nil
-				b.rec.FailAt(n, sai.StatusFailure)
+				b.Rec.FailAt(n, sai.StatusFailure)
 				b.rule("TAM:F1", "PRIORITY", change.priority, change.field, change.value)
-				b.step()
-				b.rec.FailAt(0, 0)
-				live := b.rec.LiveOf(sai.ObjectTypeACLEntry)
+				b.Step()
+				b.Rec.FailAt(0, 0)
+				live := b.Rec.LiveOf(sai.ObjectTypeACLEntry)
 				if len(live) == 2 {
 					break
 				}
 				if len(live) != 0 || !slices.Contains(b.told, flow) {
 					t.Errorf("call %d failed: %v, told %v", n, live, b.told)
 				}
-				if err := b.bindVariants(colours(1)); err != nil || len(b.rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
+				if err := b.bindVariants(colours(1)); err != nil || len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
 					t.Errorf("call %d failed; then: %v", n, err)
 				}
 			}
@@ -267,11 +267,11 @@ func TestVariantsFitTogether(t *testing.T) {
 	b := newBench(t, saitest.Options{ACLEntries: 3})
 	b.flowRow("5", "10.0.0.0/8")
 	b.rule("TAM:F2", "PRIORITY", "4", "SRC_IP", "11.0.0.0/8")
-	b.step()
+	b.Step()
 	keys := []schema.ACLRuleKey{flow, {Table: "TAM", Rule: "F2"}}
-	errs := b.orch.BindVariants(b.ctx, am, keys, []string{"s", "t"}, [][]Variant{colours(1), colours(2)})
-	if errs[0] != nil || errs[1] == nil || len(b.rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
-		t.Fatalf("errors %v; entries %v", errs, b.rec.LiveOf(sai.ObjectTypeACLEntry))
+	errs := b.orch.BindVariants(b.Ctx, am, keys, []string{"s", "t"}, [][]Variant{colours(1), colours(2)})
+	if errs[0] != nil || errs[1] == nil || len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
+		t.Fatalf("errors %v; entries %v", errs, b.Rec.LiveOf(sai.ObjectTypeACLEntry))
 	}
 	b.told = nil
 	if err := b.unbindVariants(); err != nil {
@@ -280,7 +280,7 @@ func TestVariantsFitTogether(t *testing.T) {
 	if !slices.Contains(b.told, keys[1]) {
 		t.Errorf("there is room for F2 now; told %v", b.told)
 	}
-	if err := b.orch.BindVariants(b.ctx, am, keys[1:], []string{"t"}, [][]Variant{colours(2)})[0]; err != nil {
+	if err := b.orch.BindVariants(b.Ctx, am, keys[1:], []string{"t"}, [][]Variant{colours(2)})[0]; err != nil {
 		t.Error(err)
 	}
 }
@@ -296,7 +296,7 @@ func TestSetVariantActive(t *testing.T) {
 			t.Errorf("%s: active %v, want %v", when, got, on)
 		}
 	}
-	set := func(variant string, on bool) error { return b.orch.SetVariantActive(b.ctx, flow, am, variant, on) }
+	set := func(variant string, on bool) error { return b.orch.SetVariantActive(b.Ctx, flow, am, variant, on) }
 	if err := set("1", true); err == nil || !strings.Contains(err.Error(), "not in use for ALTMARK") {
 		t.Errorf("before it is bound: %v", err)
 	}
@@ -306,23 +306,23 @@ func TestSetVariantActive(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("bound", true, false)
-	b.calls()
+	b.Calls()
 	if err := set("1", true); err != nil {
 		t.Fatal(err)
 	}
-	b.wantCalls("s|ACL_ENTRY:acl_entry#1|ADMIN_STATE=true")
+	b.WantCalls("s|ACL_ENTRY:acl_entry#1|ADMIN_STATE=true")
 	if err := set("1", true); err != nil {
 		t.Fatal(err)
 	}
-	b.wantCalls()
+	b.WantCalls()
 	if err := set("2", true); err == nil || !strings.Contains(err.Error(), `no variant "2"`) {
 		t.Errorf("a variant that is not there: %v", err)
 	}
-	b.rec.FailAt(1, sai.StatusFailure)
+	b.Rec.FailAt(1, sai.StatusFailure)
 	if err := set("0", false); err == nil {
 		t.Error("the call did not fail")
 	}
-	b.rec.FailAt(0, 0)
+	b.Rec.FailAt(0, 0)
 	if err := set("0", false); err != nil {
 		t.Fatal(err)
 	}
@@ -332,11 +332,11 @@ func TestSetVariantActive(t *testing.T) {
 	}
 	want("bound again", false, true)
 	b.rule("TAM:F1", "PRIORITY", "5", "DST_IP", "10.0.0.0/8")
-	b.step()
+	b.Step()
 	want("made anew", false, true)
-	b.set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "Ethernet4")
+	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "Ethernet4")
 	b.rule("TAM:F1", "PRIORITY", "7", "DST_IP", "10.0.0.0/8")
-	b.step()
+	b.Step()
 	want("changed", false, true)
 	if err := b.unbindVariants(); err != nil {
 		t.Fatal(err)
@@ -356,7 +356,7 @@ func TestReserveVariants(t *testing.T) {
 		b := newBench(t, saitest.Options{})
 		b.flowRow("5", "10.0.0.0/8")
 		b.rule("TAM:F2", "PRIORITY", "4", "SRC_IP", "11.0.0.0/8")
-		b.step()
+		b.Step()
 		if reserved {
 			b.orch.ReserveVariants(am, marking)
 		}
@@ -364,12 +364,12 @@ func TestReserveVariants(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.told = nil
-		table := b.rec.LiveOf(sai.ObjectTypeACLTable)
-		if err := b.orch.BindVariants(b.ctx, am, []schema.ACLRuleKey{other}, []string{"t"}, [][]Variant{marking})[0]; err != nil {
+		table := b.Rec.LiveOf(sai.ObjectTypeACLTable)
+		if err := b.orch.BindVariants(b.Ctx, am, []schema.ACLRuleKey{other}, []string{"t"}, [][]Variant{marking})[0]; err != nil {
 			t.Fatal(err)
 		}
-		same := slices.Equal(b.rec.LiveOf(sai.ObjectTypeACLTable), table)
-		if n := len(b.rec.LiveOf(sai.ObjectTypeACLEntry)); n != 3 || same != reserved || slices.Contains(b.told, flow) == reserved {
+		same := slices.Equal(b.Rec.LiveOf(sai.ObjectTypeACLTable), table)
+		if n := len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)); n != 3 || same != reserved || slices.Contains(b.told, flow) == reserved {
 			t.Errorf("reserved %v: %d entries, the same table %v, told %v", reserved, n, same, b.told)
 		}
 	}

@@ -1,101 +1,64 @@
 package copp
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"tamtam/orch"
+	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
-	"tamtam/swss"
 )
 
 type bench struct {
-	t      *testing.T
-	ctx    context.Context
-	redis  *swss.Redis
-	fake   *saitest.Fake
-	rec    *saitest.Recorder
-	daemon *orch.Daemon
-	orch   *Orch
+	*orchtest.Bench
+	orch *Orch
 }
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	r, err := swss.OpenEmbedded()
-	if err != nil {
+	b := &bench{Bench: orchtest.Started(t, saitest.Options{Ports: 1})}
+	b.CreateSwitch()
+	b.orch = New(Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis})
+	if err := b.orch.ViewApplied(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { r.Close() })
-	b := &bench{t: t, ctx: t.Context(), redis: r, fake: saitest.New(saitest.Options{Ports: 1})}
-	b.rec = saitest.NewRecorder(b.fake)
-	if _, err := b.rec.Create(b.ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
-		t.Fatal(err)
-	}
-	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
-	t.Cleanup(func() { b.daemon.Close() })
-	b.orch = New(Config{SAI: b.rec, Daemon: b.daemon, Redis: r})
-	if err := b.orch.ViewApplied(b.ctx); err != nil {
-		t.Fatal(err)
-	}
-	b.rec.Reset()
+	b.Rec.Reset()
 	return b
 }
 
 // do takes lines "group field=value ..." and "-group".
 func (b *bench) do(lines ...string) {
-	b.t.Helper()
+	b.T.Helper()
 	for _, line := range lines {
-		word, rest, _ := strings.Cut(line, " ")
-		name, gone := strings.CutPrefix(word, "-")
-		p := swss.NewProducerState(b.redis.DB(swss.ApplDB), schema.AppCOPP)
-		err := p.Del(b.ctx, name)
-		if !gone {
-			var fields []swss.Pair
-			for _, f := range strings.Fields(rest) {
-				field, value, _ := strings.Cut(f, "=")
-				fields = append(fields, swss.Pair{Field: field, Value: value})
-			}
-			err = p.Set(b.ctx, name, fields)
-		}
-		if err != nil {
-			b.t.Fatal(err)
+		if name, gone := strings.CutPrefix(line, "-"); gone {
+			b.Del(schema.AppCOPP, name)
+		} else {
+			b.Write(schema.AppCOPP + ":" + line)
 		}
 	}
-	if _, err := b.daemon.Step(b.ctx, time.Unix(1700000000, 0)); err != nil {
-		b.t.Fatal(err)
-	}
+	b.Step()
 }
 
-func (b *bench) status(group string) string {
-	b.t.Helper()
-	f, _, err := swss.NewTable(b.redis.DB(swss.StateDB), schema.AppCOPP).Get(b.ctx, group)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return strings.TrimSuffix(f["status"]+": "+f["reason"], ": ")
-}
+func (b *bench) status(group string) string { return b.Status(schema.AppCOPP + "|" + group) }
 
 // asic is what is in the ASIC, groups by their queues.
 func (b *bench) asic() []string {
 	queue := map[sai.OID]sai.Value{}
 	var list []string
-	for _, k := range b.fake.Created() {
-		attrs := b.fake.Attrs(k)
+	for _, k := range b.Fake.Created() {
+		attrs := b.Fake.Attrs(k)
 		if q, ok := sai.Find(attrs, sai.HostifTrapGroupAttrQueue); ok {
 			queue[k.OID] = q
 			list = append(list, fmt.Sprint("group of queue ", q))
 		}
 	}
-	for _, k := range b.fake.Created() {
-		attrs := b.fake.Attrs(k)
+	for _, k := range b.Fake.Created() {
+		attrs := b.Fake.Attrs(k)
 		typ, ok := sai.Find(attrs, sai.HostifTrapAttrTrapType)
 		if !ok {
 			continue
@@ -130,10 +93,10 @@ func TestTraps(t *testing.T) {
 		t.Errorf("g1 %s, g2 %s", b.status("g1"), b.status("g2"))
 	}
 	// A trap moves to another group in place.
-	b.rec.Reset()
+	b.Rec.Reset()
 	b.do("g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6", "g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,lacp,neigh_discovery")
-	if n := len(b.fake.Created()); n != 7 {
-		t.Errorf("%d objects: %s", n, b.rec.Text())
+	if n := len(b.Fake.Created()); n != 7 {
+		t.Errorf("%d objects: %s", n, b.Rec.Text())
 	}
 	b.do("-g1", "-g2")
 	if got := b.asic(); len(got) > 0 {
@@ -155,10 +118,10 @@ func TestTrapNames(t *testing.T) {
 func TestEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t)
-		b.rec.FailAt(n, sai.StatusFailure)
+		b.Rec.FailAt(n, sai.StatusFailure)
 		b.do(rows...)
 		b.do("g2 trap_action=drop trap_priority=9 queue=7 trap_ids=arp_req,lacp", "g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp")
-		if b.rec.Changes() < n {
+		if b.Rec.Changes() < n {
 			break
 		}
 		b.do(rows...)

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/internal/randtest"
 	"tamtam/orch"
+	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
@@ -60,37 +60,27 @@ func nameOf(m map[string]sai.OID, oid sai.OID) string {
 // bench is an Orch on a fake ASIC with its own Redis: Vlan10 and Vlan20, of
 // which Ethernet0 and Ethernet4 are members.
 type bench struct {
-	t      testing.TB
-	redis  *swss.Redis
-	fake   *saitest.Fake
-	rec    *saitest.Recorder
-	daemon *orch.Daemon
-	orch   *Orch
-	ports  *ports
-	now    time.Time
+	*orchtest.Bench
+	orch  *Orch
+	ports *ports
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	r, err := swss.OpenEmbedded()
-	if err != nil {
-		t.Fatal(err)
+	b := &bench{
+		Bench: orchtest.Started(t, saitest.Options{Ports: 2}),
+		ports: &ports{vlans: map[string]sai.OID{}, bridge: map[string]sai.OID{}, members: map[[2]string]bool{}},
 	}
-	t.Cleanup(func() { r.Close() })
-	b := &bench{t: t, redis: r, fake: saitest.New(saitest.Options{Ports: 2}), now: time.Unix(1700000000, 0)}
-	b.rec = saitest.NewRecorder(b.fake)
-	sw, err := b.fake.Create(t.Context(), sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.ports = &ports{vlans: map[string]sai.OID{}, bridge: map[string]sai.OID{}, members: map[[2]string]bool{}}
+	sw, _ := b.CreateSwitch()
+	var err error
 	for i, n := range []string{"Vlan10", "Vlan20"} {
-		if b.ports.vlans[n], err = b.fake.Create(t.Context(), sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10 * (i + 1))}}); err != nil {
+		id := []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10 * (i + 1))}}
+		if b.ports.vlans[n], err = b.Fake.Create(b.Ctx, sai.ObjectTypeVLAN, id); err != nil {
 			t.Fatal(err)
 		}
 	}
 	i := 0
-	for _, k := range b.fake.Keys() {
+	for _, k := range b.Fake.Keys() {
 		if k.Type == sai.ObjectTypeBridgePort {
 			name := fmt.Sprintf("Ethernet%d", 4*i)
 			b.ports.bridge[name] = k.OID
@@ -98,22 +88,13 @@ func newBench(t testing.TB) *bench {
 			i++
 		}
 	}
-	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
-	t.Cleanup(func() { b.daemon.Close() })
-	if b.orch, err = New(t.Context(), Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Ports: b.ports, Switch: sw}); err != nil {
+	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Switch: sw})
+	if err != nil {
 		t.Fatal(err)
 	}
-	b.ports.layout.Publish(t.Context(), struct{}{})
-	b.step()
+	b.ports.layout.Publish(b.Ctx, struct{}{})
+	b.Step()
 	return b
-}
-
-func (b *bench) step() {
-	b.t.Helper()
-	b.now = b.now.Add(time.Second)
-	if _, err := b.daemon.Step(b.t.Context(), b.now); err != nil {
-		b.t.Fatal(err)
-	}
 }
 
 // do applies lines and then does a step: "VlanN:MAC port=X type=Y" is a row of
@@ -121,17 +102,17 @@ func (b *bench) step() {
 // what they say; "learned|move|aged|flushed VlanN:MAC port" is told by the ASIC,
 // "down X" that a port went down.
 func (b *bench) do(lines ...string) {
-	b.t.Helper()
+	b.T.Helper()
 	for _, l := range lines {
 		b.write(l)
 	}
-	b.step()
+	b.Step()
 }
 
 func (b *bench) write(line string) {
-	b.t.Helper()
+	b.T.Helper()
 	w := strings.Fields(line)
-	ctx := b.t.Context()
+	ctx := b.Ctx
 	events := map[string]sai.Enum{"learned": sai.FDBEventLearned, "move": sai.FDBEventMove, "aged": sai.FDBEventAged, "flushed": sai.FDBEventFlushed}
 	if event, ok := events[w[0]]; ok {
 		vlan, text, _ := strings.Cut(w[1], ":")
@@ -141,13 +122,13 @@ func (b *bench) write(line string) {
 			n.Attrs = []sai.Attr{{ID: sai.FDBEntryAttrBridgePortID, Value: b.ports.bridge[w[2]]}}
 		}
 		if err := b.orch.Notify(ctx, n); err != nil {
-			b.t.Fatal(err)
+			b.T.Fatal(err)
 		}
 		return
 	}
 	switch w[0] {
 	case "step":
-		b.step()
+		b.Step()
 		return
 	case "down":
 		b.ports.downs.Publish(ctx, w[1])
@@ -157,28 +138,17 @@ func (b *bench) write(line string) {
 		b.ports.layout.Publish(ctx, struct{}{})
 		return
 	}
-	p := swss.NewProducerState(b.redis.DB(swss.ApplDB), schema.AppFDB)
 	key := strings.TrimPrefix(w[0], "-")
-	err := p.Del(ctx, key)
-	if key == w[0] {
-		f := []swss.Pair{{Field: schema.FieldConfigKey, Value: schema.ConfigKey(key)}}
-		for _, s := range w[1:] {
-			k, v, _ := strings.Cut(s, "=")
-			f = append(f, swss.Pair{Field: k, Value: v})
-		}
-		err = p.Set(ctx, key, f)
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	line = strings.Replace(line, key, schema.AppFDB+":"+key, 1)
+	b.Write(line, schema.FieldConfigKey, schema.ConfigKey(key))
 }
 
 // rows lists a table of STATE_DB.
 func (b *bench) rows(table string) (list []string) {
-	b.t.Helper()
-	rows, err := swss.NewTable(b.redis.DB(swss.StateDB), table).Dump(b.t.Context())
+	b.T.Helper()
+	rows, err := swss.NewTable(b.Redis.DB(swss.StateDB), table).Dump(b.Ctx)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	for k, f := range rows {
 		list = append(list, strings.TrimRight(k+" "+f["port"]+f["status"]+" "+f["type"]+f["reason"], " "))
@@ -189,10 +159,10 @@ func (b *bench) rows(table string) (list []string) {
 
 // asic lists the FDB entries of the ASIC.
 func (b *bench) asic() (list []string) {
-	for _, k := range b.fake.Keys() {
+	for _, k := range b.Fake.Keys() {
 		if e, ok := k.Entry.(sai.FDBEntry); ok {
 			line := b.ports.VLANName(e.BV) + ":" + schema.MAC(e.MAC).String()
-			for _, a := range b.fake.Attrs(k) {
+			for _, a := range b.Fake.Attrs(k) {
 				switch v := a.Value.(type) {
 				case sai.OID:
 					line += " " + b.ports.BridgePortName(v)
@@ -260,10 +230,10 @@ func TestFDB(t *testing.T) {
 // What was learned at a port goes when it is down, and nothing else.
 func TestPortDown(t *testing.T) {
 	b := newBench(t)
-	b.rec.Reset()
+	b.Rec.Reset()
 	b.do("down Ethernet0")
 	want := fmt.Sprintf("f|SAI_OBJECT_TYPE_FDB_FLUSH|SAI_FDB_FLUSH_ATTR_BRIDGE_PORT_ID=%s|SAI_FDB_FLUSH_ATTR_ENTRY_TYPE=SAI_FDB_FLUSH_ENTRY_TYPE_DYNAMIC", b.ports.bridge["Ethernet0"])
-	if got := b.rec.Text(); got != want {
+	if got := b.Rec.Text(); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }
@@ -275,10 +245,10 @@ func TestEveryCallFails(t *testing.T) {
 	then := []string{one + " port=Ethernet4", "-" + two}
 	for n := 1; ; n++ {
 		b := newBench(t)
-		b.rec.FailAt(n, sai.StatusFailure)
+		b.Rec.FailAt(n, sai.StatusFailure)
 		b.do(first...)
 		b.do(then...)
-		if b.rec.Changes() < n {
+		if b.Rec.Changes() < n {
 			if n < 4 {
 				t.Errorf("only %d calls", n-1)
 			}
@@ -315,11 +285,11 @@ func TestConvergence(t *testing.T) {
 			}
 			last[name] = line
 		}
-		b.step()
+		b.Step()
 		for _, l := range last {
 			fresh.write(l)
 		}
-		fresh.step()
+		fresh.Step()
 		for _, list := range []func(*bench) []string{(*bench).asic, func(b *bench) []string { return b.rows(schema.StateFDB) }, func(b *bench) []string { return b.rows(schema.StateStaticFDB) }} {
 			if d := cmp.Diff(list(fresh), list(b)); d != "" {
 				t.Errorf("-once +sequence\n%s\n%v", d, last)

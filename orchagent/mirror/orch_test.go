@@ -8,91 +8,49 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/internal/randtest"
 	"tamtam/orch"
+	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
 	"tamtam/swss"
 )
 
-// world is the ports and routes that tests change at will.
-type world struct {
-	ports   map[string]sai.OID
-	lag     []string // members of PortChannel1; nil: there is none
-	ways    map[netip.Addr]Way
-	changed orch.Topic[[]string]
-	routed  orch.Topic[struct{}]
+// ways are the routes that tests change at will.
+type ways struct {
+	to      map[netip.Addr]Way
+	changed orch.Topic[struct{}]
 }
 
-type (
-	somePorts  struct{ *world }
-	someRoutes struct{ *world }
-)
-
-func (w somePorts) Port(name string) (sai.OID, string, bool) {
-	oid, ok := w.ports[name]
-	return oid, "", ok
-}
-
-func (w somePorts) LAG(name string) (sai.OID, []string, bool) {
-	return 1, w.lag, name == "PortChannel1" && w.lag != nil
-}
-
-func (w somePorts) Changes() *orch.Topic[[]string] { return &w.changed }
-
-func (w someRoutes) Way(to netip.Addr) (Way, error) {
-	way, ok := w.ways[to]
+func (w *ways) Way(to netip.Addr) (Way, error) {
+	way, ok := w.to[to]
 	if !ok {
 		return way, orch.Wait("route", to.String(), "no route to %s", to)
 	}
 	return way, nil
 }
 
-func (w someRoutes) Changes() *orch.Topic[struct{}] { return &w.routed }
+func (w *ways) Changes() *orch.Topic[struct{}] { return &w.changed }
 
 type bench struct {
-	t      testing.TB
-	ctx    context.Context
-	redis  *swss.Redis
-	fake   *saitest.Fake
-	rec    *saitest.Recorder
-	all    map[string]sai.OID
-	world  *world
-	daemon *orch.Daemon
-	orch   *Orch
-	told   []string
+	*orchtest.Bench
+	ports *orchtest.Ports
+	ways  *ways
+	orch  *Orch
+	told  []string
 }
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	r, err := swss.OpenEmbedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &bench{t: t, ctx: t.Context(), redis: r, fake: saitest.New(saitest.Options{Ports: 4}), all: map[string]sai.OID{}}
-	b.world = &world{ports: map[string]sai.OID{}, ways: map[netip.Addr]Way{}}
-	t.Cleanup(func() { r.Close() })
-	b.rec = saitest.NewRecorder(b.fake)
-	sw, err := b.rec.Create(b.ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := b.fake.Get(b.ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 32)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, oid := range got[0].Value.(sai.OIDs) {
-		b.all[fmt.Sprintf("Ethernet%d", 4*i)] = oid
-		b.world.ports[fmt.Sprintf("Ethernet%d", 4*i)] = oid
-	}
-	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
-	t.Cleanup(func() { b.daemon.Close() })
-	b.orch, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Ports: somePorts{b.world}, Routes: someRoutes{b.world}})
+	b := &bench{Bench: orchtest.Started(t, saitest.Options{Ports: 4}), ways: &ways{to: map[netip.Addr]Way{}}}
+	_, ports := b.CreateSwitch()
+	b.ports = orchtest.NewPorts(ports)
+	var err error
+	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Routes: b.ways})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,73 +60,62 @@ func newBench(t testing.TB) *bench {
 			b.told = append(b.told, fmt.Sprint(n, " ", ok))
 		}
 	})
-	if err := b.orch.ViewApplied(b.ctx); err != nil {
+	if err := b.orch.ViewApplied(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	b.do()
-	b.rec.Reset()
+	b.Rec.Reset()
 	return b
 }
 
 // do takes lines: "s field=value ..." is a session, "-s" its end, "port+ name",
 // "port- name", "lag members", "way port vlan" the way to 10.0.0.2, "way" none.
+// What follows a session is another step.
 func (b *bench) do(lines ...string) {
-	b.t.Helper()
+	b.T.Helper()
 	for _, line := range lines {
 		word, rest, _ := strings.Cut(line, " ")
-		p := swss.NewProducerState(b.redis.DB(swss.ApplDB), schema.AppMirrorSession)
 		switch word {
-		case "port+":
-			b.world.ports[rest] = b.all[rest]
-			b.world.changed.Publish(b.ctx, []string{rest})
-		case "port-":
-			delete(b.world.ports, rest)
-			b.world.changed.Publish(b.ctx, []string{rest})
+		case "port+", "port-":
+			b.ports.Turn(b.Ctx, rest, word == "port+")
 		case "lag":
-			b.world.lag = strings.Fields(rest)
-			b.world.changed.Publish(b.ctx, []string{"PortChannel1"})
+			clear(b.ports.LAGs)
+			clear(b.ports.LAGOf)
+			for _, name := range strings.Fields(rest) {
+				b.ports.LAGs["PortChannel1"], b.ports.LAGOf[name] = 1, "PortChannel1"
+			}
+			b.ports.Changed(b.Ctx, "PortChannel1")
 		case "way":
 			to := netip.MustParseAddr("10.0.0.2")
-			delete(b.world.ways, to)
+			delete(b.ways.to, to)
 			if f := strings.Fields(rest); len(f) == 2 {
-				way := Way{Port: f[0], NextHop: netip.MustParseAddr("10.0.0.9"), Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, 9}}
-				fmt.Sscan(f[1], &way.VLAN)
-				b.world.ways[to] = way
-			}
-			b.world.routed.Publish(b.ctx, struct{}{})
-		default:
-			name, gone := strings.CutPrefix(word, "-")
-			err := p.Del(b.ctx, name)
-			if !gone {
-				var fields []swss.Pair
-				for _, f := range strings.Fields(rest) {
-					field, value, _ := strings.Cut(f, "=")
-					fields = append(fields, swss.Pair{Field: field, Value: value})
+				way := Way{
+					Port: f[0], NextHop: netip.MustParseAddr("10.0.0.9"),
+					Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, 9},
 				}
-				err = p.Set(b.ctx, name, fields)
+				fmt.Sscan(f[1], &way.VLAN)
+				b.ways.to[to] = way
 			}
-			if err != nil {
-				b.t.Fatal(err)
+			b.ways.changed.Publish(b.Ctx, struct{}{})
+		default:
+			name, gone := strings.CutPrefix(line, "-")
+			line = schema.AppMirrorSession + ":" + name
+			if gone {
+				line = "-" + line
 			}
-			b.step()
+			b.Write(line)
+			b.Step()
 		}
 	}
-	b.step()
-}
-
-func (b *bench) step() {
-	b.t.Helper()
-	if _, err := b.daemon.Step(b.ctx, time.Unix(1700000000, 0)); err != nil {
-		b.t.Fatal(err)
-	}
+	b.Step()
 }
 
 // state is the row of a session in STATE_DB, "" if there is none.
 func (b *bench) state(name string) string {
-	b.t.Helper()
-	f, ok, err := swss.NewTable(b.redis.DB(swss.StateDB), schema.AppMirrorSession).Get(b.ctx, name)
+	b.T.Helper()
+	f, ok, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.AppMirrorSession).Get(b.Ctx, name)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	if !ok {
 		return ""
@@ -185,16 +132,16 @@ func (b *bench) state(name string) string {
 // asic is what is in the ASIC, in words that no object id is in.
 func (b *bench) asic() []string {
 	names := map[sai.OID]string{}
-	for n, oid := range b.all {
+	for n, oid := range b.ports.All {
 		names[oid] = n
 	}
 	for n, s := range b.orch.sessions {
 		names[s.oid] = n
 	}
 	var list []string
-	for _, k := range b.fake.Created() {
+	for _, k := range b.Fake.Created() {
 		line := names[k.OID]
-		for _, a := range b.fake.Attrs(k) {
+		for _, a := range b.Fake.Attrs(k) {
 			text, _ := sai.FormatValue(a.ID, a.Value)
 			if oid, ok := a.Value.(sai.OID); ok {
 				text = names[oid]
@@ -203,11 +150,11 @@ func (b *bench) asic() []string {
 		}
 		list = append(list, line)
 	}
-	for n, oid := range b.all {
+	for n, oid := range b.ports.All {
 		for what, id := range map[string]sai.AttrID{"receives": sai.PortAttrIngressMirrorSession, "sends": sai.PortAttrEgressMirrorSession} {
-			got, err := b.fake.Get(b.ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(id, 4)})
+			got, err := b.Fake.Get(b.Ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(id, 4)})
 			if err != nil {
-				b.t.Fatal(err)
+				b.T.Fatal(err)
 			}
 			for _, s := range got[0].Value.(sai.OIDs) {
 				list = append(list, fmt.Sprint(names[s], " copies what ", n, " ", what))
@@ -303,7 +250,7 @@ func TestConvergence(t *testing.T) {
 			b.do(lines[r.IntN(len(lines))])
 		}
 		once := newBench(t)
-		once.world.ports, once.world.lag, once.world.ways = b.world.ports, b.world.lag, b.world.ways
+		once.ports.OIDs, once.ports.LAGs, once.ports.LAGOf, once.ways.to = b.ports.OIDs, b.ports.LAGs, b.ports.LAGOf, b.ways.to
 		for k, f := range b.orch.ledger.Rows {
 			line := k.Key
 			for name, v := range f {
@@ -327,9 +274,9 @@ func TestConvergence(t *testing.T) {
 func TestEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t)
-		b.rec.FailAt(n, sai.StatusFailure)
+		b.Rec.FailAt(n, sai.StatusFailure)
 		b.do("lag Ethernet4", "way Ethernet8 0", span, erspan, "way Ethernet4 5", strings.Replace(span, "queue=3", "queue=4", 1))
-		if b.rec.Changes() < n {
+		if b.Rec.Changes() < n {
 			break
 		}
 		b.do(span, erspan)

@@ -30,14 +30,14 @@ func TestRouterPort(t *testing.T) {
 	first := -1
 	b.orch.Layout().Subscribe(func(context.Context, struct{}) {
 		if _, err := b.orch.RouterPort("Ethernet0"); err != nil && first < 0 {
-			first = len(b.rec.LiveOf(sai.ObjectTypeBridgePort))
+			first = len(b.Rec.LiveOf(sai.ObjectTypeBridgePort))
 		}
 	})
-	b.set(schema.AppVLAN, "Vlan10", "vlanid", "10", "mtu", "1500")
-	b.set(schema.AppVLANMember, "Vlan10:Ethernet0", "tagging_mode", "untagged")
-	b.set(schema.AppLAG, "PortChannel1", "admin_status", "up", "mtu", "9100")
-	b.set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
-	b.step()
+	b.Set(schema.AppVLAN, "Vlan10", "vlanid", "10", "mtu", "1500")
+	b.Set(schema.AppVLANMember, "Vlan10:Ethernet0", "tagging_mode", "untagged")
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up", "mtu", "9100")
+	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
+	b.Step()
 	says("Ethernet0", "Ethernet0 is a member of Vlan10")
 	says("Ethernet4", "Ethernet4 is a member of PortChannel1")
 	says("PortChannel1", "SAI_OBJECT_TYPE_LAG")
@@ -56,11 +56,11 @@ func TestRouterPort(t *testing.T) {
 	live := -1
 	b.orch.Layout().Subscribe(func(context.Context, struct{}) {
 		if _, _, err := b.orch.BridgePort("Vlan10", "Ethernet0"); err != nil && live < 0 {
-			live = len(b.rec.LiveOf(sai.ObjectTypeVLANMember))
+			live = len(b.Rec.LiveOf(sai.ObjectTypeVLANMember))
 		}
 	})
-	b.del(schema.AppVLANMember, "Vlan10:Ethernet0")
-	b.step()
+	b.Del(schema.AppVLANMember, "Vlan10:Ethernet0")
+	b.Step()
 	says("Ethernet0", "SAI_OBJECT_TYPE_PORT")
 	if live != 1 {
 		t.Errorf("told with %d VLAN members in the ASIC", live)
@@ -72,10 +72,10 @@ func TestSwitchSettings(t *testing.T) {
 	b := newSwitch(t)
 	set := func(fields ...string) string {
 		t.Helper()
-		b.rec.Reset()
-		b.set(schema.AppSwitch, schema.SwitchKey, fields...)
-		b.step()
-		return b.rec.Text()
+		b.Rec.Reset()
+		b.Set(schema.AppSwitch, schema.SwitchKey, fields...)
+		b.Step()
+		return b.Rec.Text()
 	}
 	const sw = "s|SAI_OBJECT_TYPE_SWITCH:oid:0x2100000000|SAI_SWITCH_ATTR_"
 	for _, tt := range []struct {

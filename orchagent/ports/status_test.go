@@ -12,37 +12,37 @@ import (
 // its name again when it is written so.
 func TestStatusOfAliases(t *testing.T) {
 	b := newSwitch(t)
-	b.set(schema.AppLAG, "PortChannel1", "admin_status", "up")
-	b.set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled", "alias", "Eth1:1")
-	b.set(schema.AppVLAN, "Vlan10", "vlanid", "10")
-	b.set(schema.AppVLANMember, "Vlan10:Ethernet4", "tagging_mode", "tagged", "alias", "Eth2")
-	b.step()
-	b.wantStatus(schema.StateLAGMember, "PortChannel1|Eth1:1", "active")
-	b.wantStatus(schema.StateLAGMember, "PortChannel1|Ethernet0", "")
-	b.wantStatus(schema.StateVLANMember, "Vlan10|Eth2", "active")
-	b.set(schema.AppVLANMember, "Vlan10:Ethernet4", "tagging_mode", "tagged", "alias", "")
-	b.del(schema.AppLAGMember, "PortChannel1:Ethernet0")
-	b.step()
-	b.wantStatus(schema.StateLAGMember, "PortChannel1|Eth1:1", "")
-	b.wantStatus(schema.StateVLANMember, "Vlan10|Eth2", "")
-	b.wantStatus(schema.StateVLANMember, "Vlan10|Ethernet4", "active")
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
+	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled", "alias", "Eth1:1")
+	b.Set(schema.AppVLAN, "Vlan10", "vlanid", "10")
+	b.Set(schema.AppVLANMember, "Vlan10:Ethernet4", "tagging_mode", "tagged", "alias", "Eth2")
+	b.Step()
+	b.WantStatus(schema.StateLAGMember, "PortChannel1|Eth1:1", "active")
+	b.WantStatus(schema.StateLAGMember, "PortChannel1|Ethernet0", "")
+	b.WantStatus(schema.StateVLANMember, "Vlan10|Eth2", "active")
+	b.Set(schema.AppVLANMember, "Vlan10:Ethernet4", "tagging_mode", "tagged", "alias", "")
+	b.Del(schema.AppLAGMember, "PortChannel1:Ethernet0")
+	b.Step()
+	b.WantStatus(schema.StateLAGMember, "PortChannel1|Eth1:1", "")
+	b.WantStatus(schema.StateVLANMember, "Vlan10|Eth2", "")
+	b.WantStatus(schema.StateVLANMember, "Vlan10|Ethernet4", "active")
 }
 
 // What is not in the ASIC is not up, whatever it was before.
 func TestOperStatusOfWhatIsGone(t *testing.T) {
 	b := newSwitch(t)
-	b.set(schema.AppLAG, "PortChannel1", "admin_status", "up")
-	b.set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled")
-	b.step()
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
+	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled")
+	b.Step()
 	oid, _, _ := b.orch.Port("Ethernet0")
-	if err := b.orch.Notify(b.ctx, sai.PortState{Port: oid, Oper: sai.PortOperStatusUp}); err != nil {
+	if err := b.orch.Notify(b.Ctx, sai.PortState{Port: oid, Oper: sai.PortOperStatusUp}); err != nil {
 		t.Fatal(err)
 	}
 	want := func(word string) {
 		t.Helper()
 		for _, row := range []swss.FieldValues{
-			b.row(swss.ApplDB, schema.AppPort, "Ethernet0"), b.row(swss.StateDB, schema.StatePort, "Ethernet0"),
-			b.row(swss.ApplDB, schema.AppLAG, "PortChannel1"), b.row(swss.StateDB, schema.StateLAG, "PortChannel1"),
+			b.Row(swss.ApplDB, schema.AppPort, "Ethernet0"), b.Row(swss.StateDB, schema.StatePort, "Ethernet0"),
+			b.Row(swss.ApplDB, schema.AppLAG, "PortChannel1"), b.Row(swss.StateDB, schema.StateLAG, "PortChannel1"),
 		} {
 			if row["oper_status"] != word {
 				t.Errorf("oper_status = %q, want %q", row["oper_status"], word)
@@ -51,22 +51,22 @@ func TestOperStatusOfWhatIsGone(t *testing.T) {
 	}
 	want("up")
 	b.port("Ethernet0", "no lanes")
-	b.step()
+	b.Step()
 	want("down")
 
 	// The manager has withdrawn the row and says why in STATE_DB.
-	state := swss.NewTable(b.redis.DB(swss.StateDB), schema.StatePort)
+	state := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StatePort)
 	b.port("Ethernet4", "5,6,7,8")
-	b.step()
-	if err := state.Set(b.ctx, "Ethernet4", swss.FieldValues{"status": "failed", "by": "tammgrd", "oper_status": "up"}); err != nil {
+	b.Step()
+	if err := state.Set(b.Ctx, "Ethernet4", swss.FieldValues{"status": "failed", "by": "tammgrd", "oper_status": "up"}); err != nil {
 		t.Fatal(err)
 	}
-	b.del(schema.AppPort, "Ethernet4")
-	b.step()
-	if row := b.row(swss.StateDB, schema.StatePort, "Ethernet4"); row["oper_status"] != "down" || row["status"] != "failed" {
+	b.Del(schema.AppPort, "Ethernet4")
+	b.Step()
+	if row := b.Row(swss.StateDB, schema.StatePort, "Ethernet4"); row["oper_status"] != "down" || row["status"] != "failed" {
 		t.Errorf("the row is %v", row)
 	}
-	if row := b.row(swss.ApplDB, schema.AppPort, "Ethernet4"); len(row) > 0 {
+	if row := b.Row(swss.ApplDB, schema.AppPort, "Ethernet4"); len(row) > 0 {
 		t.Errorf("the row is back: %v", row)
 	}
 }
@@ -74,22 +74,22 @@ func TestOperStatusOfWhatIsGone(t *testing.T) {
 // While orchagent makes its view anew, PortChannels do not go down and up.
 func TestOperStatusWaitsForTheView(t *testing.T) {
 	b := newBench(t)
-	lags := swss.NewTable(b.redis.DB(swss.StateDB), schema.StateLAG)
-	if err := lags.Set(b.ctx, "PortChannel1", swss.FieldValues{"oper_status": "up"}); err != nil {
+	lags := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateLAG)
+	if err := lags.Set(b.Ctx, "PortChannel1", swss.FieldValues{"oper_status": "up"}); err != nil {
 		t.Fatal(err)
 	}
 	b.port("Ethernet0", "1,2,3,4")
-	b.set(schema.AppPort, schema.PortConfigDone, "count", "1")
-	b.set(schema.AppLAG, "PortChannel1", "admin_status", "up")
-	b.step()
-	if row := b.row(swss.StateDB, schema.StateLAG, "PortChannel1"); row["oper_status"] != "up" {
+	b.Set(schema.AppPort, schema.PortConfigDone, "count", "1")
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
+	b.Step()
+	if row := b.Row(swss.StateDB, schema.StateLAG, "PortChannel1"); row["oper_status"] != "up" {
 		t.Errorf("oper_status = %q before the view is complete", row["oper_status"])
 	}
-	if err := b.orch.ViewApplied(b.ctx); err != nil {
+	if err := b.orch.ViewApplied(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
-	b.step()
-	if row := b.row(swss.StateDB, schema.StateLAG, "PortChannel1"); row["oper_status"] != "down" {
+	b.Step()
+	if row := b.Row(swss.StateDB, schema.StateLAG, "PortChannel1"); row["oper_status"] != "down" {
 		t.Errorf("oper_status = %q; the PortChannel has no members", row["oper_status"])
 	}
 }
@@ -97,7 +97,7 @@ func TestOperStatusWaitsForTheView(t *testing.T) {
 // A row of FLEX_COUNTER_TABLE that is not valid counts for nothing, and says so.
 func TestFlexCounterRow(t *testing.T) {
 	b := newSwitch(t)
-	flex := swss.NewTable(b.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
+	flex := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
 	for _, tt := range []struct {
 		row     swss.FieldValues
 		want    string
@@ -108,16 +108,16 @@ func TestFlexCounterRow(t *testing.T) {
 		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "fast"}, `failed: POLL_INTERVAL "fast": want a number in 100..3600000`, true, 1000},
 		{nil, "", true, 1000},
 	} {
-		if err := flex.Del(b.ctx, "PORT"); err != nil {
+		if err := flex.Del(b.Ctx, "PORT"); err != nil {
 			t.Fatal(err)
 		}
 		if tt.row != nil {
-			if err := flex.Set(b.ctx, "PORT", tt.row); err != nil {
+			if err := flex.Set(b.Ctx, "PORT", tt.row); err != nil {
 				t.Fatal(err)
 			}
 		}
-		b.step()
-		b.wantStatus(schema.StateFlexCounter, "PORT", tt.want)
+		b.Step()
+		b.WantStatus(schema.StateFlexCounter, "PORT", tt.want)
 		if c := b.orch.counters; c.enabled != tt.enabled || c.interval.Milliseconds() != tt.ms {
 			t.Errorf("%v: enabled %v, every %v", tt.row, c.enabled, c.interval)
 		}

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"tamtam/orch"
 	"tamtam/sai"
-	"tamtam/sai/saitest"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -83,19 +81,13 @@ func (a *virtualSwitch) Remove(ctx context.Context, k sai.Key) error {
 // Ethernet0 on the first four lanes.
 func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
 	t.Helper()
-	r, err := swss.OpenEmbedded()
-	if err != nil {
-		t.Fatal(err)
+	asic := &virtualSwitch{
+		serdes: map[sai.OID]sai.OID{}, created: map[sai.OID]bool{}, asked: map[sai.OID]map[sai.AttrID]bool{},
 	}
-	t.Cleanup(func() { r.Close() })
-	asic := &virtualSwitch{API: saitest.New(saitest.Options{Ports: 4}), serdes: map[sai.OID]sai.OID{},
-		created: map[sai.OID]bool{}, asked: map[sai.OID]map[sai.AttrID]bool{}}
-	b := &bench{t: t, ctx: t.Context(), redis: r, rec: saitest.NewRecorder(asic), poller: &poller{polled: map[sai.OID]bool{}}}
-	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
-	t.Cleanup(func() { b.daemon.Close() })
-	if b.orch, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Poller: b.poller, MAC: sai.MAC{2, 0, 0, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
+	b := newBenchOn(t, func(fake sai.API) sai.API {
+		asic.API = fake
+		return asic
+	})
 	for _, port := range b.orch.chip.unused {
 		asic.giveSerdes(port)
 		if len(asic.asked[port]) != len(parts) {
@@ -103,9 +95,9 @@ func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
 		}
 	}
 	b.port("Ethernet0", "1,2,3,4")
-	b.set(schema.AppPort, schema.PortConfigDone, "count", "1")
-	b.step()
-	if err := b.orch.ViewApplied(b.ctx); err != nil {
+	b.Set(schema.AppPort, schema.PortConfigDone, "count", "1")
+	b.Step()
+	if err := b.orch.ViewApplied(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	return b, asic
@@ -118,8 +110,8 @@ func TestSerdesGoesBeforeItsPort(t *testing.T) {
 	if len(b.orch.chip.unused) != 0 || len(asic.serdes) != 1 {
 		t.Errorf("still in the ASIC: unused ports %v, SerDes settings of %v", b.orch.chip.unused, asic.serdes)
 	}
-	b.del(schema.AppPort, "Ethernet0")
-	b.step()
+	b.Del(schema.AppPort, "Ethernet0")
+	b.Step()
 	if len(b.orch.ports) != 0 || len(asic.serdes) != 0 {
 		t.Errorf("still in the ASIC: ports %v, SerDes settings of %v", b.orch.ports, asic.serdes)
 	}
@@ -130,10 +122,10 @@ func TestOperStatusNotTold(t *testing.T) {
 	b, _ := newVirtualSwitch(t)
 	b.port("Ethernet0", "1,2")
 	b.port("Ethernet2", "3,4")
-	b.step()
+	b.Step()
 	for _, name := range []string{"Ethernet0", "Ethernet2"} {
-		b.wantStatus(schema.StatePort, name, "active")
-		if got := b.row(swss.ApplDB, schema.AppPort, name)["oper_status"]; got != "down" {
+		b.WantStatus(schema.StatePort, name, "active")
+		if got := b.Row(swss.ApplDB, schema.AppPort, name)["oper_status"]; got != "down" {
 			t.Errorf("%s is %q, want down", name, got)
 		}
 	}
@@ -144,14 +136,14 @@ func TestOperStatusNotTold(t *testing.T) {
 func TestPortThatStayedIsTaken(t *testing.T) {
 	b, asic := newVirtualSwitch(t)
 	asic.stuck = true
-	b.rec.FailAt(3, sai.StatusFailure) // the port, its host interface, its MTU
+	b.Rec.FailAt(3, sai.StatusFailure) // the port, its host interface, its MTU
 	b.port("Ethernet4", "5,6,7,8")
-	b.step()
-	b.wantStatus(schema.StatePort, "Ethernet4", "failed: port Ethernet4: set the MTU")
+	b.Step()
+	b.WantStatus(schema.StatePort, "Ethernet4", "failed: port Ethernet4: set the MTU")
 	asic.stuck = false
-	b.set(schema.AppPort, "Ethernet4", "mtu", "1500")
-	b.step()
-	b.wantStatus(schema.StatePort, "Ethernet4", "active")
+	b.Set(schema.AppPort, "Ethernet4", "lanes", "5,6,7,8", "speed", "100000", "mtu", "1500", "admin_status", "up")
+	b.Step()
+	b.WantStatus(schema.StatePort, "Ethernet4", "active")
 	if len(asic.serdes) != 2 {
 		t.Errorf("SerDes settings of %v, want of two ports", asic.serdes)
 	}

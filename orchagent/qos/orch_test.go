@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tamtam/internal/randtest"
+	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -85,7 +87,7 @@ func TestWhole(t *testing.T) {
 			t.Error(s)
 		}
 	}
-	if got := b.status("PORT_QOS_MAP_TABLE|Ethernet0,Ethernet4"); got != "active: ignored: pfc_enable" {
+	if got := b.Status("PORT_QOS_MAP_TABLE|Ethernet0,Ethernet4"); got != "active: ignored: pfc_enable" {
 		t.Error(got)
 	}
 	b.emptyAll()
@@ -93,7 +95,7 @@ func TestWhole(t *testing.T) {
 
 // emptyAll takes all rows away; nothing may stay.
 func (b *bench) emptyAll() {
-	b.t.Helper()
+	b.T.Helper()
 	var lines []string
 	for k := range b.orch.ledger.Rows {
 		lines = append(lines, "-"+k.Table+":"+k.Key)
@@ -101,7 +103,7 @@ func (b *bench) emptyAll() {
 	slices.Sort(lines)
 	b.do(lines...)
 	if got := b.asic(); len(got) > 0 {
-		b.t.Errorf("left in the ASIC: %v", got)
+		b.T.Errorf("left in the ASIC: %v", got)
 	}
 }
 
@@ -124,7 +126,7 @@ func TestStatuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.do(tt.do...)
-			if got := b.status(tt.row); got != tt.want {
+			if got := b.Status(tt.row); got != tt.want {
 				t.Errorf("got %s\nwant %s", got, tt.want)
 			}
 			b.emptyAll()
@@ -137,9 +139,9 @@ func TestStatuses(t *testing.T) {
 func TestMakeBeforeBreak(t *testing.T) {
 	b := newBench(t)
 	b.do(whole...)
-	b.rec.Reset()
+	b.Rec.Reset()
 	b.do("SCHEDULER_TABLE:s1 type=STRICT", "BUFFER_POOL_TABLE:p type=both mode=dynamic size=1000000", "DSCP_TO_TC_MAP_TABLE:AZURE 0=1")
-	for _, l := range b.rec.Lines() {
+	for _, l := range b.Rec.Lines() {
 		if strings.Contains(l, "oid:0x0") {
 			t.Error(l)
 		}
@@ -180,7 +182,7 @@ func TestConvergence(t *testing.T) {
 		}
 		once := newBench(t)
 		for _, name := range []string{"Ethernet0", "Ethernet4"} {
-			if _, ok := b.ports.ports[name]; !ok {
+			if _, ok := b.ports.OIDs[name]; !ok {
 				once.do("port- " + name)
 			}
 		}
@@ -209,10 +211,10 @@ func TestEveryCallFails(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {
 			b := newBench(t)
-			b.rec.FailAt(n, status)
+			b.Rec.FailAt(n, status)
 			b.do(whole...)
 			b.do("SCHEDULER_TABLE:s1 type=STRICT", "WRED_PROFILE_TABLE:w wred_green_enable=true green_min_threshold=5 green_max_threshold=9")
-			if b.rec.Changes() < n {
+			if b.Rec.Changes() < n {
 				break
 			}
 			b.do(whole...)
@@ -227,7 +229,7 @@ func TestEveryCallFails(t *testing.T) {
 func TestCounters(t *testing.T) {
 	b := newBench(t)
 	get := func(table string) swss.FieldValues {
-		f, _, err := swss.NewTable(b.redis.DB(swss.CountersDB), table).Get(b.ctx, "")
+		f, _, err := swss.NewTable(b.Redis.DB(swss.CountersDB), table).Get(b.Ctx, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,22 +237,22 @@ func TestCounters(t *testing.T) {
 	}
 	names := get(schema.CountersQueueNameMap)
 	oid := names["Ethernet4:3"]
-	if len(names) != 16 || get(schema.CountersQueuePortMap)[oid] != b.all["Ethernet4"].String() ||
+	if len(names) != 16 || get(schema.CountersQueuePortMap)[oid] != b.ports.All["Ethernet4"].String() ||
 		get(schema.CountersQueueIndexMap)[oid] != "3" || get(schema.CountersQueueTypeMap)[oid] != "SAI_QUEUE_TYPE_UNICAST" {
 		t.Errorf("queues %v", names)
 	}
-	if n := len(b.poller.polled["QUEUE_STAT_COUNTER"]); n != 16 {
+	if n := b.Poller.Count("QUEUE_STAT_COUNTER"); n != 16 {
 		t.Errorf("%d queues are polled", n)
 	}
-	config := swss.NewTable(b.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
-	if err := config.Set(b.ctx, "QUEUE_WATERMARK", swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "500"}); err != nil {
+	config := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
+	if err := config.Set(b.Ctx, "QUEUE_WATERMARK", swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "500"}); err != nil {
 		t.Fatal(err)
 	}
 	b.do("port- Ethernet4")
-	if got := b.poller.groups["QUEUE_WATERMARK_STAT_COUNTER"]; got != "500ms false" {
+	if got := b.Poller.Groups["QUEUE_WATERMARK_STAT_COUNTER"]; got != (orchtest.Group{Interval: 500 * time.Millisecond}) {
 		t.Error(got)
 	}
-	if n := len(b.poller.polled["QUEUE_WATERMARK_STAT_COUNTER"]); n != 8 || len(get(schema.CountersQueueNameMap)) != 8 {
+	if n := b.Poller.Count("QUEUE_WATERMARK_STAT_COUNTER"); n != 8 || len(get(schema.CountersQueueNameMap)) != 8 {
 		t.Errorf("%d queues are polled after a port went", n)
 	}
 }

@@ -50,10 +50,10 @@ func TestPortDown(t *testing.T) {
 		if got := b.leads("10.9.0.0/16"); got != step.leads {
 			t.Errorf("%s: leads to %q, want %q", step.do, got, step.leads)
 		}
-		if got := b.status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != step.status {
+		if got := b.Status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != step.status {
 			t.Errorf("%s: got %q, want %q", step.do, got, step.status)
 		}
-		if got, status := b.leads("10.8.0.0/16"), b.status("STATIC_ROUTE_TABLE|10.8.0.0/16"); got != "10.4.0.2" || status != "active" {
+		if got, status := b.leads("10.8.0.0/16"), b.Status("STATIC_ROUTE_TABLE|10.8.0.0/16"); got != "10.4.0.2" || status != "active" {
 			t.Errorf("%s: the route with one next hop leads to %q: %s", step.do, got, status)
 		}
 	}
@@ -69,10 +69,10 @@ func TestEveryCallOfPortDownFails(t *testing.T) {
 		for n := 1; ; n++ {
 			b := newBench(t)
 			b.do(append(slices.Clone(twoNeighbors), twoWays)...)
-			b.rec.FailAt(n, status)
+			b.Rec.FailAt(n, status)
 			b.do("-link Ethernet4")
 			b.do("link Ethernet4")
-			if b.rec.Changes() < n {
+			if b.Rec.Changes() < n {
 				if n < 5 {
 					t.Errorf("only %d calls", n-1)
 				}
@@ -82,7 +82,7 @@ func TestEveryCallOfPortDownFails(t *testing.T) {
 			if d := cmp.Diff(want, b.asic()); d != "" {
 				t.Errorf("%s at call %d: %s", status, n, d)
 			}
-			if got := b.status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != "active" {
+			if got := b.Status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != "active" {
 				t.Errorf("%s at call %d: %s", status, n, got)
 			}
 		}

@@ -1,19 +1,17 @@
 package routes
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
-	"tamtam/swss"
 )
 
 // ports is a [Ports] that tests change at will.
@@ -43,81 +41,54 @@ func (p *ports) CPU() sai.OID                  { return p.cpu }
 
 // bench is an Orch on a fake ASIC with its own Redis.
 type bench struct {
-	t      testing.TB
-	ctx    context.Context
-	redis  *swss.Redis
-	fake   *saitest.Fake
-	rec    *saitest.Recorder
-	daemon *orch.Daemon
-	orch   *Orch
-	ports  *ports
-	now    time.Time
+	*orchtest.Bench
+	orch  *Orch
+	ports *ports
 }
 
 // newBench makes a switch with the ports Ethernet0, 4, 8 and 12 and Vlan10.
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	r, err := swss.OpenEmbedded()
-	if err != nil {
-		t.Fatal(err)
+	b := &bench{
+		Bench: orchtest.Started(t, saitest.Options{Ports: 4}),
+		ports: &ports{on: map[string]sai.Key{}, down: map[string]bool{}, mtu: 9100, mac: sai.MAC{2, 0, 0, 0, 0, 1}},
 	}
-	b := &bench{t: t, ctx: t.Context(), redis: r, fake: saitest.New(saitest.Options{Ports: 4}), now: time.Unix(1700000000, 0)}
-	t.Cleanup(func() { r.Close() })
-	b.rec = saitest.NewRecorder(b.fake)
-	sw, err := b.fake.Create(b.ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}})
-	if err != nil {
-		t.Fatal(err)
+	sw, ports := b.CreateSwitch()
+	for name, oid := range ports {
+		b.ports.on[name] = sai.Obj(sai.ObjectTypePort, oid)
 	}
-	b.ports = &ports{on: map[string]sai.Key{}, down: map[string]bool{}, mtu: 9100, mac: sai.MAC{2, 0, 0, 0, 0, 1}}
-	got, err := b.fake.Get(b.ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 32), sai.Want(sai.SwitchAttrCPUPort, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, oid := range got[0].Value.(sai.OIDs) {
-		b.ports.on[fmt.Sprintf("Ethernet%d", 4*i)] = sai.Obj(sai.ObjectTypePort, oid)
-	}
-	b.ports.cpu = got[1].Value.(sai.OID)
-	vlan, err := b.fake.Create(b.ctx, sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10)}})
+	b.ports.cpu = b.Attr(sai.Obj(sai.ObjectTypeSwitch, sw), sai.SwitchAttrCPUPort).(sai.OID)
+	vlan, err := b.Fake.Create(b.Ctx, sai.ObjectTypeVLAN, []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(10)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.ports.on["Vlan10"] = sai.Obj(sai.ObjectTypeVLAN, vlan)
-	b.daemon = orch.NewDaemon(orch.Orchagent, r, orch.Options{})
-	t.Cleanup(func() { b.daemon.Close() })
-	b.orch, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: r, Ports: b.ports, Switch: sw})
+	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Switch: sw})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.orch.ViewApplied()
-	b.step()
+	b.Step()
 	return b
-}
-
-func (b *bench) step() {
-	b.t.Helper()
-	b.now = b.now.Add(time.Second)
-	if _, err := b.daemon.Step(b.ctx, b.now); err != nil {
-		b.t.Fatal(err)
-	}
 }
 
 // do applies lines and then does a step: "TABLE:key field=value ..." is a row of
 // APPL_DB and "-TABLE:key" its end; "port NAME" and "-port NAME" are what a
 // router interface can be made on; "link NAME" and "-link NAME" are up and down.
 func (b *bench) do(lines ...string) {
-	b.t.Helper()
+	b.T.Helper()
 	for _, line := range lines {
 		b.write(line)
 	}
-	b.step()
+	b.Step()
 }
 
 func (b *bench) write(line string) {
-	b.t.Helper()
+	b.T.Helper()
 	row, rest, _ := strings.Cut(line, " ")
 	switch row {
 	case "step":
-		b.step()
+		b.Step()
 		return
 	case "port", "-port":
 		b.setPort(rest, row == "port")
@@ -125,33 +96,22 @@ func (b *bench) write(line string) {
 	}
 	if row == "link" || row == "-link" {
 		b.ports.down[rest] = row == "-link"
-		if err := b.daemon.Do(b.ctx, func() { b.ports.opers.Publish(b.ctx, struct{}{}) }); err != nil {
-			b.t.Fatal(err)
+		if err := b.Daemon.Do(b.Ctx, func() { b.ports.opers.Publish(b.Ctx, struct{}{}) }); err != nil {
+			b.T.Fatal(err)
 		}
 		return
 	}
 	table, key, _ := strings.Cut(strings.TrimPrefix(row, "-"), ":")
-	p := swss.NewProducerState(b.redis.DB(swss.ApplDB), table)
-	err := p.Del(b.ctx, key)
-	if !strings.HasPrefix(row, "-") {
-		f := swss.FieldValues{schema.FieldConfigKey: schema.ConfigKey(key)}
-		if table == schema.AppRoute {
-			f[schema.FieldConfigKey] = key
-		}
-		for _, w := range strings.Fields(rest) {
-			k, v, _ := strings.Cut(w, "=")
-			f[k] = v
-		}
-		err = p.Set(b.ctx, key, swss.Pairs(f))
+	config := schema.ConfigKey(key)
+	if table == schema.AppRoute {
+		config = key
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	b.Write(line, schema.FieldConfigKey, config)
 }
 
 // setPort makes something fit for a router interface, or not.
 func (b *bench) setPort(name string, fit bool) {
-	b.t.Helper()
+	b.T.Helper()
 	const away = "away "
 	from, to := name, away+name
 	if fit {
@@ -161,40 +121,15 @@ func (b *bench) setPort(name string, fit bool) {
 		delete(b.ports.on, from)
 		b.ports.on[to] = k
 	}
-	if err := b.daemon.Do(b.ctx, func() { b.ports.layout.Publish(b.ctx, struct{}{}) }); err != nil {
-		b.t.Fatal(err)
+	if err := b.Daemon.Do(b.Ctx, func() { b.ports.layout.Publish(b.Ctx, struct{}{}) }); err != nil {
+		b.T.Fatal(err)
 	}
-}
-
-// status is "status: reason" of a row of STATE_DB.
-func (b *bench) status(row string) string {
-	b.t.Helper()
-	table, key, _ := strings.Cut(row, "|")
-	f, _, err := swss.NewTable(b.redis.DB(swss.StateDB), table).Get(b.ctx, key)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	s := f["status"]
-	if f["reason"] != "" {
-		s += ": " + f["reason"]
-	}
-	return s
 }
 
 // statuses lists all status rows.
-func (b *bench) statuses() (list []string) {
-	b.t.Helper()
-	for _, t := range []string{schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute} {
-		rows, err := swss.NewTable(b.redis.DB(swss.StateDB), t).Dump(b.ctx)
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		for k, f := range rows {
-			list = append(list, t+"|"+k+" "+f["status"]+": "+f["reason"])
-		}
-	}
-	slices.Sort(list)
-	return list
+func (b *bench) statuses() []string {
+	b.T.Helper()
+	return b.Statuses(schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute)
 }
 
 // asic lists the routing objects of the ASIC, by what they say instead of by
@@ -204,7 +139,7 @@ func (b *bench) asic() (list []string) {
 	for name, k := range b.ports.on {
 		v.names[k.OID] = strings.TrimPrefix(name, "away ")
 	}
-	keys := b.fake.Keys()
+	keys := b.Fake.Keys()
 	for _, t := range []sai.ObjectType{sai.ObjectTypeRouterInterface, sai.ObjectTypeNextHop, sai.ObjectTypeNextHopGroup} {
 		for _, k := range keys {
 			if k.Type == t {
@@ -246,7 +181,7 @@ func (v viewer) name(k sai.Key) string {
 		return "hop" + v.attrs(k)
 	}
 	var members []string
-	for _, m := range v.fake.Keys() {
+	for _, m := range v.Fake.Keys() {
 		if m.Type == sai.ObjectTypeNextHopGroupMember {
 			if a := v.attrs(m); strings.Contains(a, k.OID.String()) {
 				members = append(members, strings.ReplaceAll(a, " "+k.OID.String(), ""))
@@ -260,14 +195,14 @@ func (v viewer) name(k sai.Key) string {
 // attrs is what an object says, in short.
 func (v viewer) attrs(k sai.Key) string {
 	out := ""
-	for _, a := range v.fake.Attrs(k) {
+	for _, a := range v.Fake.Attrs(k) {
 		switch a.ID {
 		case sai.RouterInterfaceAttrVirtualRouterID, sai.RouterInterfaceAttrType, sai.NextHopAttrType, sai.NextHopGroupAttrType:
 			continue
 		}
 		text, err := sai.FormatValue(a.ID, a.Value)
 		if err != nil {
-			v.t.Fatal(err)
+			v.T.Fatal(err)
 		}
 		if oid, ok := a.Value.(sai.OID); ok && v.names[oid] != "" {
 			text = v.names[oid]

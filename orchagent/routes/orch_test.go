@@ -146,7 +146,7 @@ func TestRouting(t *testing.T) {
 				t.Error(d)
 			}
 			for row, want := range tt.status {
-				if got := b.status(row); got != want {
+				if got := b.Status(row); got != want {
 					t.Errorf("%s\n got %s\nwant %s", row, got, want)
 				}
 			}
@@ -158,12 +158,12 @@ func TestRouting(t *testing.T) {
 // used goes.
 func TestCalls(t *testing.T) {
 	b := newBench(t)
-	b.rec.Reset()
+	b.Rec.Reset()
 	b.do("INTF_TABLE:Ethernet4", "INTF_TABLE:Ethernet4:10.4.0.1/24", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:02",
 		"NEIGH_TABLE:Ethernet4:10.4.0.3 neigh=02:00:00:00:00:03", "ROUTE_TABLE:10.9.0.0/16 nexthop=10.4.0.2,10.4.0.3 ifname=Ethernet4,Ethernet4")
 	b.do("-NEIGH_TABLE:Ethernet4:10.4.0.3")
 	var got []string
-	for _, l := range b.rec.Lines() {
+	for _, l := range b.Rec.Lines() {
 		op, rest, _ := strings.Cut(l, "|")
 		typ, _, _ := strings.Cut(rest, ":")
 		got = append(got, op+" "+strings.TrimPrefix(typ, "SAI_OBJECT_TYPE_"))
@@ -178,8 +178,8 @@ func TestCalls(t *testing.T) {
 		t.Error(d)
 	}
 	const first = "C|SAI_OBJECT_TYPE_ROUTE_ENTRY:{\"dest\":\"10.4.0.0/24\",\"switch_id\":\"oid:0x2100000000\",\"vr\":\"oid:0x300000000\"}|SAI_ROUTE_ENTRY_ATTR_PACKET_ACTION=SAI_PACKET_ACTION_FORWARD|SAI_ROUTE_ENTRY_ATTR_NEXT_HOP_ID=oid:0x600000000"
-	if !slices.Contains(b.rec.Lines(), first) {
-		t.Errorf("no\n%s\nin\n%s", first, b.rec.Text())
+	if !slices.Contains(b.Rec.Lines(), first) {
+		t.Errorf("no\n%s\nin\n%s", first, b.Rec.Text())
 	}
 }
 
@@ -198,18 +198,18 @@ func TestEveryCallFails(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {
 			b := newBench(t)
-			b.rec.FailAt(n, status)
+			b.Rec.FailAt(n, status)
 			b.do(rows...)
 			told := slices.ContainsFunc(b.statuses(), func(s string) bool { return strings.Contains(s, "SAI_STATUS") })
-			if b.rec.Changes() < n {
+			if b.Rec.Changes() < n {
 				b.do(changed...)
 				told = slices.ContainsFunc(b.statuses(), func(s string) bool { return strings.Contains(s, "SAI_STATUS") })
 			}
-			if b.rec.Changes() < n {
+			if b.Rec.Changes() < n {
 				break
 			}
-			i := slices.IndexFunc(b.rec.Lines(), func(l string) bool { return strings.HasPrefix(l, "E|") })
-			if call := b.rec.Lines()[i-1]; !told && status == sai.StatusFailure && strings.ToLower(call[:1]) != "r" {
+			i := slices.IndexFunc(b.Rec.Lines(), func(l string) bool { return strings.HasPrefix(l, "E|") })
+			if call := b.Rec.Lines()[i-1]; !told && status == sai.StatusFailure && strings.ToLower(call[:1]) != "r" {
 				t.Errorf("nobody says that this failed: %s", call)
 			}
 			b.do(rows...) // written anew
@@ -241,14 +241,14 @@ func TestEveryCallFails(t *testing.T) {
 func TestNoRoomForGroups(t *testing.T) {
 	b := newBench(t)
 	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04")...)
-	b.rec.FailAt(1, sai.StatusInsufficientResources)
+	b.Rec.FailAt(1, sai.StatusInsufficientResources)
 	b.do("ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4")
 	want := "active: only 10.4.0.2 on Ethernet4 is used: create the group of next hops: the switch has no room for it (SAI_STATUS_INSUFFICIENT_RESOURCES)"
-	if got := b.status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != want {
+	if got := b.Status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 	b.do("ROUTE_TABLE:10.8.0.0/16 blackhole=true")
-	if got := b.status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != "active" {
+	if got := b.Status("STATIC_ROUTE_TABLE|10.9.0.0/16"); got != "active" {
 		t.Error(got)
 	}
 }
@@ -318,18 +318,18 @@ func TestRoutesGoInBulk(t *testing.T) {
 		rows, gone = append(rows, row("10.0.0.2", "Vlan10")), append(gone, key)
 		moved = append(moved, row("10.0.0.2,10.4.0.2", "Vlan10,Ethernet4"))
 	}
-	p := swss.NewProducerState(b.redis.DB(swss.ApplDB), schema.AppRoute)
+	p := swss.NewProducerState(b.Redis.DB(swss.ApplDB), schema.AppRoute)
 	for i, write := range []func() error{
-		func() error { return p.SetMany(b.ctx, rows) },
-		func() error { return p.SetMany(b.ctx, moved) },
-		func() error { return p.DelMany(b.ctx, gone) },
+		func() error { return p.SetMany(b.Ctx, rows) },
+		func() error { return p.SetMany(b.Ctx, moved) },
+		func() error { return p.DelMany(b.Ctx, gone) },
 	} {
-		b.rec.Reset()
+		b.Rec.Reset()
 		if err := write(); err != nil {
 			t.Fatal(err)
 		}
-		b.step()
-		single := slices.DeleteFunc(b.rec.Lines(), func(l string) bool { return strings.Contains("CRS", l[:1]) })
+		b.Step()
+		single := slices.DeleteFunc(b.Rec.Lines(), func(l string) bool { return strings.Contains("CRS", l[:1]) })
 		if len(single) > 4 {
 			t.Errorf("%d calls for one object each, such as %s", len(single), single[0])
 		}
@@ -371,7 +371,7 @@ func TestConvergence(t *testing.T) {
 			}
 			last[name] = line
 		}
-		b.step()
+		b.Step()
 		var final []string
 		for _, l := range last {
 			final = append(final, l)

@@ -1,0 +1,226 @@
+package orchtest
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// A Bench is what an orch works with. The bench of an orch's tests embeds it.
+type Bench struct {
+	T     testing.TB
+	Ctx   context.Context
+	Redis *swss.Redis
+	Now   time.Time
+
+	Options saitest.Options
+	// Layer, if there is one, makes the API that stands between the recorder and the fake ASIC.
+	Layer func(sai.API) sai.API
+
+	// What Start makes.
+	Fake   *saitest.Fake
+	Rec    *saitest.Recorder
+	Poller *Poller
+	Daemon *orch.Daemon
+
+	Logged []string // what the daemon warned of
+}
+
+// New returns a bench with an empty Redis: rows can be written that are there when
+// the orch starts. The ASIC, which has these options, and the daemon come with
+// [Bench.Start].
+func New(t testing.TB, opts saitest.Options) *Bench {
+	return &Bench{
+		T: t, Ctx: t.Context(), Redis: swsstest.Start(t), Now: time.Unix(1700000000, 0), Options: opts,
+	}
+}
+
+// Started is New and Start.
+func Started(t testing.TB, opts saitest.Options) *Bench {
+	b := New(t, opts)
+	b.Start()
+	return b
+}
+
+// Start makes a new ASIC, without a switch, and a new daemon, without tables, on
+// what is in Redis. What there was of them is gone.
+func (b *Bench) Start() {
+	b.T.Helper()
+	if b.Daemon != nil {
+		if err := b.Daemon.Close(); err != nil {
+			b.T.Fatal(err)
+		}
+	}
+	b.Fake = saitest.New(b.Options)
+	var api sai.API = b.Fake
+	if b.Layer != nil {
+		api = b.Layer(api)
+	}
+	b.Rec = saitest.NewRecorder(api)
+	b.Poller = &Poller{fake: b.Fake, polled: map[polled]bool{}, Groups: map[string]Group{}}
+	warnings := slog.NewTextHandler(logs{b}, &slog.HandlerOptions{Level: slog.LevelWarn})
+	daemon := orch.NewDaemon(orch.Orchagent, b.Redis, orch.Options{Logger: slog.New(warnings)})
+	b.T.Cleanup(func() { daemon.Close() })
+	b.Daemon = daemon
+}
+
+// logs keeps what the daemon warns of.
+type logs struct{ b *Bench }
+
+func (l logs) Write(p []byte) (int, error) {
+	text := strings.TrimSpace(string(p))
+	l.b.Logged = append(l.b.Logged, text)
+	l.b.T.Log(text)
+	return len(p), nil
+}
+
+// CreateSwitch makes the switch, for an orch that finds it made, and returns it with
+// its ports, Ethernet0, Ethernet4, ...
+func (b *Bench) CreateSwitch() (sw sai.OID, ports map[string]sai.OID) {
+	b.T.Helper()
+	attrs := []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}
+	sw, err := b.Rec.Create(b.Ctx, sai.ObjectTypeSwitch, attrs)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	ports = map[string]sai.OID{}
+	list := b.Attr(sai.Obj(sai.ObjectTypeSwitch, sw), sai.SwitchAttrPortList).(sai.OIDs)
+	for i, oid := range list {
+		ports[portName(i)] = oid
+	}
+	return sw, ports
+}
+
+// Attr is one attribute of an object of the ASIC.
+func (b *Bench) Attr(k sai.Key, id sai.AttrID) sai.Value {
+	b.T.Helper()
+	got, err := b.Fake.Get(b.Ctx, k, []sai.Attr{sai.Want(id, 64)})
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	return got[0].Value
+}
+
+// Step does a step.
+func (b *Bench) Step() {
+	b.T.Helper()
+	if _, err := b.Daemon.Step(b.Ctx, b.Now); err != nil {
+		b.T.Fatal(err)
+	}
+	if len(b.Poller.wrong) > 0 {
+		b.T.Fatalf("syncd would be asked wrongly: %v", b.Poller.wrong)
+	}
+}
+
+// Pass lets time pass, with every timer at its own time.
+func (b *Bench) Pass(d time.Duration) {
+	b.T.Helper()
+	for end := b.Now.Add(d); ; {
+		next, ok := b.Daemon.NextTimer()
+		if !ok || next.After(end) {
+			b.Now = end
+			return
+		}
+		if next.After(b.Now) {
+			b.Now = next
+		}
+		b.Step()
+	}
+}
+
+// Set writes a whole row of APPL_DB as a manager does; fields are name, value, ...
+// Of a name that is there twice the last counts.
+func (b *Bench) Set(table, key string, fields ...string) {
+	b.T.Helper()
+	row := swss.FieldValues{}
+	for i := 0; i < len(fields); i += 2 {
+		row[fields[i]] = fields[i+1]
+	}
+	b.Del(table, key) // without fields of the former one
+	if err := swss.NewProducerState(b.Redis.DB(swss.ApplDB), table).Set(b.Ctx, key, swss.Pairs(row)); err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// Del deletes a row of APPL_DB as a manager does.
+func (b *Bench) Del(table, key string) {
+	b.T.Helper()
+	if err := swss.NewProducerState(b.Redis.DB(swss.ApplDB), table).Del(b.Ctx, key); err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// Write is Set of a line "TABLE:key field=value ...", with more fields, or Del of a
+// line "-TABLE:key".
+func (b *Bench) Write(line string, more ...string) {
+	b.T.Helper()
+	row, rest, _ := strings.Cut(line, " ")
+	table, key, _ := strings.Cut(row, ":")
+	if table, gone := strings.CutPrefix(table, "-"); gone {
+		b.Del(table, key)
+		return
+	}
+	fields := slices.Clone(more)
+	for _, w := range strings.Fields(rest) {
+		name, value, _ := strings.Cut(w, "=")
+		fields = append(fields, name, value)
+	}
+	b.Set(table, key, fields...)
+}
+
+// Row reads a row; it is empty if there is none.
+func (b *Bench) Row(db swss.DBName, table, key string) swss.FieldValues {
+	b.T.Helper()
+	row, _, err := swss.NewTable(b.Redis.DB(db), table).Get(b.Ctx, key)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	return row
+}
+
+// Status is "status: reason" of a row "TABLE|key" of STATE_DB, or "status"; "" if there
+// is none.
+func (b *Bench) Status(row string) string {
+	b.T.Helper()
+	table, key, _ := strings.Cut(row, "|")
+	return statusOf(table, b.Row(swss.StateDB, table, key))
+}
+
+func statusOf(table string, row swss.FieldValues) string {
+	return strings.TrimSuffix(row[schema.StatusField(table)]+": "+row["reason"], ": ")
+}
+
+// WantStatus checks that the status of a row holds a text; "" wants that there is none.
+func (b *Bench) WantStatus(table, key, want string) {
+	b.T.Helper()
+	if got := b.Status(table + "|" + key); !strings.Contains(got, want) || want == "" && got != "" {
+		b.T.Errorf("status of %s|%s = %q, want %q", table, key, got, want)
+	}
+}
+
+// Statuses lists the rows of tables of STATE_DB, "TABLE|key status: reason", sorted.
+func (b *Bench) Statuses(tables ...string) []string {
+	b.T.Helper()
+	var list []string
+	for _, table := range tables {
+		rows, err := swss.NewTable(b.Redis.DB(swss.StateDB), table).Dump(b.Ctx)
+		if err != nil {
+			b.T.Fatal(err)
+		}
+		for key, row := range rows {
+			list = append(list, table+"|"+key+" "+statusOf(table, row))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
