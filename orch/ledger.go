@@ -1,6 +1,7 @@
 package orch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -12,12 +13,25 @@ import (
 // A RowKey names a row of APPL_DB.
 type RowKey struct{ Table, Key string }
 
+func (k RowKey) String() string { return k.Table + ":" + k.Key }
+
+// A LedgerTable is a table of APPL_DB in a [Ledger].
+type LedgerTable struct {
+	Name  string
+	State string // the table of STATE_DB with the outcomes; "" is Name
+	Words Words
+	// StateKey is the key of a row's outcome; "" tells none: the row is another's. A nil
+	// StateKey is the row's key as CONFIG_DB has it.
+	StateKey func(key string, fields swss.FieldValues) string
+}
+
 // A Ledger holds the rows of those tables of APPL_DB that an orch makes objects
-// of, and tells what became of each in the table of STATE_DB of the same name.
-// For orchs whose objects depend on each other: after every change all rows are
-// looked at in one pass.
+// of, and tells in STATE_DB what became of each. For orchs whose objects depend on
+// each other: after every change all rows are looked at in one pass.
 type Ledger struct {
 	Rows map[RowKey]swss.FieldValues
+	// Changed lists the rows that came, changed or went since the last pass.
+	Changed []RowKey
 	// Why holds the rows that are not in the ASIC as they are, and why. It is
 	// empty when a pass begins.
 	Why map[RowKey]error
@@ -29,23 +43,26 @@ type Ledger struct {
 	Notes map[RowKey]string
 
 	daemon *Daemon
-	tables []string
+	tables map[string]LedgerTable
 	pass   func(context.Context) error
-	said   map[RowKey]string
+	told   map[RowKey]string // status and reason as they were last told
 }
 
 // NewLedger registers the tables on the daemon, in their order. pass brings the
 // ASIC to what the rows ask for; its error means that it has to be done again.
-func NewLedger(
-	d *Daemon, db *swss.DB, tables []string, words Words, pass func(context.Context) error,
-) *Ledger {
+func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables ...LedgerTable) *Ledger {
 	l := &Ledger{
 		Rows: map[RowKey]swss.FieldValues{}, Why: map[RowKey]error{}, Failed: map[RowKey]error{}, Notes: map[RowKey]string{},
-		daemon: d, tables: tables, pass: pass, said: map[RowKey]string{},
+		daemon: d, tables: map[string]LedgerTable{}, pass: pass, told: map[RowKey]string{},
 	}
-	for _, table := range tables {
-		source := func(ls *swss.Listener) swss.Source { return swss.NewConsumerState(ls, db, table) }
-		d.Consume(source, table, HandlerFunc(l.handle), Reporting{StateTable: table, Words: words, None: true})
+	for _, t := range tables {
+		t.State = cmp.Or(t.State, t.Name)
+		if t.StateKey == nil {
+			t.StateKey = func(key string, _ swss.FieldValues) string { return schema.ConfigKey(key) }
+		}
+		l.tables[t.Name] = t
+		source := func(ls *swss.Listener) swss.Source { return swss.NewConsumerState(ls, db, t.Name) }
+		d.Consume(source, t.Name, HandlerFunc(l.handle), Reporting{StateTable: t.State, Words: t.Words, None: true})
 	}
 	return l
 }
@@ -54,14 +71,16 @@ func NewLedger(
 func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	for _, t := range tasks {
 		k := RowKey{t.Table, t.Key}
-		delete(l.said, k)
+		delete(l.told, k) // what STATE_DB says by now may be another's words
 		delete(l.Failed, k)
-		if t.Op == Del {
-			delete(l.Rows, k)
-			l.daemon.Unreport(ctx, k.Table, schema.ConfigKey(k.Key))
-			continue
+		table, was := l.stateKey(k)
+		if delete(l.Rows, k); t.Op == Set {
+			l.Rows[k] = t.Fields
 		}
-		l.Rows[k] = t.Fields
+		if _, is := l.stateKey(k); was != "" && (was != is || t.Op == Del) {
+			l.daemon.Unreport(ctx, table, was)
+		}
+		l.Changed = append(l.Changed, k)
 	}
 	err := l.Settle(ctx)
 	errs := make([]error, len(tasks))
@@ -77,27 +96,48 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	clear(l.Why)
 	clear(l.Notes)
 	err := l.pass(ctx)
-	for _, table := range l.tables {
-		for _, key := range l.Keys(table) {
-			l.report(ctx, RowKey{table, key})
+	l.Changed = nil
+	var others []string
+	for k := range l.Rows {
+		if reason := l.report(ctx, k); reason != "" {
+			others = append(others, k.String()+": "+reason)
 		}
+	}
+	slices.Sort(others)
+	for _, line := range others {
+		l.daemon.log.Info("a row of others is not in the ASIC as it should be", "row", line)
 	}
 	return err
 }
 
-func (l *Ledger) report(ctx context.Context, k RowKey) {
+// stateKey returns where a row's outcome is told.
+func (l *Ledger) stateKey(k RowKey) (table, key string) {
+	t := l.tables[k.Table]
+	return t.State, t.StateKey(k.Key, l.Rows[k])
+}
+
+// report tells a row's outcome, if it has changed. Of a row of others it returns why it
+// is not in the ASIC.
+func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 	err := l.Failed[k]
 	if err == nil {
 		err = l.Why[k]
 	}
-	status, reason := l.daemon.Verdict(k.Table, err)
+	table, key := l.stateKey(k)
+	status, reason := l.daemon.Verdict(table, err)
 	if err == nil {
 		reason = l.Notes[k]
 	}
-	if said := status + ": " + reason; l.said[k] != said {
-		l.daemon.Report(ctx, k.Table, schema.ConfigKey(k.Key), status, reason)
-		l.said[k] = said
+	outcome := status + ": " + reason
+	if l.told[k] == outcome {
+		return ""
 	}
+	l.told[k] = outcome
+	if key == "" {
+		return reason
+	}
+	l.daemon.Report(ctx, table, key, status, reason)
+	return ""
 }
 
 // Retry forgets what may now succeed, and says whether there was any.
@@ -127,7 +167,7 @@ func (l *Ledger) Keys(table string) []string {
 // Fail keeps what SAI said to a row.
 func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.Failed[k] = fmt.Errorf("%s: %w", what, err)
-	l.daemon.log.Error("SAI failed", "row", k.Table+":"+k.Key, "err", l.Failed[k])
+	l.daemon.log.Error("SAI failed", "row", k.String(), "err", l.Failed[k])
 }
 
 // Undone takes back the steps before err, and says so if that failed.

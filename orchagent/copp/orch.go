@@ -72,7 +72,7 @@ var actions = map[string]sai.Enum{
 // New registers the handler on the daemon.
 func New(cfg Config) *Orch {
 	o := &Orch{api: cfg.SAI, log: cfg.Daemon.Logger(), groups: map[string]*object{}, traps: map[string]*object{}}
-	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), []string{schema.AppCOPP}, orch.Words{}, o.pass)
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{Name: schema.AppCOPP})
 	return o
 }
 

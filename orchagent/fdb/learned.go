@@ -48,6 +48,7 @@ func (o *Orch) forget(e sai.FDBEntry) {
 	if key, ok := o.owner[e]; ok && o.entries[key].spec.kind == sai.FDBEntryTypeDynamic {
 		o.drop(key) // FDB_TABLE had it age
 		delete(o.rows, key)
+		delete(o.ledger.Rows, rowKey(key))
 	}
 }
 
@@ -119,7 +120,9 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 		return
 	}
 	o.members = members
-	o.converge(ctx)
+	if err := o.ledger.Settle(ctx); err != nil {
+		o.log.Error("static FDB entries are behind", "err", err)
+	}
 }
 
 func compareMembers(a, b [2]string) int {

@@ -39,16 +39,14 @@ type Config struct {
 // An Orch owns the FDB entries. All its methods run on the daemon's goroutine.
 type Orch struct {
 	api      sai.API
-	daemon   *orch.Daemon
 	log      *slog.Logger
 	ports    Ports
 	switchID sai.OID
 	state    *swss.Table // of STATE_DB
 
+	ledger  *orch.Ledger
 	rows    map[string]row    // of FDB_TABLE, by key
 	entries map[string]*entry // in the ASIC, by key of the row
-	failed  map[string]error  // what SAI said to a row; stays until the row changes
-	said    map[string]string // what was last reported of a row
 
 	learned map[string]swss.FieldValues // by key of STATE_DB: what the ASIC told
 	fixed   map[string]swss.FieldValues // by key of STATE_DB: those of entries
@@ -61,7 +59,6 @@ type Orch struct {
 type row struct {
 	entry schema.FDBEntry
 	err   error
-	state string // key of STATE_DB's table of outcomes; "": a row of others
 }
 
 // An entry is one in the ASIC.
@@ -79,9 +76,9 @@ type entrySpec struct {
 // New registers the handler of FDB_TABLE on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
-		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
+		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
 		state: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateFDB),
-		rows:  map[string]row{}, entries: map[string]*entry{}, failed: map[string]error{}, said: map[string]string{},
+		rows:  map[string]row{}, entries: map[string]*entry{},
 		learned: map[string]swss.FieldValues{}, fixed: map[string]swss.FieldValues{}, owner: map[sai.FDBEntry]string{},
 		dirty: map[string]struct{}{}, members: map[[2]string][2]sai.OID{},
 	}
@@ -92,10 +89,10 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.state.DelMany(ctx, old); err != nil {
 		return nil, err
 	}
-	appl := cfg.Redis.DB(swss.ApplDB)
-	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
-		return swss.NewConsumerState(l, appl, schema.AppFDB)
-	}, schema.AppFDB, orch.HandlerFunc(o.handle), orch.Reporting{StateTable: schema.StateStaticFDB, None: true})
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{
+		Name: schema.AppFDB, State: schema.StateStaticFDB,
+		StateKey: func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] },
+	})
 	cfg.Daemon.Consume(func(*swss.Listener) swss.Source { return unwritten{o} }, schema.StateFDB,
 		orch.Each(func(ctx context.Context, _ orch.Task) error { return o.flush(ctx) }), orch.Reporting{None: true})
 	o.ports.Layout().Subscribe(o.layoutChanged)
@@ -113,58 +110,39 @@ func (o *Orch) ViewApplied(ctx context.Context) error {
 	return nil
 }
 
-// handle takes a batch of rows.
-func (o *Orch) handle(ctx context.Context, tasks []orch.Task) []error {
-	for _, t := range tasks {
-		was := o.rows[t.Key].state
-		delete(o.rows, t.Key)
-		if t.Op == orch.Set {
-			e, err := schema.ParseFDB(schema.ConfigKey(t.Key), t.Fields)
-			o.rows[t.Key] = row{e, err, t.Fields[schema.FieldConfigKey]}
+// pass makes the static entries of the ASIC what the rows ask for.
+func (o *Orch) pass(ctx context.Context) error {
+	for _, k := range o.ledger.Changed {
+		delete(o.rows, k.Key)
+		if fields, ok := o.ledger.Rows[k]; ok {
+			e, err := schema.ParseFDB(schema.ConfigKey(k.Key), fields)
+			o.rows[k.Key] = row{e, err}
 		}
-		if is := o.rows[t.Key].state; was != "" && was != is {
-			o.daemon.Unreport(ctx, schema.StateStaticFDB, was)
-		}
-		delete(o.failed, t.Key)
-		delete(o.said, t.Key)
 	}
-	o.converge(ctx)
-	return make([]error, len(tasks))
-}
-
-// converge makes the static entries of the ASIC what the rows ask for, and
-// tells.
-func (o *Orch) converge(ctx context.Context) {
-	maps.DeleteFunc(o.failed, func(_ string, err error) bool { return orch.Classify(err) == orch.Retry })
-	wanted, why := o.plan()
+	wanted := o.plan()
 	o.remove(ctx, wanted)
 	o.move(ctx, wanted)
 	o.create(ctx, wanted)
-	for _, key := range slices.SortedFunc(maps.Keys(o.rows), schema.CompareNames) {
-		err := o.failed[key]
-		if err == nil {
-			err = why[key]
-		}
-		status, reason := o.daemon.Verdict(schema.StateStaticFDB, err)
-		if said := status + ": " + reason; o.said[key] != said && o.rows[key].state != "" {
-			o.said[key] = said
-			o.daemon.Report(ctx, schema.StateStaticFDB, o.rows[key].state, status, reason)
-		}
-	}
+	return nil
 }
+
+func rowKey(key string) orch.RowKey { return orch.RowKey{Table: schema.AppFDB, Key: key} }
+
+// refused says whether a row must not be tried again as it is.
+func (o *Orch) refused(key string) bool { return o.ledger.Failed[rowKey(key)] != nil }
 
 // plan says which entries the rows ask for, and why of some rows there are none.
 // Of two rows of one address the first wins.
-func (o *Orch) plan() (wanted map[string]entry, why map[string]error) {
-	wanted, why = map[string]entry{}, map[string]error{}
+func (o *Orch) plan() (wanted map[string]entry) {
+	wanted = map[string]entry{}
 	taken := map[string]string{}
-	for _, key := range slices.SortedFunc(maps.Keys(o.rows), schema.CompareNames) {
+	for _, key := range o.ledger.Keys(schema.AppFDB) {
 		r := o.rows[key]
 		if r.err != nil {
-			why[key] = r.err
+			o.ledger.Why[rowKey(key)] = r.err
 			continue
 		}
-		if o.failed[key] != nil {
+		if o.refused(key) {
 			continue
 		}
 		vlan, bp, err := o.ports.BridgePort(r.entry.VLAN, r.entry.Port)
@@ -172,7 +150,7 @@ func (o *Orch) plan() (wanted map[string]entry, why map[string]error) {
 			err = orch.Wait("FDB entry", first, "FDB_TABLE:%s is the same address", first)
 		}
 		if err != nil {
-			why[key] = err
+			o.ledger.Why[rowKey(key)] = err
 			continue
 		}
 		taken[r.entry.Key()] = key
@@ -182,7 +160,7 @@ func (o *Orch) plan() (wanted map[string]entry, why map[string]error) {
 		}
 		wanted[key] = entry{sai.FDBEntry{Switch: o.switchID, MAC: sai.MAC(r.entry.MAC), BV: vlan}, entrySpec{bp, kind}, ""}
 	}
-	return wanted, why
+	return wanted
 }
 
 func (o *Orch) remove(ctx context.Context, wanted map[string]entry) {
@@ -200,7 +178,7 @@ func (o *Orch) remove(ctx context.Context, wanted map[string]entry) {
 		if err != nil && orch.Classify(err) != orch.Benign {
 			o.log.Error("an FDB entry stays in the ASIC", "entry", keys[i], "err", err)
 			if _, ok := o.rows[keys[i]]; ok {
-				o.failed[keys[i]] = fmt.Errorf("remove the FDB entry: %w", err)
+				o.ledger.Fail(rowKey(keys[i]), "remove the FDB entry", err)
 			}
 			continue
 		}
@@ -236,7 +214,7 @@ func (o *Orch) drop(key string) {
 func (o *Orch) move(ctx context.Context, wanted map[string]entry) {
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), schema.CompareNames) {
 		have, want := o.entries[key], wanted[key].spec
-		if have == nil || o.failed[key] != nil {
+		if have == nil || o.refused(key) {
 			continue
 		}
 		k := sai.EntryKey(have.key)
@@ -248,7 +226,7 @@ func (o *Orch) move(ctx context.Context, wanted map[string]entry) {
 			errs = append(errs, o.api.Set(ctx, k, sai.Attr{ID: sai.FDBEntryAttrType, Value: want.kind}))
 		}
 		if err := errors.Join(errs...); err != nil {
-			o.failed[key] = fmt.Errorf("set the FDB entry: %w", err)
+			o.ledger.Fail(rowKey(key), "set the FDB entry", err)
 			if err := o.api.Remove(ctx, k); err == nil {
 				o.drop(key)
 			}
@@ -263,7 +241,7 @@ func (o *Orch) create(ctx context.Context, wanted map[string]entry) {
 	var entries []sai.Entry
 	var attrs [][]sai.Attr
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), schema.CompareNames) {
-		if w := wanted[key]; o.entries[key] == nil && o.failed[key] == nil {
+		if w := wanted[key]; o.entries[key] == nil && !o.refused(key) {
 			keys, entries = append(keys, key), append(entries, w.key)
 			attrs = append(attrs, []sai.Attr{
 				{ID: sai.FDBEntryAttrType, Value: w.spec.kind},
@@ -277,8 +255,7 @@ func (o *Orch) create(ctx context.Context, wanted map[string]entry) {
 	}
 	for i, err := range o.api.BulkCreateEntries(ctx, entries, attrs) {
 		if err != nil {
-			o.failed[keys[i]] = fmt.Errorf("create the FDB entry: %w", err)
-			o.log.Error("SAI failed", "row", schema.AppFDB+":"+keys[i], "err", err)
+			o.ledger.Fail(rowKey(keys[i]), "create the FDB entry", err)
 			continue
 		}
 		o.put(keys[i], wanted[keys[i]])

@@ -104,8 +104,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err == nil && slices.Contains(has, sai.ErspanEncapsulationTypeIi) {
 		o.erspan = sai.ErspanEncapsulationTypeIi
 	}
-	words := orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive}
-	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), []string{schema.AppMirrorSession}, words, o.pass)
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{
+		Name: schema.AppMirrorSession, Words: orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive},
+	})
 	settle := func(ctx context.Context) {
 		if err := o.ledger.Settle(ctx); err != nil {
 			o.log.Error("STATE_DB is behind", "err", err)

@@ -17,8 +17,8 @@ import (
 // those that differ.
 func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 	for _, table := range tables {
-		for _, key := range o.ledger.Keys(table) {
-			k := orch.RowKey{Table: table, Key: key}
+		for _, key := range o.ledger.Keys(table.Name) {
+			k := orch.RowKey{Table: table.Name, Key: key}
 			s, ok := p.objects[k]
 			if !ok {
 				continue

@@ -50,10 +50,10 @@ type Config struct {
 }
 
 // tables are those of APPL_DB, each object after those that it refers to.
-var tables = []string{
-	schema.AppDSCPToTC, schema.AppDot1pToTC, schema.AppTCToQueue, schema.AppScheduler, schema.AppWRED,
-	schema.AppBufferPool, schema.AppBufferProfile,
-	schema.AppPortQoS, schema.AppQueue, schema.AppBufferQueue,
+var tables = []orch.LedgerTable{
+	{Name: schema.AppDSCPToTC}, {Name: schema.AppDot1pToTC}, {Name: schema.AppTCToQueue},
+	{Name: schema.AppScheduler}, {Name: schema.AppWRED}, {Name: schema.AppBufferPool}, {Name: schema.AppBufferProfile},
+	{Name: schema.AppPortQoS}, {Name: schema.AppQueue}, {Name: schema.AppBufferQueue},
 }
 
 // An Orch owns the QoS and buffer objects of the ASIC. All its methods run on
@@ -104,7 +104,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.counts.open(ctx, cfg); err != nil {
 		return nil, err
 	}
-	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), tables, orch.Words{}, o.pass)
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
 	config := cfg.Redis.DB(swss.ConfigDB)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)

@@ -35,8 +35,8 @@ func (o *Orch) plan() *plan {
 	p := &plan{objects: map[orch.RowKey]spec{}, binds: map[slot]bind{}}
 	l := o.ledger
 	for _, table := range tables {
-		for _, key := range l.Keys(table) {
-			k := orch.RowKey{Table: table, Key: key}
+		for _, key := range l.Keys(table.Name) {
+			k := orch.RowKey{Table: table.Name, Key: key}
 			if !o.applied {
 				l.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
 			}
