@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks everything: format, vet, import rules, limits of the source tree, all tests (stored fuzz
-# inputs among them), the tests again under the race detector, and what the pages quote of commands
-# that end in seconds. Exits 0 only when all that could run passed.
+# inputs among them), the tests again under the race detector, and the commands that the pages
+# quote (long ones in their short form). Exits 0 only when all that could run passed.
 #
 # Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
 # with, iproute2 for live interfaces) it installs with apt-get where it is root or may use sudo
@@ -151,7 +151,7 @@ if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else 
 if [ $race = yes ]; then
 	check "tests under the race detector (-short)" race_tests
 fi
-check "figures of the pages (make figures has the long ones too)" go run ./internal/figures -quick
+check "figures of the pages, the long commands in short form (make figures has them whole)" go run ./internal/figures -quick
 
 # --- summary; the last lines are go test's own, one for each package
 

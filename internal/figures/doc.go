@@ -1,6 +1,6 @@
 // Command figures holds the pages to what their commands give: it runs the commands that
 // docs/*.md and README.md quote, with the tamtam of this tree, and compares what they print with
-// what stands in the page. `make figures` runs it on everything, the gate on what ends in seconds.
+// what stands in the page. `make figures` runs it on everything, the gate on what ends in seconds or has a short form.
 //
 // # Annotation
 //
@@ -16,7 +16,9 @@
 // just "..." stands for any number of lines, blanks at the end of a line and empty lines at the
 // end of an output do not count, and what goes to standard error is part of the output.
 //
-//	long            not in the gate: it takes more than seconds
+//	long            not as a whole in the gate: it takes more than seconds. There lab run and bench have
+//	                their short form, and those behind them what that left: they must succeed, and what
+//	                they print is not compared
 //	machine         figures of a machine: numbers are not compared, nor are widths of columns
 //	tolerance N%    numbers may differ by so much
 //	mask REGEXP     what it matches is not compared (a time, a port; may be repeated; no commas)

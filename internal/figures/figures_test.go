@@ -140,6 +140,40 @@ func TestAPageAsItIs(t *testing.T) {
 	}
 }
 
+// In the gate what is long runs in its short form: it must succeed, and what it prints is another thing.
+func TestLongOnesInShort(t *testing.T) {
+	page := strings.ReplaceAll(`
+<!-- figures: long -->
+'''
+$ tamtam lab run fig1 >fig1.txt && cat fig1.txt
+whole
+'''
+
+<!-- figures: long
+cat fig1.txt
+-->
+| whole |
+| --- |
+`, "'''", fence)
+	for tool, want := range map[string]bool{
+		`[ "$*" = "lab run fig1 --short" ] && echo short`:                       true,
+		`[ "$*" = "lab run fig1" ] && echo "it has no short form" || exit 2`:    true,
+		`[ "$*" = "lab run fig1" ] && echo "the short form fails" || exit 1`:    false,
+		`[ "$*" = "lab run fig1 --short" ] && rm -f fig1.txt && echo no output`: false,
+	} {
+		c := tree(t, page, tool)
+		c.quick = true
+		if good, told := c.check(t); good != want || c.short != 2 || c.later != 0 {
+			t.Errorf("%s: %d in short form, %d left out: %s", tool, c.short, c.later, told)
+		}
+	}
+	c := tree(t, strings.Replace(page, "$ tamtam lab", "$ tamtam cli -c show; tamtam lab", 1), "exit 1")
+	c.quick = true
+	if good, told := c.check(t); !good || c.later != 2 {
+		t.Errorf("what needs a switch: %d left out: %s", c.later, told)
+	}
+}
+
 // What is wrong is told with its place, and the check fails.
 func TestWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ old, new, told string }{

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	var c checker
-	flag.BoolVar(&c.quick, "quick", false, "leave out blocks that are long")
+	flag.BoolVar(&c.quick, "quick", false, "long commands in their short form, whose output is not compared, or left out")
 	flag.StringVar(&c.only, "only", "", "PAGE or PAGE:LINE, as in lab or docs/lab.md:57: a page, or a block and what it needs")
 	flag.StringVar(&c.update, "update", "", "1: rewrite what differs; all: everything, figures of this machine too")
 	flag.Parse()
@@ -41,12 +41,13 @@ func main() {
 
 // A checker goes through pages.
 type checker struct {
-	tree, tool         string
-	quick              bool
-	only, update       string
-	out                io.Writer
-	blocks, bad, later int
-	cpu                time.Duration
+	tree, tool   string
+	quick        bool
+	only, update string
+	out          io.Writer
+	blocks, bad  int
+	short, later int // long blocks: run in short form, left out
+	cpu          time.Duration
 }
 
 // inTree builds the tree's tamtam and checks every page with it.
@@ -80,8 +81,8 @@ func (c *checker) all(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	fmt.Fprintf(c.out, "%d blocks run, %d wrong, %d long ones left out; %.1f s, %.1f s of processor time\n",
-		c.blocks, c.bad, c.later, time.Since(start).Seconds(), c.cpu.Seconds())
+	fmt.Fprintf(c.out, "%d blocks run, %d of them in short form, %d wrong, %d long ones left out; %.1f s, %.1f s of processor time\n",
+		c.blocks, c.short, c.bad, c.later, time.Since(start).Seconds(), c.cpu.Seconds())
 	return c.bad == 0, nil
 }
 
@@ -129,6 +130,7 @@ func (c *checker) wanted(p *page) []*block {
 	_, line, single := strings.Cut(c.only, ":")
 	n, _ := strconv.Atoi(line)
 	var list []*block
+	behind := false // a block in short form
 	for i, b := range p.blocks {
 		if single && b.line > n {
 			break
@@ -136,6 +138,10 @@ func (c *checker) wanted(p *page) []*block {
 		switch asked := single && (i+1 == len(p.blocks) || p.blocks[i+1].line > n); {
 		case asked || !b.long || !c.quick && (!single || b.setup):
 			list = append(list, b)
+		case c.quick && !single && b.hasShort(behind):
+			b.inShort, behind = true, true
+			list = append(list, b)
+			c.short++
 		case c.quick:
 			c.later++
 		}
@@ -206,16 +212,29 @@ func (c *checker) block(ctx context.Context, s *session, p *page, b *block) erro
 		} else if !ok && !fails {
 			return failed(st.command, nil, got)
 		}
-		if same := b.same(st.want, got); !same && c.update == "" {
-			c.bad++
-			fmt.Fprintf(c.out, "%s:%d: %s gives something else:\n%s", p.name, st.at+1, st.command, difference(st.want, got))
-		} else if !same || c.update == "all" {
-			lines, err := b.rewrite(st.want, got)
-			if err != nil {
-				return fmt.Errorf("%s: %w; it gives\n%s", st.command, err, strings.Join(got, "\n"))
-			}
-			p.edits = append(p.edits, edit{st.at, len(st.want), lines})
+		if b.inShort {
+			continue
 		}
+		if err := c.compare(p, b, st, got); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare tells and counts what a command prints that is not what the page wants, or rewrites it.
+func (c *checker) compare(p *page, b *block, st step, got []string) error {
+	same := b.same(st.want, got)
+	switch {
+	case !same && c.update == "":
+		c.bad++
+		fmt.Fprintf(c.out, "%s:%d: %s gives something else:\n%s", p.name, st.at+1, st.command, difference(st.want, got))
+	case !same || c.update == "all":
+		lines, err := b.rewrite(st.want, got)
+		if err != nil {
+			return fmt.Errorf("%s: %w; it gives\n%s", st.command, err, strings.Join(got, "\n"))
+		}
+		p.edits = append(p.edits, edit{st.at, len(st.want), lines})
 	}
 	return nil
 }

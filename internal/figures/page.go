@@ -69,6 +69,27 @@ type block struct {
 	before []step // of the comment, if they do not make the block
 	steps  []step
 	body   []string // of a file
+	// inShort: it is long, and its commands run in their short form; what they print is another thing.
+	inShort bool
+}
+
+// inShortToo are commands that have a short form; others of tamtam either end in seconds, or need a switch
+// that runs.
+var (
+	inShortToo = regexp.MustCompile(`\btamtam (lab run|bench)\b`)
+	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|collect|health)\b|\bredis-cli\b|\bgo (test|run)\b`)
+)
+
+// hasShort reports whether the commands of a long block have a short form: they measure, or read (behind)
+// what such a block has left.
+func (b *block) hasShort(behind bool) bool {
+	for _, st := range slices.Concat(b.before, b.steps) {
+		if needsMore.MatchString(st.command) {
+			return false
+		}
+		behind = behind || inShortToo.MatchString(st.command)
+	}
+	return behind && !b.tree && b.file == ""
 }
 
 // A step is a command and what the page says it prints: lines at and following.
