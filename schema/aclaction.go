@@ -211,7 +211,7 @@ func parseAction(f ActionField, v string) (a ACLAction, want string) {
 }
 
 func numberAction(a ACLAction, v string, limit uint64) (ACLAction, string) {
-	n, ok := number(v)
+	n, ok := cNumber(v)
 	if !ok || n > limit {
 		return a, rangeWords(0, limit)
 	}

@@ -250,8 +250,8 @@ func parseMatch(f MatchField, v, mask string) (m ACLMatch, want string) {
 
 func parseRangeMatch(m ACLMatch, v string) (ACLMatch, string) {
 	lo, hi, ok := strings.Cut(v, "-")
-	a, okA := number(lo)
-	b, okB := number(hi)
+	a, okA := cNumber(lo)
+	b, okB := cNumber(hi)
 	if !ok || !okA || !okB || a > b || b > 65535 {
 		return m, "min-max in 0..65535"
 	}
@@ -280,11 +280,11 @@ func parseNumberMatch(m ACLMatch, s matchSpec, v string) (ACLMatch, string) {
 	if s.kind == kindMaskedOnly {
 		want = "value/mask, each in 0.." + utoa(s.mask)
 	}
-	n, ok := number(text)
+	n, ok := cNumber(text)
 	m.Mask = s.mask
 	if hasMask {
 		var okMask bool
-		m.Mask, okMask = number(maskText)
+		m.Mask, okMask = cNumber(maskText)
 		ok = ok && okMask && m.Mask <= s.mask
 	}
 	if !ok || n < s.min || n > s.mask || hasMask && s.kind == kindNumber || !hasMask && s.kind == kindMaskedOnly ||

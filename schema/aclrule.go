@@ -41,7 +41,8 @@ type ACLRule struct {
 
 // Match returns the rule's match of that field.
 func (r ACLRule) Match(f MatchField) (ACLMatch, bool) {
-	i, ok := slices.BinarySearchFunc(r.Matches, f, func(m ACLMatch, f MatchField) int { return cmp.Compare(m.Field, f) })
+	i, ok := slices.BinarySearchFunc(r.Matches, f,
+		func(m ACLMatch, f MatchField) int { return cmp.Compare(m.Field, f) })
 	if !ok {
 		return ACLMatch{}, false
 	}
@@ -54,7 +55,7 @@ func (r ACLRule) Match(f MatchField) (ACLMatch, bool) {
 // adds protocol 6, IP_PROTOCOL of IPv6 rules becomes NEXT_HEADER, and
 // PACKET_ACTION REDIRECT:target becomes REDIRECT_ACTION.
 func ParseACLRule(t ACLTableType, key string, fields map[string]string) (ACLRule, error) {
-	r := newUpperReader(CfgACLRule, key, fields)
+	r := newReader(CfgACLRule, key, fields, true)
 	k, ok := ParseACLRuleKey(key)
 	if !ok {
 		r.bad("", key, "table|rule, each "+nameWords)
@@ -83,7 +84,7 @@ func (r *reader) takePriority(t ACLTableType, rule *ACLRule) {
 	if !ok {
 		return
 	}
-	n, ok := number(v)
+	n, ok := cNumber(v)
 	if !ok || n < lo || n > hi {
 		r.bad("PRIORITY", v, rangeWords(lo, hi))
 		return

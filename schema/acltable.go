@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -95,15 +96,31 @@ func BuiltinACLType(name string) (ACLTableType, bool) {
 	return t, ok
 }
 
-// ParseACLTableType reads ACL_TABLE_TYPE and ACL_TABLE_TYPE_TABLE. Unknown
-// words and unknown fields are errors, as in SONiC.
-func ParseACLTableType(key string, fields map[string]string) (ACLTableType, error) {
-	r := newUpperReader(CfgACLTableType, key, fields)
-	r.tamKey(key)
-	if _, ok := BuiltinACLType(key); ok {
-		r.bad("", key, "a name that no built-in table type has")
-	}
-	t := ACLTableType{Name: key}
+const ownTypeForm = "a name that no built-in table type has"
+
+// aclTypeRows: unknown words and unknown fields are errors, as in SONiC.
+var aclTypeRows = rows[ACLTableType]{
+	table: CfgACLTableType,
+	upper: true,
+	key: key[ACLTableType]{form: ownTypeForm, read: func(r *reader, key string, t *ACLTableType) {
+		named(func(t *ACLTableType) *string { return &t.Name }).read(r, key, t)
+		if _, ok := BuiltinACLType(key); ok {
+			r.bad("", key, ownTypeForm)
+		}
+	}},
+	fields: []field[ACLTableType]{
+		own("MATCHES", "names of matches, separated by commas",
+			"What the rules of a table may match.", (*reader).typeMatches,
+			func(t *ACLTableType) string { return joined(t.Matches.Fields()) }).must("a comma separated list").always(),
+		own("ACTIONS", "names of actions, separated by commas",
+			"What the rules of a table may do.", (*reader).typeActions,
+			func(t *ACLTableType) string { return joined(t.Actions.Fields()) }),
+		own("BIND_POINTS", "PORT, PORTCHANNEL", "What a table may be bound to.", (*reader).typeBindPoints,
+			func(t *ACLTableType) string { return strings.Join(t.BindPoints, ",") }).must("a comma separated list").always(),
+	},
+}
+
+func (r *reader) typeMatches(t *ACLTableType) {
 	for _, w := range r.words("MATCHES") {
 		f, ok := matchByName[w]
 		if !ok || matchSpecs[f].tam {
@@ -112,6 +129,9 @@ func ParseACLTableType(key string, fields map[string]string) (ACLTableType, erro
 		}
 		t.Matches |= 1 << f
 	}
+}
+
+func (r *reader) typeActions(t *ACLTableType) {
 	for _, w := range r.words("ACTIONS") {
 		f, ok := actionByName[w]
 		if !ok {
@@ -120,6 +140,9 @@ func ParseACLTableType(key string, fields map[string]string) (ACLTableType, erro
 		}
 		t.Actions |= 1 << f
 	}
+}
+
+func (r *reader) typeBindPoints(t *ACLTableType) {
 	for _, w := range r.words("BIND_POINTS") {
 		if w != BindPort && w != BindPortChannel {
 			r.bad("BIND_POINTS", w, "PORT or PORTCHANNEL")
@@ -128,14 +151,24 @@ func ParseACLTableType(key string, fields map[string]string) (ACLTableType, erro
 		t.BindPoints = append(t.BindPoints, w)
 	}
 	slices.Sort(t.BindPoints)
-	for _, f := range []string{"MATCHES", "BIND_POINTS"} {
-		if r.fields[f] == "" {
-			r.bad(f, "", "a comma separated list")
-		}
-	}
-	r.unknown()
-	return t, r.err()
 }
+
+// joined writes the names of matches or actions.
+func joined[F fmt.Stringer](list []F) string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.String()
+	}
+	return strings.Join(names, ",")
+}
+
+// ParseACLTableType reads ACL_TABLE_TYPE and ACL_TABLE_TYPE_TABLE.
+func ParseACLTableType(key string, f map[string]string) (ACLTableType, error) {
+	return aclTypeRows.parse(key, f)
+}
+
+// Fields formats the row.
+func (t ACLTableType) Fields() map[string]string { return aclTypeRows.fieldsOf(t) }
 
 func (r *reader) words(field string) []string {
 	v, _ := r.take(field)
@@ -160,20 +193,6 @@ func actionNames() []string {
 	return out
 }
 
-// Fields formats the row.
-func (t ACLTableType) Fields() map[string]string {
-	var matches, actions []string
-	for _, f := range t.Matches.Fields() {
-		matches = append(matches, f.String())
-	}
-	for _, a := range t.Actions.Fields() {
-		actions = append(actions, a.String())
-	}
-	f := map[string]string{"MATCHES": strings.Join(matches, ","), "BIND_POINTS": strings.Join(t.BindPoints, ",")}
-	put(f, "ACTIONS", strings.Join(actions, ","))
-	return f
-}
-
 // Stages of ACL tables.
 const (
 	StageIngress = "INGRESS"
@@ -189,41 +208,37 @@ type ACLTable struct {
 	Ports  []string // sorted; ports and PortChannels, in CONFIG_DB maybe aliases; none in a TAM table: all
 }
 
-// ParseACLTable reads ACL_TABLE and ACL_TABLE_TABLE. Unknown fields are
-// errors, as in SONiC.
-func ParseACLTable(key string, fields map[string]string) (ACLTable, error) {
-	r := newUpperReader(CfgACLTable, key, fields)
-	r.tamKey(key)
-	t := ACLTable{
-		Name:   key,
-		Policy: r.text("POLICY_DESC"),
-		Type:   r.name("TYPE", ""),
-		Stage:  r.word("STAGE", StageIngress, StageIngress, StageEgress),
-		Ports:  r.list("PORTS"),
-	}
-	r.text("SERVICES")
-	SortNames(t.Ports)
-	for _, p := range t.Ports {
-		if !validAlias(p) {
-			r.bad("PORTS", p, "ports separated by commas")
+// aclTableRows: unknown fields are errors, as in SONiC.
+var aclTableRows = rows[ACLTable]{
+	table: CfgACLTable,
+	upper: true,
+	key:   named(func(t *ACLTable) *string { return &t.Name }),
+	fields: []field[ACLTable]{
+		text("POLICY_DESC", func(t *ACLTable) *string { return &t.Policy }, "Words for people.").always(),
+		name("TYPE", "", func(t *ACLTable) *string { return &t.Type },
+			"What the rules may match and do: a built-in type, or a row of ACL_TABLE_TYPE.").
+			must("an ACL table type such as L3 or TAM"),
+		word("STAGE", StageIngress, []string{StageIngress, StageEgress}, func(t *ACLTable) *string { return &t.Stage },
+			"Where on a packet's way the table is."),
+		list("PORTS", "ports separated by commas", func(t *ACLTable) *[]string { return &t.Ports }, validAlias,
+			"Ports and PortChannels that the table is bound to; of a TAM table without it, all.").always(),
+		own[ACLTable]("SERVICES", "text",
+			"Of SONiC's control plane tables; no effect.", func(r *reader, _ *ACLTable) { r.text("SERVICES") }, nil),
+	},
+	check: func(r *reader, t *ACLTable) {
+		if t.Type == ACLTypeTAM && t.Stage == StageEgress {
+			r.bad("STAGE", StageEgress, "INGRESS in a table of type TAM")
 		}
-	}
-	if r.fields["TYPE"] == "" {
-		r.bad("TYPE", "", "an ACL table type such as L3 or TAM")
-	}
-	if t.Type == ACLTypeTAM && t.Stage == StageEgress {
-		r.bad("STAGE", StageEgress, "INGRESS in a table of type TAM")
-	}
-	r.unknown()
-	return t, r.err()
+	},
+}
+
+// ParseACLTable reads ACL_TABLE and ACL_TABLE_TABLE.
+func ParseACLTable(key string, f map[string]string) (ACLTable, error) {
+	return aclTableRows.parse(key, f)
 }
 
 // Fields formats the row for APPL_DB.
-func (t ACLTable) Fields() map[string]string {
-	return map[string]string{
-		"POLICY_DESC": t.Policy, "TYPE": t.Type, "STAGE": t.Stage, "PORTS": strings.Join(t.Ports, ","),
-	}
-}
+func (t ACLTable) Fields() map[string]string { return aclTableRows.fieldsOf(t) }
 
 // ImplicitTAMTable is the ACL table TAM that holds when it is needed and
 // nobody configured one.

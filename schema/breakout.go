@@ -26,24 +26,32 @@ const (
 	maxGbps     = 1600 // of a port
 )
 
-// ParseBreakout reads BREAKOUT_CFG; unknown fields are ignored.
-func ParseBreakout(key string, fields map[string]string) (Breakout, error) {
-	r := newReader(CfgBreakout, key, fields)
-	if !IsPortName(key) {
-		r.bad("", key, "EthernetN")
+var breakoutRows = rows[Breakout]{
+	table: CfgBreakout,
+	open:  true,
+	key:   called("EthernetN", IsPortName, func(b *Breakout) *string { return &b.Port }),
+	fields: []field[Breakout]{
+		own("brkout_mode", "a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)",
+			"Into which ports the cage is divided. The rows of PORT are the truth; this one is checked against them.",
+			(*reader).breakout, func(b *Breakout) string { return b.Mode }).must("").always(),
+	},
+}
+
+func (r *reader) breakout(b *Breakout) {
+	b.Mode, _ = r.take("brkout_mode")
+	var ok bool
+	if b.Groups, ok = parseBreakoutMode(b.Mode); !ok {
+		r.bad("brkout_mode", b.Mode, "a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)")
 	}
-	mode, _ := r.take("brkout_mode")
-	b := Breakout{Port: key, Mode: mode}
-	groups, ok := parseBreakoutMode(mode)
-	if !ok {
-		r.bad("brkout_mode", mode, "a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)")
-	}
-	b.Groups = groups
-	return b, r.err()
+}
+
+// ParseBreakout reads BREAKOUT_CFG.
+func ParseBreakout(key string, f map[string]string) (Breakout, error) {
+	return breakoutRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (b Breakout) Fields() map[string]string { return map[string]string{"brkout_mode": b.Mode} }
+func (b Breakout) Fields() map[string]string { return breakoutRows.fieldsOf(b) }
 
 // Ports is how many ports the mode makes.
 func (b Breakout) Ports() int {

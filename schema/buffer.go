@@ -1,30 +1,40 @@
 package schema
 
-import (
-	"strconv"
-	"strings"
-)
+import "strconv"
 
 // BufferPool is a row of BUFFER_POOL and BUFFER_POOL_TABLE.
 type BufferPool struct {
 	Name    string
-	Both    bool     // for ingress and egress
-	Dynamic bool     // thresholds are shares of what is free; true if not given
-	Size    uint64   // bytes, 1..2^40
-	Ignored []string // fields that have no effect, sorted
+	Both    bool   // for ingress and egress
+	Dynamic bool   // thresholds are shares of what is free
+	Size    uint64 // bytes
+	Ignored []string
 }
 
-// ParseBufferPool reads BUFFER_POOL. Pools of ingress are refused: the buffer of
-// this switch is shared by the queues of its egress ports.
-func ParseBufferPool(key string, fields map[string]string) (BufferPool, error) {
-	r := newReader(CfgBufferPool, key, fields)
-	r.named(key)
-	p := BufferPool{
-		Name:    key,
-		Dynamic: r.flag("mode", true, "dynamic", "static"),
-		Size:    r.number("size", 1, 1<<40, 0),
-		Ignored: r.ignore("xoff", "percentage"),
-	}
+const maxBuffer = 1 << 40 // bytes
+
+// bufferPoolRows: pools of ingress are refused, as the buffer of this switch is shared by the
+// queues of its egress ports.
+var bufferPoolRows = rows[BufferPool]{
+	table: CfgBufferPool,
+	key:   named(func(p *BufferPool) *string { return &p.Name }),
+	fields: []field[BufferPool]{
+		flag("mode", "dynamic", "static", true, func(p *BufferPool) *bool { return &p.Dynamic },
+			"Whether the thresholds of queues are shares of what is free, or bytes."),
+		number("size", 1, maxBuffer, 0, func(p *BufferPool) *uint64 { return &p.Size },
+			"In bytes.").must("the size in bytes"),
+		ignored(func(p *BufferPool) *[]string { return &p.Ignored }, "xoff", "percentage"),
+		own("type", "egress or both", "Which packets it holds. They are held at egress.", (*reader).poolType,
+			func(p *BufferPool) string {
+				if p.Both {
+					return "both"
+				}
+				return "egress"
+			}).must(""),
+	},
+}
+
+func (r *reader) poolType(p *BufferPool) {
 	switch r.word("type", "", "egress", "both", "ingress") {
 	case "both":
 		p.Both = true
@@ -35,53 +45,58 @@ func ParseBufferPool(key string, fields map[string]string) (BufferPool, error) {
 			r.bad("type", "", "egress or both")
 		}
 	}
-	if _, present := r.fields["size"]; !present {
-		r.bad("size", "", "the size in bytes")
-	}
-	r.unknown()
-	return p, r.err()
+}
+
+// ParseBufferPool reads BUFFER_POOL.
+func ParseBufferPool(key string, f map[string]string) (BufferPool, error) {
+	return bufferPoolRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (p BufferPool) Fields() map[string]string {
-	f := map[string]string{"type": "egress", "mode": "static", "size": utoa(p.Size)}
-	if p.Both {
-		f["type"] = "both"
-	}
-	if p.Dynamic {
-		f["mode"] = "dynamic"
-	}
-	put(f, FieldIgnored, strings.Join(p.Ignored, ","))
-	return f
-}
+func (p BufferPool) Fields() map[string]string { return bufferPoolRows.fieldsOf(p) }
 
 // BufferProfile is a row of BUFFER_PROFILE and BUFFER_PROFILE_TABLE: how much of
 // a pool a queue may take.
 type BufferProfile struct {
 	Name     string
 	Pool     string // name of a BufferPool
-	Reserved uint64 // bytes, 0..2^40
+	Reserved uint64 // bytes
 	// Dynamic says that a queue may hold 2^Alpha times what is free, and not
 	// Static bytes.
 	Dynamic bool
-	Alpha   int8     // -8..8
-	Static  uint64   // bytes, 0..2^40
-	Ignored []string // fields that have no effect, sorted
+	Alpha   int8   // -8..8
+	Static  uint64 // bytes
+	Ignored []string
 }
 
-// ParseBufferProfile reads BUFFER_PROFILE.
-func ParseBufferProfile(key string, fields map[string]string) (BufferProfile, error) {
-	r := newReader(CfgBufferProfile, key, fields)
-	r.named(key)
-	p := BufferProfile{
-		Name:     key,
-		Pool:     r.ref("pool", CfgBufferPool),
-		Reserved: r.number("size", 0, 1<<40, 0),
-		Ignored:  r.ignore("xon", "xoff", "xon_offset", "packet_discard_action"),
-	}
-	if p.Pool == "" {
-		r.bad("pool", "", "the name of a row of "+CfgBufferPool)
-	}
+var bufferProfileRows = rows[BufferProfile]{
+	table: CfgBufferProfile,
+	key:   named(func(p *BufferProfile) *string { return &p.Name }),
+	fields: []field[BufferProfile]{
+		ref("pool", CfgBufferPool, func(p *BufferProfile) *string { return &p.Pool },
+			"The pool that the queues share.").
+			must("the name of a row of " + CfgBufferPool),
+		number("size", 0, maxBuffer, 0, func(p *BufferProfile) *uint64 { return &p.Reserved },
+			"Bytes that are kept for each queue."),
+		ignored(func(p *BufferProfile) *[]string { return &p.Ignored }, "xon", "xoff", "xon_offset", "packet_discard_action"),
+		own("dynamic_th", "-8..8", "A queue may hold this power of two times what is free. Either this or static_th.",
+			(*reader).threshold, func(p *BufferProfile) string {
+				if !p.Dynamic {
+					return ""
+				}
+				return strconv.Itoa(int(p.Alpha))
+			}),
+		own("static_th", rangeForm(0, maxBuffer), "Bytes that a queue may hold.", nil, func(p *BufferProfile) string {
+			if p.Dynamic {
+				return ""
+			}
+			return utoa(p.Static)
+		}),
+	},
+}
+
+// threshold takes the one of two fields that is given.
+func (r *reader) threshold(p *BufferProfile) {
 	dynamic, hasDynamic := r.take("dynamic_th")
 	_, hasStatic := r.take("static_th")
 	p.Dynamic = hasDynamic
@@ -96,23 +111,17 @@ func ParseBufferProfile(key string, fields map[string]string) (BufferProfile, er
 		}
 		p.Alpha = int8(n)
 	default:
-		p.Static = r.number("static_th", 0, 1<<40, 0)
+		p.Static = r.number("static_th", 0, maxBuffer, 0)
 	}
-	r.unknown()
-	return p, r.err()
+}
+
+// ParseBufferProfile reads BUFFER_PROFILE.
+func ParseBufferProfile(key string, f map[string]string) (BufferProfile, error) {
+	return bufferProfileRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (p BufferProfile) Fields() map[string]string {
-	f := map[string]string{"pool": p.Pool, "size": utoa(p.Reserved)}
-	if p.Dynamic {
-		f["dynamic_th"] = strconv.Itoa(int(p.Alpha))
-	} else {
-		f["static_th"] = utoa(p.Static)
-	}
-	put(f, FieldIgnored, strings.Join(p.Ignored, ","))
-	return f
-}
+func (p BufferProfile) Fields() map[string]string { return bufferProfileRows.fieldsOf(p) }
 
 // BufferQueue is a row of BUFFER_QUEUE and BUFFER_QUEUE_TABLE.
 type BufferQueue struct {
@@ -120,16 +129,20 @@ type BufferQueue struct {
 	Profile string // name of a BufferProfile
 }
 
+var bufferQueueRows = rows[BufferQueue]{
+	table: CfgBufferQueue,
+	key:   queuesKey(func(q *BufferQueue) *QueueKey { return &q.QueueKey }),
+	fields: []field[BufferQueue]{
+		ref("profile", CfgBufferProfile, func(q *BufferQueue) *string { return &q.Profile },
+			"How much each queue may hold.").
+			must("the name of a row of " + CfgBufferProfile),
+	},
+}
+
 // ParseBufferQueue reads BUFFER_QUEUE.
-func ParseBufferQueue(key string, fields map[string]string) (BufferQueue, error) {
-	r := newReader(CfgBufferQueue, key, fields)
-	q := BufferQueue{QueueKey: r.queueKey(key), Profile: r.ref("profile", CfgBufferProfile)}
-	if q.Profile == "" {
-		r.bad("profile", "", "the name of a row of "+CfgBufferProfile)
-	}
-	r.unknown()
-	return q, r.err()
+func ParseBufferQueue(key string, f map[string]string) (BufferQueue, error) {
+	return bufferQueueRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (q BufferQueue) Fields() map[string]string { return map[string]string{"profile": q.Profile} }
+func (q BufferQueue) Fields() map[string]string { return bufferQueueRows.fieldsOf(q) }

@@ -26,43 +26,42 @@ func COPPTraps() []string {
 	}
 }
 
-// ParseCOPPGroup reads COPP_GROUP and COPP_TABLE. Fields of policers have no effect, as the
-// switch has none; Ignored names them.
-func ParseCOPPGroup(key string, fields map[string]string) (COPPGroup, error) {
-	r := newReader(CfgCOPPGroup, key, fields)
-	r.named(key)
-	g := COPPGroup{
-		Name:     key,
-		Action:   r.word("trap_action", "trap", "trap", "copy", "drop", "forward", "deny", "log", "transit"),
-		Priority: uint32(r.number("trap_priority", 0, 1<<16, 0)),
-		Queue:    uint8(r.number("queue", 0, 255, 0)),
-		Traps:    r.trapIDs(),
-		Ignored: r.ignore("meter_type", "mode", "color", "cir", "cbs", "pir", "pbs",
-			"green_action", "yellow_action", "red_action",
+var coppGroupRows = rows[COPPGroup]{
+	table: CfgCOPPGroup,
+	key:   named(func(g *COPPGroup) *string { return &g.Name }),
+	fields: []field[COPPGroup]{
+		word("trap_action", "trap", []string{"trap", "copy", "drop", "forward", "deny", "log", "transit"},
+			func(g *COPPGroup) *string { return &g.Action }, "What becomes of the packets."),
+		number("trap_priority", 0, 1<<16, 0, func(g *COPPGroup) *uint32 { return &g.Priority },
+			"Of several traps that catch a packet, the one with the largest counts."),
+		number("queue", 0, 255, 0, func(g *COPPGroup) *uint8 { return &g.Queue }, "The queue to the CPU."),
+		trapIDs("In APPL_DB: the traps of the group.", func(g *COPPGroup) *[]string { return &g.Traps }),
+		ignored(func(g *COPPGroup) *[]string { return &g.Ignored },
+			"meter_type", "mode", "color", "cir", "cbs", "pir", "pbs", "green_action", "yellow_action", "red_action",
 			"genetlink_name", "genetlink_mcgrp_name"),
-	}
-	r.unknown()
-	return g, r.err()
+	},
 }
 
-func (r *reader) trapIDs() []string {
-	ids := r.list("trap_ids")
-	for _, id := range ids {
-		if !slices.Contains(COPPTraps(), id) {
-			r.badWord("trap_ids", id, "traps", COPPTraps())
+func trapIDs[T any](words string, at func(*T) *[]string) field[T] {
+	return own("trap_ids", "traps, separated by commas", words, func(r *reader, row *T) {
+		ids := r.list("trap_ids")
+		for _, id := range ids {
+			if !slices.Contains(COPPTraps(), id) {
+				r.badWord("trap_ids", id, "traps", COPPTraps())
+			}
 		}
-	}
-	slices.Sort(ids)
-	return ids
+		slices.Sort(ids)
+		*at(row) = ids
+	}, func(row *T) string { return strings.Join(*at(row), ",") })
+}
+
+// ParseCOPPGroup reads COPP_GROUP and COPP_TABLE.
+func ParseCOPPGroup(key string, f map[string]string) (COPPGroup, error) {
+	return coppGroupRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (g COPPGroup) Fields() map[string]string {
-	f := map[string]string{"trap_action": g.Action, "trap_priority": utoa(g.Priority), "queue": utoa(g.Queue)}
-	put(f, "trap_ids", strings.Join(g.Traps, ","))
-	put(f, FieldIgnored, strings.Join(g.Ignored, ","))
-	return f
-}
+func (g COPPGroup) Fields() map[string]string { return coppGroupRows.fieldsOf(g) }
 
 // COPPTrap is a row of COPP_TRAP: traps, and the group that they belong to. They
 // count while the feature of the row's name is enabled in FEATURE, or always.
@@ -73,25 +72,29 @@ type COPPTrap struct {
 	Always bool
 }
 
+var coppTrapRows = rows[COPPTrap]{
+	table: CfgCOPPTrap,
+	key:   named(func(t *COPPTrap) *string { return &t.Name }),
+	fields: []field[COPPTrap]{
+		trapIDs("The traps, such as arp_req.", func(t *COPPTrap) *[]string { return &t.Traps }).
+			must("").always(),
+		ref("trap_group", CfgCOPPGroup, func(t *COPPTrap) *string { return &t.Group },
+			"The group that says what becomes of the packets.").
+			must("the name of a row of " + CfgCOPPGroup),
+		boolean("always_enabled", false, func(t *COPPTrap) *bool { return &t.Always },
+			"Whether the traps count although the feature of the row's name is not enabled in FEATURE."),
+	},
+	check: func(r *reader, t *COPPTrap) {
+		if len(t.Traps) == 0 {
+			r.bad("trap_ids", "", "traps such as arp_req,arp_resp")
+		}
+	},
+}
+
 // ParseCOPPTrap reads COPP_TRAP.
-func ParseCOPPTrap(key string, fields map[string]string) (COPPTrap, error) {
-	r := newReader(CfgCOPPTrap, key, fields)
-	r.named(key)
-	t := COPPTrap{Name: key, Traps: r.trapIDs(), Group: r.ref("trap_group", CfgCOPPGroup)}
-	t.Always = r.flag("always_enabled", false, "true", "false")
-	if len(t.Traps) == 0 {
-		r.bad("trap_ids", "", "traps such as arp_req,arp_resp")
-	}
-	if t.Group == "" {
-		r.bad("trap_group", "", "the name of a row of "+CfgCOPPGroup)
-	}
-	r.unknown()
-	return t, r.err()
+func ParseCOPPTrap(key string, f map[string]string) (COPPTrap, error) {
+	return coppTrapRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (t COPPTrap) Fields() map[string]string {
-	return map[string]string{
-		"trap_ids": strings.Join(t.Traps, ","), "trap_group": t.Group, "always_enabled": boolWord(t.Always),
-	}
-}
+func (t COPPTrap) Fields() map[string]string { return coppTrapRows.fieldsOf(t) }

@@ -1,8 +1,6 @@
 package schema
 
-import (
-	"time"
-)
+import "time"
 
 // FlexCounter is a row of FLEX_COUNTER_TABLE: whether and how often a group
 // of counters is polled.
@@ -19,33 +17,43 @@ const (
 	maxPoll = 3_600_000
 )
 
-// ParseFlexCounter reads FLEX_COUNTER_TABLE; unknown fields are ignored.
-func ParseFlexCounter(key string, fields map[string]string) (FlexCounter, error) {
-	r := newUpperReader(CfgFlexCounter, key, fields)
-	if !ValidName(key) {
-		r.bad("", key, "the name of a counter group such as ACL or PORT")
-	}
-	c := FlexCounter{Group: key, Enabled: r.flag("FLEX_COUNTER_STATUS", false, "enable", "disable")}
-	_, c.Given = r.take("FLEX_COUNTER_STATUS")
-	ms := r.number("POLL_INTERVAL", minPoll, maxPoll, 0)
-	c.Interval = time.Duration(ms) * time.Millisecond
-	return c, r.err()
+var flexCounterRows = rows[FlexCounter]{
+	table: CfgFlexCounter,
+	open:  true, upper: true,
+	key: key[FlexCounter]{form: "ACL, PORT, QUEUE, QUEUE_WATERMARK", read: func(r *reader, key string, c *FlexCounter) {
+		if c.Group = key; !ValidName(key) {
+			r.bad("", key, "the name of a counter group such as ACL or PORT")
+		}
+	}},
+	fields: []field[FlexCounter]{
+		own("FLEX_COUNTER_STATUS", "enable or disable",
+			"Whether the counters are polled; without it, as the group's default is.",
+			func(r *reader, c *FlexCounter) {
+				c.Enabled = r.flag("FLEX_COUNTER_STATUS", false, "enable", "disable")
+				_, c.Given = r.take("FLEX_COUNTER_STATUS")
+			},
+			func(c *FlexCounter) string {
+				switch {
+				case !c.Given:
+					return ""
+				case c.Enabled:
+					return "enable"
+				}
+				return "disable"
+			}),
+		duration("POLL_INTERVAL", time.Millisecond, minPoll, maxPoll, 0,
+			func(c *FlexCounter) *time.Duration { return &c.Interval },
+			"In ms; without it, as the group's default is.").ifSet(),
+	},
+}
+
+// ParseFlexCounter reads FLEX_COUNTER_TABLE.
+func ParseFlexCounter(key string, f map[string]string) (FlexCounter, error) {
+	return flexCounterRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (c FlexCounter) Fields() map[string]string {
-	f := map[string]string{}
-	if c.Given {
-		f["FLEX_COUNTER_STATUS"] = "disable"
-		if c.Enabled {
-			f["FLEX_COUNTER_STATUS"] = "enable"
-		}
-	}
-	if c.Interval > 0 {
-		f["POLL_INTERVAL"] = utoa(uint64(c.Interval / time.Millisecond))
-	}
-	return f
-}
+func (c FlexCounter) Fields() map[string]string { return flexCounterRows.fieldsOf(c) }
 
 // Kinds of CRM thresholds.
 const (
@@ -81,12 +89,36 @@ func CRMResources() []string {
 // DefaultCRM is what holds without a row.
 func DefaultCRM() CRM { return CRM{Interval: 300 * time.Second, Thresholds: map[string]CRMThreshold{}} }
 
-// ParseCRM reads CRM; as in SONiC the key does not matter. Resources that are
-// not counted are ignored.
-func ParseCRM(key string, fields map[string]string) (CRM, error) {
-	r := newReader(CfgCRM, key, fields)
-	c := DefaultCRM()
-	c.Interval = time.Duration(r.number("polling_interval", 1, 9999, 300)) * time.Second
+// crmRows: as in SONiC the key does not matter, and resources that are not counted are ignored.
+var crmRows = rows[CRM]{
+	table: CfgCRM,
+	open:  true,
+	key:   key[CRM]{form: "Config", read: func(*reader, string, *CRM) {}},
+	fields: []field[CRM]{
+		duration("polling_interval", time.Second, 1, 9999, DefaultCRM().Interval,
+			func(c *CRM) *time.Duration { return &c.Interval },
+			"How often the use of resources is looked at, in seconds."),
+		own[CRM]("RESOURCE_threshold_type", "percentage, used or free", "What the thresholds are of. "+
+			"RESOURCE is "+oneOf(CRMResources())+".", nil, nil).or(CRMPercentage),
+		own[CRM]("RESOURCE_low_threshold", rangeForm(0, 1<<32-1),
+			"Below it a warning ends; of percentage, 0..100.", nil, nil).
+			or(utoa(DefaultCRMThreshold().Low)),
+		own[CRM]("RESOURCE_high_threshold", rangeForm(0, 1<<32-1),
+			"From it on there is a warning; of percentage, 0..100.", nil, nil).
+			or(utoa(DefaultCRMThreshold().High)),
+	},
+	check: (*reader).thresholds,
+	format: func(c *CRM, f map[string]string) {
+		for res, t := range c.Thresholds {
+			f[res+"_threshold_type"] = t.Type
+			f[res+"_low_threshold"] = utoa(t.Low)
+			f[res+"_high_threshold"] = utoa(t.High)
+		}
+	},
+}
+
+func (r *reader) thresholds(c *CRM) {
+	c.Thresholds = map[string]CRMThreshold{}
 	for _, res := range CRMResources() {
 		t, d := DefaultCRMThreshold(), DefaultCRMThreshold()
 		t.Type = r.word(res+"_threshold_type", d.Type, CRMPercentage, CRMUsed, CRMFree)
@@ -103,16 +135,10 @@ func ParseCRM(key string, fields map[string]string) (CRM, error) {
 			c.Thresholds[res] = t
 		}
 	}
-	return c, r.err()
 }
 
+// ParseCRM reads CRM.
+func ParseCRM(key string, f map[string]string) (CRM, error) { return crmRows.parse(key, f) }
+
 // Fields formats the row.
-func (c CRM) Fields() map[string]string {
-	f := map[string]string{"polling_interval": utoa(uint64(c.Interval / time.Second))}
-	for res, t := range c.Thresholds {
-		f[res+"_threshold_type"] = t.Type
-		f[res+"_low_threshold"] = utoa(t.Low)
-		f[res+"_high_threshold"] = utoa(t.High)
-	}
-	return f
-}
+func (c CRM) Fields() map[string]string { return crmRows.fieldsOf(c) }

@@ -18,35 +18,26 @@ type DeviceMetadata struct {
 	Platform string
 }
 
-// ParseDeviceMetadata reads DEVICE_METADATA; unknown fields are ignored.
-func ParseDeviceMetadata(key string, fields map[string]string) (DeviceMetadata, error) {
-	r := newReader(CfgDeviceMetadata, key, fields)
-	if key != MetadataKey {
-		r.bad("", key, MetadataKey)
-	}
-	m := DeviceMetadata{Hostname: r.text("hostname"), HWSKU: r.text("hwsku"), Platform: r.text("platform")}
-	if v, ok := r.take("mac"); ok {
-		mac, ok := ParseMAC(v)
-		if !ok || mac.IsZero() || mac[0]&1 == 1 {
-			r.bad("mac", v, "a unicast MAC address such as 52:54:00:12:34:56")
-		} else {
-			m.MAC = mac
-		}
-	}
-	return m, r.err()
+var metadataRows = rows[DeviceMetadata]{
+	table: CfgDeviceMetadata,
+	open:  true,
+	key:   only[DeviceMetadata](MetadataKey),
+	fields: []field[DeviceMetadata]{
+		text("hostname", func(m *DeviceMetadata) *string { return &m.Hostname }, "The switch's name."),
+		text("hwsku", func(m *DeviceMetadata) *string { return &m.HWSKU }, "The model of the switch."),
+		text("platform", func(m *DeviceMetadata) *string { return &m.Platform }, "SONiC's name of the platform."),
+		hostMAC("mac", func(m *DeviceMetadata) *MAC { return &m.MAC },
+			"The switch's address; its last 16 bits are the TAM ids where none are configured."),
+	},
+}
+
+// ParseDeviceMetadata reads DEVICE_METADATA.
+func ParseDeviceMetadata(key string, f map[string]string) (DeviceMetadata, error) {
+	return metadataRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (m DeviceMetadata) Fields() map[string]string {
-	f := map[string]string{}
-	put(f, "hostname", m.Hostname)
-	put(f, "hwsku", m.HWSKU)
-	put(f, "platform", m.Platform)
-	if !m.MAC.IsZero() {
-		f["mac"] = m.MAC.String()
-	}
-	return f
-}
+func (m DeviceMetadata) Fields() map[string]string { return metadataRows.fieldsOf(m) }
 
 func put(f map[string]string, field, value string) {
 	if value != "" {
@@ -69,126 +60,119 @@ const PortConfigDone = "PortConfigDone"
 type Port struct {
 	Name        string
 	Lanes       []uint32 // in the order given; 1 to 64, no lane twice
-	Speed       uint32   // Mb/s, 1..1600000
+	Speed       uint32   // Mb/s
 	Alias       string   // the vendor's name; empty: not given
-	Index       int      // front panel index, 0..65536; -1: not given
-	MTU         uint16   // bytes, 68..9216; DefaultMTU if not given
-	AdminUp     bool     // false if not given
-	FEC         string   // rs, fc, none, auto; empty: not given
-	Autoneg     string   // on, off; empty: not given
+	Index       int      // front panel index; -1: not given
+	MTU         uint16   // bytes
+	AdminUp     bool
+	FEC         string // empty: not given
+	Autoneg     string // empty: not given
 	Description string
 }
 
-// ParsePort reads PORT and PORT_TABLE; unknown fields are ignored.
-func ParsePort(key string, fields map[string]string) (Port, error) {
-	r := newReader(CfgPort, key, fields)
-	if !IsPortName(key) {
-		r.bad("", key, "EthernetN")
-	}
-	p := Port{
-		Name:        key,
-		Lanes:       r.lanes(),
-		Speed:       uint32(r.number("speed", 1, 1_600_000, 0)),
-		Alias:       r.text("alias"),
-		Index:       -1,
-		MTU:         uint16(r.number("mtu", minMTU, maxMTU, DefaultMTU)),
-		AdminUp:     r.flag("admin_status", false, "up", "down"),
-		FEC:         r.word("fec", "", "rs", "fc", "none", "auto"),
-		Autoneg:     r.word("autoneg", "", "on", "off"),
-		Description: r.text("description"),
-	}
-	if _, ok := r.take("index"); ok {
-		p.Index = int(r.number("index", 0, 1<<16, 0))
-	}
-	if _, ok := r.fields["speed"]; !ok {
-		r.bad("speed", "", "the speed in Mb/s")
-	}
-	if p.Alias != "" && !validAlias(p.Alias) {
-		r.bad("alias", p.Alias, "visible ASCII characters without | and ,")
-	}
-	return p, r.err()
+var portRows = rows[Port]{
+	table: CfgPort,
+	open:  true,
+	key:   called("EthernetN", IsPortName, func(p *Port) *string { return &p.Name }),
+	fields: []field[Port]{
+		own("lanes", lanesForm, "The hardware lanes of the port.", (*reader).lanes,
+			func(p *Port) string { return numbers(p.Lanes) }).must(""),
+		number("speed", 1, 1_600_000, 0, func(p *Port) *uint32 { return &p.Speed },
+			"In Mb/s.").must("the speed in Mb/s"),
+		text("alias", func(p *Port) *string { return &p.Alias },
+			"The vendor's name of the port, by which rows of CONFIG_DB may call it."),
+		mtu(func(p *Port) *uint16 { return &p.MTU }),
+		adminStatus(false, func(p *Port) *bool { return &p.AdminUp }),
+		word("fec", "", []string{"rs", "fc", "none", "auto"}, func(p *Port) *string { return &p.FEC },
+			"Forward error correction."),
+		word("autoneg", "", []string{"on", "off"}, func(p *Port) *string { return &p.Autoneg }, "Autonegotiation."),
+		text("description", func(p *Port) *string { return &p.Description }, "Words for people."),
+		own("index", rangeForm(0, 1<<16), "The place on the front panel.", (*reader).index, func(p *Port) string {
+			if p.Index < 0 {
+				return ""
+			}
+			return strconv.Itoa(p.Index)
+		}),
+	},
+	check: func(r *reader, p *Port) {
+		if p.Alias != "" && !validAlias(p.Alias) {
+			r.bad("alias", p.Alias, "visible ASCII characters without | and ,")
+		}
+	},
 }
 
-// maxLanes is how many lanes a port may have.
-const maxLanes = 64
+func mtu[T any](at func(*T) *uint16) field[T] {
+	return number("mtu", minMTU, maxMTU, DefaultMTU, at, "The largest frame, in bytes.")
+}
+
+func adminStatus[T any](def bool, at func(*T) *bool) field[T] {
+	return flag("admin_status", "up", "down", def, at, "Whether it is to be up.")
+}
+
+// ParsePort reads PORT and PORT_TABLE.
+func ParsePort(key string, f map[string]string) (Port, error) { return portRows.parse(key, f) }
+
+// Fields formats the row.
+func (p Port) Fields() map[string]string { return portRows.fieldsOf(p) }
 
 // validAlias is looser than ValidName: vendors' names have colons.
 func validAlias(s string) bool { return ValidName(strings.ReplaceAll(s, ":", "_")) }
 
+const (
+	maxLanes  = 64 // of a port
+	lanesForm = "the port's hardware lanes, such as 0,1,2,3, none twice"
+)
+
 // lanes takes the hardware lanes of a port.
-func (r *reader) lanes() []uint32 {
-	const want = "the port's hardware lanes, such as 0,1,2,3, none twice"
+func (r *reader) lanes(p *Port) {
 	v, ok := r.take("lanes")
 	if !ok {
-		r.bad("lanes", "", want)
-		return nil
+		r.bad("lanes", "", lanesForm)
+		return
 	}
 	var out []uint32
 	for e := range strings.SplitSeq(v, ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(e), 10, 32)
 		if err != nil || len(out) == maxLanes || slices.Contains(out, uint32(n)) {
-			r.bad("lanes", v, want)
-			return nil
+			r.bad("lanes", v, lanesForm)
+			return
 		}
 		out = append(out, uint32(n))
 	}
-	return out
+	p.Lanes = out
 }
 
-// Fields formats the row.
-func (p Port) Fields() map[string]string {
-	lanes := make([]string, len(p.Lanes))
-	for i, l := range p.Lanes {
-		lanes[i] = utoa(l)
+func (r *reader) index(p *Port) {
+	p.Index = -1
+	if _, ok := r.take("index"); ok {
+		p.Index = int(r.number("index", 0, 1<<16, 0))
 	}
-	f := map[string]string{
-		"lanes":        strings.Join(lanes, ","),
-		"speed":        utoa(p.Speed),
-		"mtu":          utoa(p.MTU),
-		"admin_status": upDown(p.AdminUp),
-	}
-	put(f, "alias", p.Alias)
-	put(f, "fec", p.FEC)
-	put(f, "autoneg", p.Autoneg)
-	put(f, "description", p.Description)
-	if p.Index >= 0 {
-		f["index"] = strconv.Itoa(p.Index)
-	}
-	return f
-}
-
-func upDown(up bool) string {
-	if up {
-		return "up"
-	}
-	return "down"
 }
 
 // PortChannel is a row of PORTCHANNEL and of APPL_DB LAG_TABLE.
 type PortChannel struct {
 	Name    string // PortChannelN, N in 0..9999
-	AdminUp bool   // true if not given
-	MTU     uint16 // bytes, 68..9216; DefaultMTU if not given
+	AdminUp bool
+	MTU     uint16 // bytes
 }
 
-// ParsePortChannel reads PORTCHANNEL and LAG_TABLE; unknown fields are ignored.
-func ParsePortChannel(key string, fields map[string]string) (PortChannel, error) {
-	r := newReader(CfgPortChannel, key, fields)
-	if !IsPortChannelName(key) {
-		r.bad("", key, "PortChannelN, N in 0..9999")
-	}
-	c := PortChannel{
-		Name:    key,
-		AdminUp: r.flag("admin_status", true, "up", "down"),
-		MTU:     uint16(r.number("mtu", minMTU, maxMTU, DefaultMTU)),
-	}
-	return c, r.err()
+var portChannelRows = rows[PortChannel]{
+	table: CfgPortChannel,
+	open:  true,
+	key:   called("PortChannelN, N in 0..9999", IsPortChannelName, func(c *PortChannel) *string { return &c.Name }),
+	fields: []field[PortChannel]{
+		adminStatus(true, func(c *PortChannel) *bool { return &c.AdminUp }),
+		mtu(func(c *PortChannel) *uint16 { return &c.MTU }),
+	},
+}
+
+// ParsePortChannel reads PORTCHANNEL and LAG_TABLE.
+func ParsePortChannel(key string, f map[string]string) (PortChannel, error) {
+	return portChannelRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (c PortChannel) Fields() map[string]string {
-	return map[string]string{"admin_status": upDown(c.AdminUp), "mtu": utoa(c.MTU)}
-}
+func (c PortChannel) Fields() map[string]string { return portChannelRows.fieldsOf(c) }
 
 // FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB
 // with the port as the key in CONFIG_DB has it, where that is an alias.
@@ -200,53 +184,64 @@ type PortChannelMember struct {
 	Port        string // in CONFIG_DB maybe an alias
 }
 
-// ParsePortChannelMember reads PORTCHANNEL_MEMBER, and LAG_MEMBER_TABLE by its
-// [ConfigKey]; unknown fields are ignored.
-func ParsePortChannelMember(key string, fields map[string]string) (PortChannelMember, error) {
-	r := newReader(CfgPortChannelMbr, key, fields)
-	lag, port, ok := strings.Cut(key, "|")
-	if !ok || !IsPortChannelName(lag) || !validAlias(port) {
-		r.bad("", key, "PortChannelN|port")
-	}
-	return PortChannelMember{PortChannel: lag, Port: port}, r.err()
+var portChannelMemberRows = rows[PortChannelMember]{
+	table: CfgPortChannelMbr,
+	open:  true,
+	key: key[PortChannelMember]{form: "PortChannelN|port", read: func(r *reader, key string, m *PortChannelMember) {
+		lag, port, ok := strings.Cut(key, "|")
+		if m.PortChannel, m.Port = lag, port; !ok || !IsPortChannelName(lag) || !validAlias(port) {
+			r.bad("", key, "PortChannelN|port")
+		}
+	}},
+	fields: []field[PortChannelMember]{
+		own("status", "enabled", "In APPL_DB: whether the member carries traffic.", nil,
+			func(*PortChannelMember) string { return "enabled" }),
+	},
+}
+
+// ParsePortChannelMember reads PORTCHANNEL_MEMBER, and LAG_MEMBER_TABLE by its [ConfigKey].
+func ParsePortChannelMember(key string, f map[string]string) (PortChannelMember, error) {
+	return portChannelMemberRows.parse(key, f)
 }
 
 // Fields formats the row for APPL_DB.
-func (PortChannelMember) Fields() map[string]string {
-	return map[string]string{"status": "enabled"}
-}
+func (m PortChannelMember) Fields() map[string]string { return portChannelMemberRows.fieldsOf(m) }
 
 // VLAN is a row of VLAN and of APPL_DB VLAN_TABLE.
 type VLAN struct {
 	Name    string
 	ID      uint16 // 1..4094, that of the name
-	AdminUp bool   // true if not given
-	MTU     uint16 // bytes, 68..9216; DefaultMTU if not given
+	AdminUp bool
+	MTU     uint16 // bytes
 }
 
-// ParseVLAN reads VLAN and VLAN_TABLE; unknown fields are ignored.
-func ParseVLAN(key string, fields map[string]string) (VLAN, error) {
-	r := newReader(CfgVLAN, key, fields)
-	id, ok := VLANNumber(key)
-	if !ok {
-		r.bad("", key, "VlanN, N in 1..4094")
-	}
-	v := VLAN{
-		Name:    key,
-		ID:      id,
-		AdminUp: r.flag("admin_status", true, "up", "down"),
-		MTU:     uint16(r.number("mtu", minMTU, maxMTU, DefaultMTU)),
-	}
-	if n := r.number("vlanid", 1, 4094, uint64(id)); ok && n != uint64(id) {
-		r.bad("vlanid", utoa(n), fmt.Sprintf("%d as in the key", id))
-	}
-	return v, r.err()
+var vlanRows = rows[VLAN]{
+	table: CfgVLAN,
+	open:  true,
+	key: key[VLAN]{form: "VlanN, N in 1..4094", read: func(r *reader, key string, v *VLAN) {
+		var ok bool
+		if v.ID, ok = VLANNumber(key); !ok {
+			r.bad("", key, "VlanN, N in 1..4094")
+		}
+		v.Name = key
+	}},
+	fields: []field[VLAN]{
+		adminStatus(true, func(v *VLAN) *bool { return &v.AdminUp }),
+		mtu(func(v *VLAN) *uint16 { return &v.MTU }),
+		own("vlanid", rangeForm(1, 4094), "The number in the key.", func(r *reader, v *VLAN) {
+			n := r.number("vlanid", 1, 4094, uint64(v.ID))
+			if _, ok := VLANNumber(v.Name); ok && n != uint64(v.ID) {
+				r.bad("vlanid", utoa(n), fmt.Sprintf("%d as in the key", v.ID))
+			}
+		}, func(v *VLAN) string { return utoa(v.ID) }),
+	},
 }
+
+// ParseVLAN reads VLAN and VLAN_TABLE.
+func ParseVLAN(key string, f map[string]string) (VLAN, error) { return vlanRows.parse(key, f) }
 
 // Fields formats the row.
-func (v VLAN) Fields() map[string]string {
-	return map[string]string{"vlanid": utoa(v.ID), "admin_status": upDown(v.AdminUp), "mtu": utoa(v.MTU)}
-}
+func (v VLAN) Fields() map[string]string { return vlanRows.fieldsOf(v) }
 
 // Tagging modes of VLAN members.
 const (
@@ -259,22 +254,29 @@ const (
 type VLANMember struct {
 	VLAN    string // VlanN
 	Port    string // port or PortChannel; in CONFIG_DB maybe an alias
-	Tagging string // Tagged, Untagged or PriorityTagged; Untagged if not given
+	Tagging string // Tagged, Untagged or PriorityTagged
 }
 
-// ParseVLANMember reads VLAN_MEMBER, and VLAN_MEMBER_TABLE by its [ConfigKey];
-// unknown fields are ignored.
-func ParseVLANMember(key string, fields map[string]string) (VLANMember, error) {
-	r := newReader(CfgVLANMember, key, fields)
-	vlan, port, ok := strings.Cut(key, "|")
-	if _, isVLAN := VLANNumber(vlan); !ok || !isVLAN || !validAlias(port) {
-		r.bad("", key, "VlanN|port or VlanN|PortChannelN")
-	}
-	m := VLANMember{VLAN: vlan, Port: port, Tagging: r.word("tagging_mode", Untagged, Tagged, Untagged, PriorityTagged)}
-	return m, r.err()
+var vlanMemberRows = rows[VLANMember]{
+	table: CfgVLANMember,
+	open:  true,
+	key: key[VLANMember]{form: "VlanN|port or VlanN|PortChannelN", read: func(r *reader, key string, m *VLANMember) {
+		var ok bool
+		m.VLAN, m.Port, ok = strings.Cut(key, "|")
+		if _, isVLAN := VLANNumber(m.VLAN); !ok || !isVLAN || !validAlias(m.Port) {
+			r.bad("", key, "VlanN|port or VlanN|PortChannelN")
+		}
+	}},
+	fields: []field[VLANMember]{
+		word("tagging_mode", Untagged, []string{Tagged, Untagged, PriorityTagged},
+			func(m *VLANMember) *string { return &m.Tagging }, "How frames of the VLAN leave the port."),
+	},
+}
+
+// ParseVLANMember reads VLAN_MEMBER, and VLAN_MEMBER_TABLE by its [ConfigKey].
+func ParseVLANMember(key string, f map[string]string) (VLANMember, error) {
+	return vlanMemberRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (m VLANMember) Fields() map[string]string {
-	return map[string]string{"tagging_mode": m.Tagging}
-}
+func (m VLANMember) Fields() map[string]string { return vlanMemberRows.fieldsOf(m) }

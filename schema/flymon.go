@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/bits"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,211 +22,100 @@ type FlyMonTask struct {
 	flymon.Task
 }
 
-// ParseFlyMonTask reads TAM_FLYMON_TASK_TABLE of CONFIG_DB. Fields that are not given
-// have their defaults.
-func ParseFlyMonTask(key string, fields map[string]string) (FlyMonTask, error) {
-	r := newReader(CfgTAMFlyMonTask, key, fields)
-	r.tamKey(key)
-	if len(key) > maxTaskName {
-		r.bad("", key, fmt.Sprintf("at most %d characters", maxTaskName))
-	}
-	t := FlyMonTask{Name: key, FlowGroup: r.name("flowgroup", "")}
-	t.Filter = parsed(r, "filter", "any", flymon.FilterWords, flymon.ParseFilter)
-	if t.FlowGroup != "" && r.fields["filter"] != "" {
-		r.bad("filter", r.fields["filter"], "either filter or flowgroup")
-	}
-	t.Key = parsed(r, "key", "none", flymon.KeyWords, flymon.ParseKey)
-	t.Attribute = parsed(r, "attribute", "", flymon.AttributeWords, flymon.ParseAttribute)
-	t.Algorithm = flymon.Algorithm(r.word("algorithm", string(flymon.Auto), algorithmWords()...))
-	t.Memory = uint32(r.number("memory", 1, flymon.MaxMemory, flymon.DefaultMemory))
-	t.Rows = uint8(r.number("rows", 1, flymon.MaxRows, 0))
-	t.Accurate = r.word("allocation", "accurate", "accurate", "efficient") == "accurate"
-	const ms = uint64(time.Millisecond)
-	epoch := r.number("epoch", 0, flymon.MaxEpoch/ms, uint64(flymon.DefaultEpoch)/ms)
-	t.Epoch = time.Duration(epoch * ms)
-	t.Threshold = r.number("threshold", 0, 1<<32-1, 0)
-	t.Live = r.word("readout", "banked", "banked", "live") == "live"
-	t.Shifted = r.word("translation", "tcam", "tcam", "shift") == "shift"
-	t.Share = parsed(r, "share", "1", "1, 1/2, 1/4 ... 1/128", parseShare)
-	t.Plan = r.flag("plan", false, "true", "false")
-	r.unknown()
-	if len(r.errs) == 0 {
-		for _, err := range flatten(t.Check()) {
-			r.errs = append(r.errs, &FieldError{Object: r.object, Whole: err.Error()})
+var flyMonTaskRows = rows[FlyMonTask]{
+	table: CfgTAMFlyMonTask,
+	key: key[FlyMonTask]{form: fmt.Sprintf("a name of at most %d characters", maxTaskName),
+		read: func(r *reader, key string, t *FlyMonTask) {
+			named(func(t *FlyMonTask) *string { return &t.Name }).read(r, key, t)
+			if len(key) > maxTaskName {
+				r.bad("", key, fmt.Sprintf("at most %d characters", maxTaskName))
+			}
+		}},
+	fields: append([]field[FlyMonTask]{
+		own("flowgroup", "a name",
+			"The flow group whose packets are measured. Either this or filter. In APPL_DB its match is the filter.",
+			func(r *reader, t *FlyMonTask) {
+				if t.FlowGroup = r.name("flowgroup", ""); t.FlowGroup != "" && r.fields["filter"] != "" {
+					r.bad("filter", r.fields["filter"], "either filter or flowgroup")
+				}
+			}, func(t *FlyMonTask) string { return t.FlowGroup }),
+	}, within(func(t *FlyMonTask) *flymon.Task { return &t.Task }, flyMonTaskFields...)...),
+	check: func(r *reader, t *FlyMonTask) {
+		r.unknown()
+		r.whole(t.Check)
+	},
+	format: func(t *FlyMonTask, f map[string]string) {
+		if t.FlowGroup != "" {
+			delete(f, "filter")
 		}
-	}
-	return t, r.err()
+	},
 }
 
-// maxTaskName is what a chip takes.
-const maxTaskName = 64
-
-// FlyMonFilter is what a flow group's rule matches, as a task's filter. What filters
-// do not have is an error: it is never left out.
-func FlyMonFilter(rule ACLRule) (flymon.Filter, error) {
-	var f flymon.Filter
-	var errs []error
-	for _, m := range rule.Matches {
-		if want := filterMatch(&f, m); want != "" {
-			name := matchSpecs[m.Field].name
-			errs = append(errs, &FieldError{
-				Object: CfgACLRule + "|" + rule.Key.Config(), Field: name, Value: rule.Fields()[name], Want: want,
-			})
+// flyMonTaskFields are the fields that a task has whoever asks for it.
+var flyMonTaskFields = []field[flymon.Task]{
+	parsed("filter", "any", flymon.FilterWords, flymon.ParseFilter,
+		func(t *flymon.Task) *flymon.Filter { return &t.Filter },
+		"Which packets are measured."),
+	parsed("key", "none", flymon.KeyWords, flymon.ParseKey, func(t *flymon.Task) *flymon.Key { return &t.Key },
+		"What tells flows apart."),
+	parsed("attribute", "", flymon.AttributeWords, flymon.ParseAttribute,
+		func(t *flymon.Task) *flymon.Attribute { return &t.Attribute }, "What is measured of each flow."),
+	word("algorithm", flymon.Auto, flymon.Algorithms(), func(t *flymon.Task) *flymon.Algorithm { return &t.Algorithm },
+		"How it is measured; auto: the planner chooses."),
+	number("memory", 1, flymon.MaxMemory, flymon.DefaultMemory, func(t *flymon.Task) *uint32 { return &t.Memory },
+		"Buckets of all rows together."),
+	optional("rows", 1, flymon.MaxRows, func(t *flymon.Task) *uint8 { return &t.Rows },
+		"Rows of the sketch; without it, as many as the algorithm has by itself."),
+	flag("allocation", "accurate", "efficient", true, func(t *flymon.Task) *bool { return &t.Accurate },
+		"At least the memory that is wanted, or what is nearest to it."),
+	duration("epoch", time.Millisecond, 0, flymon.MaxEpoch/uint64(time.Millisecond), flymon.DefaultEpoch,
+		func(t *flymon.Task) *time.Duration { return &t.Epoch },
+		"How long it is counted, in ms; 0: until it is cleared."),
+	number("threshold", 0, 1<<32-1, 0, func(t *flymon.Task) *uint64 { return &t.Threshold },
+		"From which on a flow is heavy, or distinct values are too many; 0: none."),
+	either("readout", "banked", "live", func(t *flymon.Task) *bool { return &t.Live },
+		"Whether the registers are read while they count, or in turn with others."),
+	either("translation", "tcam", "shift", func(t *flymon.Task) *bool { return &t.Shifted },
+		"How addresses are translated."),
+	own("share", shareForm, "The part of the packets that the task sees.", func(r *reader, t *flymon.Task) {
+		v, ok := r.take("share")
+		if n, good := parseShare(v); good {
+			t.Share = n
+		} else if ok {
+			r.bad("share", v, shareForm)
 		}
-	}
-	return f, errors.Join(errs...)
-}
-
-// filterMatch adds a match to a filter, and says what a filter could have in its place if it cannot have it.
-func filterMatch(f *flymon.Filter, m ACLMatch) (want string) {
-	switch m.Field {
-	case MatchSrcIP, MatchSrcIPv6:
-		return filterAddr(f, &f.SrcIP, m)
-	case MatchDstIP, MatchDstIPv6:
-		return filterAddr(f, &f.DstIP, m)
-	case MatchIPProtocol, MatchNextHeader:
-		f.Protocol, f.HasProtocol = uint8(m.Value), true
-	case MatchL4SrcPort:
-		f.SrcPort = flymon.Ports{Lo: uint16(m.Value), Hi: uint16(m.Value), Has: true}
-	case MatchL4DstPort:
-		f.DstPort = flymon.Ports{Lo: uint16(m.Value), Hi: uint16(m.Value), Has: true}
-	case MatchL4SrcPortRange:
-		f.SrcPort = flymon.Ports{Lo: m.Min, Hi: m.Max, Has: true}
-	case MatchL4DstPortRange:
-		f.DstPort = flymon.Ports{Lo: m.Min, Hi: m.Max, Has: true}
-	case MatchEtherType:
-		return filterVersion(f, etherTypeVersions, m.Value,
-			"0x0800 or 0x86DD: the filter of a task tells IPv4 and IPv6 apart")
-	case MatchIPType:
-		return filterVersion(f, ipTypeVersions, IPType(m.Value), "ANY, IPV4ANY or IPV6ANY")
-	default:
-		return "no such match: the filter of a task has addresses, ports, the protocol and the IP version"
-	}
-	return ""
-}
-
-// filterAddr adds a match of a source or destination address, and the IP version that goes with it.
-func filterAddr(f *flymon.Filter, to *netip.Prefix, m ACLMatch) (want string) {
-	p, ok := prefixOf(m.Addr, m.AddrMask)
-	if !ok {
-		want = "a prefix: the filter of a task has no other masks"
-	}
-	*to = p
-	f.Version = 4
-	if m.Addr.Is6() {
-		f.Version = 6
-	}
-	return want
-}
-
-// What EtherType and IP_TYPE say of the IP version; 0: any.
-var (
-	etherTypeVersions = map[uint64]uint8{0x0800: 4, 0x86dd: 6}
-	ipTypeVersions    = map[IPType]uint8{IPTypeAny: 0, IPTypeIPv4Any: 4, IPTypeIPv6Any: 6}
-)
-
-// filterVersion adds the IP version that a value stands for; it gives want back if it stands for none.
-func filterVersion[T comparable](f *flymon.Filter, versions map[T]uint8, v T, want string) string {
-	version, ok := versions[v]
-	if !ok {
-		return want
-	}
-	if version != 0 {
-		f.Version = version
-	}
-	return ""
-}
-
-// prefixOf is an address under a mask as a prefix.
-func prefixOf(a, mask netip.Addr) (netip.Prefix, bool) {
-	if !mask.IsValid() {
-		return netip.PrefixFrom(a, a.BitLen()), true
-	}
-	n := 0
-	for _, b := range mask.AsSlice() {
-		n += bits.LeadingZeros8(^b)
-		if b != 0xff {
-			break
+	}, func(t *flymon.Task) string {
+		if t.Share == 0 {
+			return "1"
 		}
-	}
-	p := netip.PrefixFrom(a, n).Masked()
-	for i, b := range mask.AsSlice() {
-		want := uint8(0xff)
-		if n < 8*i+8 {
-			want <<= min(8, 8*i+8-n)
-		}
-		if b != want {
-			return p, false
-		}
-	}
-	return p, true
+		return "1/" + utoa(uint32(1)<<t.Share)
+	}).or("1"),
+	boolean("plan", false, func(t *flymon.Task) *bool { return &t.Plan },
+		"Whether it is only said what it would cost."),
 }
 
-// parsed takes a field that another package reads.
-func parsed[T any](r *reader, field, def, want string, parse func(string) (T, error)) T {
-	v, ok := r.take(field)
-	if !ok {
-		v = def
-	}
-	if v == "" {
-		var zero T
-		r.bad(field, "", want)
-		return zero
-	}
-	x, err := parse(v)
-	if err != nil {
-		r.bad(field, v, want)
-	}
-	return x
-}
+const shareForm = "1, 1/2, 1/4 ... 1/128"
 
-func parseShare(s string) (uint8, error) {
+func parseShare(s string) (uint8, bool) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(s, "1/"), 10, 8)
 	for i := range uint8(flymon.MaxShare + 1) {
 		if err == nil && n == 1<<i && (i == 0) == (s == "1") {
-			return i, nil
+			return i, true
 		}
 	}
-	return 0, strconv.ErrSyntax
+	return 0, false
 }
 
-func algorithmWords() []string {
-	var words []string
-	for _, a := range flymon.Algorithms() {
-		words = append(words, string(a))
-	}
-	return words
+// ParseFlyMonTask reads TAM_FLYMON_TASK_TABLE of CONFIG_DB.
+func ParseFlyMonTask(key string, f map[string]string) (FlyMonTask, error) {
+	return flyMonTaskRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (t FlyMonTask) Fields() map[string]string {
-	f := map[string]string{
-		"key": t.Key.String(), "attribute": t.Attribute.String(), "algorithm": string(t.Algorithm), "memory": utoa(t.Memory),
-		"allocation": "efficient", "epoch": utoa(uint64(t.Epoch / time.Millisecond)), "threshold": utoa(t.Threshold),
-		"readout": "banked", "translation": "tcam", "share": "1", "plan": strconv.FormatBool(t.Plan),
-	}
-	if t.FlowGroup != "" {
-		f["flowgroup"] = t.FlowGroup
-	} else {
-		f["filter"] = t.Filter.String()
-	}
-	if t.Accurate {
-		f["allocation"] = "accurate"
-	}
-	if t.Rows > 0 {
-		f["rows"] = utoa(uint32(t.Rows))
-	}
-	if t.Live {
-		f["readout"] = "live"
-	}
-	if t.Shifted {
-		f["translation"] = "shift"
-	}
-	if t.Share > 0 {
-		f["share"] = "1/" + utoa(uint32(1)<<t.Share)
-	}
-	return f
-}
+func (t FlyMonTask) Fields() map[string]string { return flyMonTaskRows.fieldsOf(t) }
+
+// maxTaskName is what a chip takes.
+const maxTaskName = 64
 
 // FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its
 // flow group as filter.
@@ -267,25 +154,29 @@ type FlyMonQuery struct {
 	Flow       string // as flymon.Key.Flow reads it, of the task's key or, without one, of its attribute's
 }
 
+var flyMonQueryRows = rows[FlyMonQuery]{
+	table: CfgTAMFlyMonQuery,
+	key:   named(func(q *FlyMonQuery) *string { return &q.Name }),
+	fields: []field[FlyMonQuery]{
+		name("task", "", func(q *FlyMonQuery) *string { return &q.Task },
+			"The task that is asked.").must("the name of a task"),
+		own("flow", flowForm, "Of which flow.", func(r *reader, q *FlyMonQuery) {
+			if q.Flow = r.text("flow"); q.Flow == "" || len(q.Flow) > 256 {
+				r.bad("flow", q.Flow, flowForm)
+			}
+		}, func(q *FlyMonQuery) string { return q.Flow }).must(""),
+	},
+}
+
+const flowForm = "the values of the task's key, with commas between"
+
 // ParseFlyMonQuery reads TAM_FLYMON_QUERY_TABLE.
-func ParseFlyMonQuery(key string, fields map[string]string) (FlyMonQuery, error) {
-	r := newReader(CfgTAMFlyMonQuery, key, fields)
-	r.tamKey(key)
-	q := FlyMonQuery{Name: key, Task: r.name("task", ""), Flow: r.text("flow")}
-	if q.Task == "" && len(r.errs) == 0 {
-		r.bad("task", "", "the name of a task")
-	}
-	if q.Flow == "" || len(q.Flow) > 256 {
-		r.bad("flow", q.Flow, "the values of the task's key, with commas between")
-	}
-	r.unknown()
-	return q, r.err()
+func ParseFlyMonQuery(key string, f map[string]string) (FlyMonQuery, error) {
+	return flyMonQueryRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (q FlyMonQuery) Fields() map[string]string {
-	return map[string]string{"task": q.Task, "flow": q.Flow}
-}
+func (q FlyMonQuery) Fields() map[string]string { return flyMonQueryRows.fieldsOf(q) }
 
 // FlyMonPlacement is a row of COUNTERS_DB TAM_FLYMON_PLACEMENT: where a task is, or, of
 // a plan, would go, and what it takes.
@@ -306,20 +197,86 @@ type FlyMonPlacement struct {
 	Translation string
 }
 
+var flyMonPlacementRows = rows[FlyMonPlacement]{
+	table: CountersFlyMonPlace,
+	open:  true,
+	key:   taskKey[FlyMonPlacement](),
+	fields: []field[FlyMonPlacement]{
+		boolean("PLANNED", false, func(p *FlyMonPlacement) *bool { return &p.Planned }, "Whether it is only planned."),
+		text("ALGORITHM", func(p *FlyMonPlacement) *string { return (*string)(&p.Algorithm) },
+			"How it is measured.").always(),
+		number("ROWS", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Rows }, "Rows of the sketch."),
+		number("BUCKETS", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Buckets },
+			"Buckets of one bank."),
+		number("BANKS", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Banks },
+			"Banks, which count in turn."),
+		count("BYTES", func(p *FlyMonPlacement) *uint64 { return &p.Bytes }, "Bytes of all banks."),
+		parts("GROUPS", ",", func(p *FlyMonPlacement) *[]int { return &p.Groups }, intPart, "The CMU groups."),
+		parts("UNITS", ",", func(p *FlyMonPlacement) *[]string { return &p.Units }, stringPart,
+			"group.cmu:base+size of each row."),
+		parts("KEYS", ";", func(p *FlyMonPlacement) *[]string { return &p.Keys }, stringPart,
+			"group.unit=key of the hash units."),
+		number("RULES", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Rules }, "Rules in the chip."),
+		number("TCAM_ENTRIES", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Tcam },
+			"Entries of address translation and maps."),
+		text("EXPECTED", func(p *FlyMonPlacement) *string { return &p.Expected },
+			"What error to expect, in words.").always(),
+		text("TRANSLATION", func(p *FlyMonPlacement) *string { return &p.Translation },
+			"How addresses are translated, and what that takes, in words.").always(),
+	},
+}
+
+// taskKey is the key of what is said of a task, which the row does not repeat.
+func taskKey[T any]() key[T] {
+	return key[T]{form: "the task's name", read: func(*reader, string, *T) {}}
+}
+
+// A part says how an element of a list is read and written.
+type part[E any] struct {
+	parse  func(string) (E, error)
+	format func(E) string
+}
+
+var (
+	stringPart = part[string]{func(s string) (string, error) { return s, nil }, func(s string) string { return s }}
+	intPart    = part[int]{strconv.Atoi, strconv.Itoa}
+	countPart  = part[uint32]{func(s string) (uint32, error) {
+		n, err := strconv.ParseUint(s, 10, 32)
+		return uint32(n), err
+	}, utoa[uint32]}
+)
+
+// parts is a field with a list, in order.
+func parts[T, E any](name, separator string, at func(*T) *[]E, of part[E], words string) field[T] {
+	form := "list, separated by " + separator
+	return own(name, form, words, func(r *reader, row *T) {
+		v := r.text(name)
+		if v == "" {
+			return
+		}
+		for e := range strings.SplitSeq(v, separator) {
+			x, err := of.parse(e)
+			if err != nil {
+				r.bad(name, v, form)
+				return
+			}
+			*at(row) = append(*at(row), x)
+		}
+	}, func(row *T) string {
+		words := make([]string, len(*at(row)))
+		for i, e := range *at(row) {
+			words[i] = of.format(e)
+		}
+		return strings.Join(words, separator)
+	}).always()
+}
+
 // Fields formats the row.
-func (p FlyMonPlacement) Fields() map[string]string {
-	groups := make([]string, len(p.Groups))
-	for i, g := range p.Groups {
-		groups[i] = strconv.Itoa(g)
-	}
-	return map[string]string{
-		"PLANNED": strconv.FormatBool(p.Planned), "ALGORITHM": string(p.Algorithm),
-		"ROWS": utoa(p.Rows), "BUCKETS": utoa(p.Buckets),
-		"BANKS": utoa(p.Banks), "BYTES": utoa(p.Bytes),
-		"GROUPS": strings.Join(groups, ","), "UNITS": strings.Join(p.Units, ","),
-		"KEYS": strings.Join(p.Keys, ";"), "RULES": utoa(p.Rules), "TCAM_ENTRIES": utoa(p.Tcam),
-		"EXPECTED": p.Expected, "TRANSLATION": p.Translation,
-	}
+func (p FlyMonPlacement) Fields() map[string]string { return flyMonPlacementRows.fieldsOf(p) }
+
+// ParseFlyMonPlacement reads TAM_FLYMON_PLACEMENT.
+func ParseFlyMonPlacement(key string, f map[string]string) (FlyMonPlacement, error) {
+	return flyMonPlacementRows.parse(key, f)
 }
 
 // FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: what of a CMU group is in use.
@@ -330,24 +287,27 @@ type FlyMonGroup struct {
 	Most  []uint32 // the largest partition that is free, by CMU
 }
 
-// Fields formats the row.
-func (g FlyMonGroup) Fields() map[string]string {
-	keys := slices.Clone(g.Keys)
-	for i := range keys {
-		keys[i] = cmp.Or(keys[i], "free")
-	}
-	join := func(ns []uint32) string {
-		words := make([]string, len(ns))
-		for i, n := range ns {
-			words[i] = utoa(n)
-		}
-		return strings.Join(words, ",")
-	}
-	return map[string]string{
-		"TASKS": utoa(g.Tasks), "KEYS": strings.Join(keys, ";"),
-		"FREE_BUCKETS": join(g.Free), "LARGEST_FREE": join(g.Most),
-	}
+var flyMonGroupRows = rows[FlyMonGroup]{
+	open: true,
+	key:  key[FlyMonGroup]{form: "the group's number", read: func(*reader, string, *FlyMonGroup) {}},
+	fields: []field[FlyMonGroup]{
+		number("TASKS", 0, 1<<32-1, 0, func(g *FlyMonGroup) *uint32 { return &g.Tasks }, "Tasks that use the group."),
+		parts("KEYS", ";", func(g *FlyMonGroup) *[]string { return &g.Keys }, part[string]{
+			func(s string) (string, error) { return strings.TrimPrefix(s, freeUnit), nil },
+			func(s string) string { return cmp.Or(s, freeUnit) },
+		}, "The keys of the hash units."),
+		parts("FREE_BUCKETS", ",", func(g *FlyMonGroup) *[]uint32 { return &g.Free }, countPart,
+			"Free buckets, by CMU."),
+		parts("LARGEST_FREE", ",", func(g *FlyMonGroup) *[]uint32 { return &g.Most }, countPart,
+			"The largest partition that is free, by CMU."),
+	},
 }
+
+// freeUnit is the key of a hash unit that is free.
+const freeUnit = "free"
+
+// Fields formats the row.
+func (g FlyMonGroup) Fields() map[string]string { return flyMonGroupRows.fieldsOf(g) }
 
 // FlyMonResult is a row of COUNTERS_DB TAM_FLYMON_RESULTS: a task's last epoch. Without
 // epochs it is all that was counted so far.
@@ -365,51 +325,78 @@ type FlyMonResult struct {
 	Metrics               map[string]flymon.Estimate
 }
 
-// Fields formats the row. Metrics are JSON, by their names.
-func (a FlyMonResult) Fields() map[string]string {
-	f := map[string]string{
-		"EPOCH": utoa(a.Epoch), "START": strconv.FormatInt(a.Start, 10), "END": strconv.FormatInt(a.End, 10),
-		"FLAGS": a.Flags.String(),
-		"LOAD":  strconv.FormatFloat(a.Load, 'g', 6, 64), "FULL": strconv.FormatFloat(a.Full, 'g', 6, 64),
-		"FLOWS_FROM":   a.Flows,
-		"DIGESTS_LOST": utoa(a.DigestsLost), "FLOWS_CUT": utoa(a.FlowsCut),
-	}
-	for name, e := range a.Metrics {
-		f[name] = FormatFlyMonEstimate(e)
-	}
-	return f
+var flyMonResultRows = rows[FlyMonResult]{
+	table: CountersFlyMonResult,
+	open:  true,
+	key:   taskKey[FlyMonResult](),
+	fields: []field[FlyMonResult]{
+		count("EPOCH", func(a *FlyMonResult) *uint64 { return &a.Epoch }, "Number of the epoch."),
+		text("FLOWS_FROM", func(a *FlyMonResult) *string { return &a.Flows },
+			"Where the keys of TAM_FLYMON_FLOWS are from: digests, queries, or nothing.").always(),
+		instant("START", func(a *FlyMonResult) *int64 { return &a.Start }, "In ns since 1970."),
+		instant("END", func(a *FlyMonResult) *int64 { return &a.End }, "In ns since 1970."),
+		count("DIGESTS_LOST", func(a *FlyMonResult) *uint64 { return &a.DigestsLost },
+			"Packets whose flow the chip had no room to report: at most so many flows are missing."),
+		count("FLOWS_CUT", func(a *FlyMonResult) *uint64 { return &a.FlowsCut },
+			"Flows that TAM_FLYMON_FLOWS has no room for, the smallest ones."),
+		own("FLAGS", "flags of an epoch, with commas between",
+			"What is wrong with the epoch.", func(r *reader, a *FlyMonResult) {
+				var err error
+				if a.Flags, err = flymon.ParseFlags(r.text("FLAGS")); err != nil {
+					r.bad("FLAGS", r.fields["FLAGS"], "flags of an epoch")
+				}
+			}, func(a *FlyMonResult) string { return a.Flags.String() }).always(),
+		fraction("LOAD", func(a *FlyMonResult) *float64 { return &a.Load }, "Part of the buckets that are not 0."),
+		fraction("FULL", func(a *FlyMonResult) *float64 { return &a.Full },
+			"Part of the buckets that are as high as they can be."),
+		own[FlyMonResult]("METRIC", "JSON of an estimate",
+			"What the epoch says as a whole, a field in small letters for each: "+
+				"packets, bytes, cardinality, entropy, heavy-flows, members, similarity, difference.", nil, nil),
+	},
+	check: func(r *reader, a *FlyMonResult) {
+		a.Metrics = map[string]flymon.Estimate{}
+		for _, name := range slices.Sorted(maps.Keys(r.fields)) {
+			if name != strings.ToLower(name) {
+				continue
+			}
+			e, err := ParseFlyMonEstimate(r.fields[name])
+			if err != nil {
+				r.bad(name, r.fields[name], "JSON of an estimate")
+			}
+			a.Metrics[name] = e
+		}
+	},
+	format: func(a *FlyMonResult, f map[string]string) {
+		for name, e := range a.Metrics {
+			f[name] = FormatFlyMonEstimate(e)
+		}
+	},
 }
 
-// ParseFlyMonResult reads TAM_FLYMON_RESULTS.
-func ParseFlyMonResult(task string, fields map[string]string) (FlyMonResult, error) {
-	r := newReader(CountersFlyMonResult, task, fields)
-	a := FlyMonResult{Epoch: r.number("EPOCH", 0, 1<<64-1, 0), Flows: r.text("FLOWS_FROM")}
-	a.Metrics = map[string]flymon.Estimate{}
-	a.Start, a.End = int64(r.number("START", 0, 1<<63-1, 0)), int64(r.number("END", 0, 1<<63-1, 0))
-	a.DigestsLost, a.FlowsCut = r.number("DIGESTS_LOST", 0, 1<<64-1, 0), r.number("FLOWS_CUT", 0, 1<<64-1, 0)
-	var err error
-	if a.Flags, err = flymon.ParseFlags(r.text("FLAGS")); err != nil {
-		r.bad("FLAGS", r.fields["FLAGS"], "flags of an epoch")
-	}
-	part := func(field string) float64 {
-		v, err := strconv.ParseFloat(cmp.Or(r.text(field), "0"), 64)
+// instant is a time in ns since 1970.
+func instant[T any](name string, at func(*T) *int64, words string) field[T] {
+	return own(name, rangeForm(0, 1<<63-1), words,
+		func(r *reader, row *T) { *at(row) = int64(r.number(name, 0, 1<<63-1, 0)) },
+		func(row *T) string { return strconv.FormatInt(*at(row), 10) })
+}
+
+// fraction is a number from 0 to 1.
+func fraction[T any](name string, at func(*T) *float64, words string) field[T] {
+	return own(name, "0 to 1", words, func(r *reader, row *T) {
+		v, err := strconv.ParseFloat(cmp.Or(r.text(name), "0"), 64)
 		if err != nil || !(v >= 0 && v <= 1) {
-			r.bad(field, r.fields[field], "0 to 1")
+			r.bad(name, r.fields[name], "0 to 1")
 		}
-		return v
-	}
-	a.Load, a.Full = part("LOAD"), part("FULL")
-	for _, name := range slices.Sorted(maps.Keys(r.fields)) {
-		if name != strings.ToLower(name) {
-			continue
-		}
-		e, err := ParseFlyMonEstimate(r.fields[name])
-		if err != nil {
-			r.bad(name, r.fields[name], "JSON of an estimate")
-		}
-		a.Metrics[name] = e
-	}
-	return a, r.err()
+		*at(row) = v
+	}, func(row *T) string { return strconv.FormatFloat(*at(row), 'g', 6, 64) })
+}
+
+// Fields formats the row. Metrics are JSON, by their names.
+func (a FlyMonResult) Fields() map[string]string { return flyMonResultRows.fieldsOf(a) }
+
+// ParseFlyMonResult reads TAM_FLYMON_RESULTS.
+func ParseFlyMonResult(key string, f map[string]string) (FlyMonResult, error) {
+	return flyMonResultRows.parse(key, f)
 }
 
 // FormatFlyMonEstimate and ParseFlyMonEstimate are the values of TAM_FLYMON_FLOWS

@@ -61,48 +61,38 @@ type Interface struct {
 	LoopbackDrop bool
 }
 
-// ParseInterface reads the row without a prefix of a table of interfaces, or of
-// INTF_TABLE; unknown fields are ignored.
+var interfaceRows = rows[Interface]{
+	open: true,
+	key: key[Interface]{form: "interface", read: func(r *reader, key string, i *Interface) {
+		i.Name = key
+		r.interfaceName(key, key)
+	}},
+	fields: []field[Interface]{
+		hostMAC("mac_addr", func(i *Interface) *MAC { return &i.MAC }, "Its MAC address, where not the switch's."),
+		optional("mtu", minMTU, maxMTU, func(i *Interface) *uint16 { return &i.MTU },
+			"The largest IP packet, in bytes; without it that of the port, PortChannel or VLAN."),
+		flag("ipv6_use_link_local_only", "enable", "disable", false, func(i *Interface) *bool { return &i.LinkLocal },
+			"IPv6 without a configured address.").ifSet(),
+		flag("loopback_action", "drop", "forward", false, func(i *Interface) *bool { return &i.LoopbackDrop },
+			"What becomes of packets that would leave by the interface that they came by.").ifSet(),
+		unsupported[Interface]("vrf_name", DefaultVRF, "default: the switch has no other VRF", "There is one VRF."),
+		unsupported[Interface]("vnet_name", "", "no VNET: the switch has none", "There is no VNET."),
+	},
+}
+
+// ParseInterface reads the row without a prefix of a table of interfaces, or of INTF_TABLE.
 func ParseInterface(table, key string, fields map[string]string) (Interface, error) {
-	r := newReader(table, key, fields)
-	r.interfaceName(table, key, key)
-	i := Interface{
-		Name:         key,
-		MAC:          r.unicast("mac_addr"),
-		MTU:          uint16(r.number("mtu", minMTU, maxMTU, 0)),
-		LinkLocal:    r.flag("ipv6_use_link_local_only", false, "enable", "disable"),
-		LoopbackDrop: r.flag("loopback_action", false, "drop", "forward"),
-	}
-	r.defaultVRF("vrf_name")
-	if v, ok := r.take("vnet_name"); ok {
-		r.bad("vnet_name", v, "no VNET: the switch has none")
-	}
-	return i, r.err()
+	return interfaceRows.parseIn(table, key, fields)
 }
 
 // Fields formats the row.
-func (i Interface) Fields() map[string]string {
-	f := map[string]string{}
-	if !i.MAC.IsZero() {
-		f["mac_addr"] = i.MAC.String()
-	}
-	if i.MTU != 0 {
-		f["mtu"] = utoa(i.MTU)
-	}
-	if i.LinkLocal {
-		f["ipv6_use_link_local_only"] = "enable"
-	}
-	if i.LoopbackDrop {
-		f["loopback_action"] = "drop"
-	}
-	return f
-}
+func (i Interface) Fields() map[string]string { return interfaceRows.fieldsOf(i) }
 
 // interfaceName checks the name at the beginning of a key.
-func (r *reader) interfaceName(table, key, name string) {
+func (r *reader) interfaceName(key, name string) {
 	t := InterfaceTable(name)
-	if t == "" || table != AppInterface && t != table {
-		r.bad("", key, interfaceWords(table))
+	if t == "" || r.table != AppInterface && t != r.table {
+		r.bad("", key, interfaceWords(r.table))
 	}
 }
 
@@ -120,13 +110,6 @@ func (r *reader) unicast(field string) MAC {
 	return m
 }
 
-// defaultVRF takes a field that names a VRF.
-func (r *reader) defaultVRF(field string) {
-	if v, ok := r.take(field); ok && v != DefaultVRF {
-		r.bad(field, v, "default: the switch has no other VRF")
-	}
-}
-
 // DefaultVRF is the only VRF that there is.
 const DefaultVRF = "default"
 
@@ -137,17 +120,29 @@ type InterfaceAddress struct {
 	Prefix netip.Prefix // the address with the subnet's length
 }
 
-// ParseInterfaceAddress reads a row with a prefix of a table of interfaces, and
-// of INTF_TABLE by its [ConfigKey]; unknown fields are ignored.
-func ParseInterfaceAddress(table, key string, fields map[string]string) (InterfaceAddress, error) {
-	r := newReader(table, key, fields)
+var addressRows = rows[InterfaceAddress]{
+	open: true,
+	key:  key[InterfaceAddress]{form: "interface|address/length", read: (*reader).addressKey},
+	fields: []field[InterfaceAddress]{
+		familyField(func(a *InterfaceAddress) netip.Addr { return a.Prefix.Addr() }),
+		own("scope", "global or local", "In APPL_DB: whether the address is one of the link alone.", nil,
+			func(a *InterfaceAddress) string {
+				if a.Prefix.Addr().IsLinkLocalUnicast() {
+					return "local"
+				}
+				return "global"
+			}),
+	},
+}
+
+func (r *reader) addressKey(key string, a *InterfaceAddress) {
 	name, text, _ := strings.Cut(key, "|")
-	a := InterfaceAddress{Name: name}
-	r.interfaceName(table, key, name)
+	a.Name = name
+	r.interfaceName(key, name)
 	p, err := netip.ParsePrefix(text)
 	if err != nil {
 		r.bad("", key, "an interface, | and an address with the length of its subnet, such as Vlan100|10.0.0.1/24")
-		return a, r.err()
+		return
 	}
 	a.Prefix = netip.PrefixFrom(p.Addr().Unmap(), p.Bits())
 	if p.Addr().Is4In6() || p.Addr().Zone() != "" {
@@ -155,20 +150,16 @@ func ParseInterfaceAddress(table, key string, fields map[string]string) (Interfa
 	} else if why := notHost(a.Prefix); why != "" {
 		r.bad("", key, why)
 	}
-	if f := r.word("family", "", "IPv4", "IPv6"); f != "" && f != family(a.Prefix.Addr()) {
-		r.bad("family", f, family(a.Prefix.Addr())+" as in the key")
-	}
-	return a, r.err()
+}
+
+// ParseInterfaceAddress reads a row with a prefix of a table of interfaces, and
+// of INTF_TABLE by its [ConfigKey].
+func ParseInterfaceAddress(table, key string, fields map[string]string) (InterfaceAddress, error) {
+	return addressRows.parseIn(table, key, fields)
 }
 
 // Fields formats the row.
-func (a InterfaceAddress) Fields() map[string]string {
-	scope := "global"
-	if a.Prefix.Addr().IsLinkLocalUnicast() {
-		scope = "local"
-	}
-	return map[string]string{"scope": scope, "family": family(a.Prefix.Addr())}
-}
+func (a InterfaceAddress) Fields() map[string]string { return addressRows.fieldsOf(a) }
 
 // Key is the row's key in CONFIG_DB, with the address as it is usually written.
 func (a InterfaceAddress) Key() string { return a.Name + "|" + a.Prefix.String() }

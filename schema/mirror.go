@@ -2,7 +2,6 @@ package schema
 
 import (
 	"net/netip"
-	"strings"
 )
 
 // Directions of a mirror session that copies ports.
@@ -30,38 +29,60 @@ type MirrorSession struct {
 	TTL          uint8      // 1..255; 255 if not given
 }
 
-// ParseMirrorSession reads MIRROR_SESSION.
-func ParseMirrorSession(key string, fields map[string]string) (MirrorSession, error) {
-	r := newReader(CfgMirrorSession, key, fields)
-	r.named(key)
-	m := MirrorSession{
-		Name:      key,
-		Queue:     uint8(r.number("queue", 0, maxQueue, 0)),
-		SrcPorts:  r.list("src_port"),
-		Direction: r.word("direction", MirrorBoth, MirrorRX, MirrorTX, MirrorBoth),
-	}
-	SortNames(m.SrcPorts)
-	for _, p := range m.SrcPorts {
-		if !IsPortName(p) && !IsPortChannelName(p) {
-			r.bad("src_port", p, "ports and PortChannels")
+const erspanOnly = " Of ERSPAN."
+
+var mirrorRows = rows[MirrorSession]{
+	table: CfgMirrorSession,
+	key:   named(func(m *MirrorSession) *string { return &m.Name }),
+	fields: []field[MirrorSession]{
+		number("queue", 0, maxQueue, 0, func(m *MirrorSession) *uint8 { return &m.Queue },
+			"The traffic class of the copies."),
+		list("src_port", "ports and PortChannels", func(m *MirrorSession) *[]string { return &m.SrcPorts },
+			func(p string) bool { return IsPortName(p) || IsPortChannelName(p) },
+			"Whose packets are copied; without it, those of ACL rules alone."),
+		own("direction", "RX, TX or BOTH", "Which packets of src_port.", func(r *reader, m *MirrorSession) {
+			m.Direction = r.word("direction", MirrorBoth, MirrorRX, MirrorTX, MirrorBoth)
+			if len(m.SrcPorts) == 0 {
+				m.Direction = MirrorBoth // it says which packets of the ports: without ports, none
+			}
+		}, func(m *MirrorSession) string {
+			if len(m.SrcPorts) == 0 {
+				return ""
+			}
+			return m.Direction
+		}).or(MirrorBoth),
+		unsupported[MirrorSession]("policer", "0", noMirrorField, "Every packet is copied."),
+		unsupported[MirrorSession]("sample_rate", "0", noMirrorField, "Every packet is copied."),
+		unsupported[MirrorSession]("truncate_size", "0", noMirrorField, "Packets are copied whole."),
+		own[MirrorSession]("type", "ERSPAN or SPAN",
+			"Into a tunnel, or to a port of the switch.", nil, nil).or("ERSPAN"),
+		own[MirrorSession]("dst_port", "EthernetN", "Where the copies go. Of SPAN.", nil, nil),
+		own[MirrorSession]("src_ip", "an address", "The tunnel's end at the switch."+erspanOnly, nil, nil),
+		own[MirrorSession]("dst_ip", "an address", "The tunnel's other end."+erspanOnly, nil, nil),
+		own[MirrorSession]("gre_type", rangeForm(0, 1<<16-1),
+			"The GRE protocol type."+erspanOnly, nil, nil).or(utoa(uint16(DefaultGREType))),
+		own[MirrorSession]("dscp", rangeForm(0, maxDSCP), "Of the tunnel's packets."+erspanOnly, nil, nil).or("8"),
+		own[MirrorSession]("ttl", rangeForm(1, 255), "Of the tunnel's packets."+erspanOnly, nil, nil).or("255"),
+	},
+	check: func(r *reader, m *MirrorSession) {
+		if r.word("type", "ERSPAN", "ERSPAN", "SPAN") == "SPAN" {
+			r.span(m)
+		} else {
+			r.erspan(m)
 		}
-	}
-	if len(m.SrcPorts) == 0 {
-		m.Direction = MirrorBoth // it says which packets of the ports: without ports, none
-	}
-	for _, f := range []string{"policer", "sample_rate", "truncate_size"} {
-		if v, ok := r.take(f); ok && v != "0" {
-			r.bad(f, v, "no such field: every packet is copied, whole")
-		}
-	}
-	if r.word("type", "ERSPAN", "ERSPAN", "SPAN") == "SPAN" {
-		r.span(&m)
-	} else {
-		r.erspan(&m)
-	}
-	r.unknown()
-	return m, r.err()
+	},
+	format: (*MirrorSession).format,
 }
+
+const noMirrorField = "no such field: every packet is copied, whole"
+
+// ParseMirrorSession reads MIRROR_SESSION.
+func ParseMirrorSession(key string, f map[string]string) (MirrorSession, error) {
+	return mirrorRows.parse(key, f)
+}
+
+// Fields formats the row.
+func (m MirrorSession) Fields() map[string]string { return mirrorRows.fieldsOf(m) }
 
 func (r *reader) span(m *MirrorSession) {
 	m.DstPort = r.text("dst_port")
@@ -98,19 +119,13 @@ func (r *reader) erspan(m *MirrorSession) {
 	}
 }
 
-// Fields formats the row.
-func (m MirrorSession) Fields() map[string]string {
-	f := map[string]string{"queue": utoa(m.Queue)}
-	if len(m.SrcPorts) > 0 {
-		f["src_port"], f["direction"] = strings.Join(m.SrcPorts, ","), m.Direction
-	}
+func (m *MirrorSession) format(f map[string]string) {
 	if m.DstPort != "" {
 		f["type"], f["dst_port"] = "SPAN", m.DstPort
-		return f
+		return
 	}
 	f["type"], f["src_ip"], f["dst_ip"] = "ERSPAN", m.SrcIP.String(), m.DstIP.String()
 	f["gre_type"], f["dscp"], f["ttl"] = utoa(m.GREType), utoa(m.DSCP), utoa(m.TTL)
-	return f
 }
 
 // Status words of mirror sessions in STATE_DB, as SONiC has them.

@@ -12,38 +12,50 @@ type Neighbor struct {
 	MAC       MAC
 }
 
-// ParseNeighbor reads NEIGH, and NEIGH_TABLE by its [ConfigKey]; unknown fields
-// are ignored.
-func ParseNeighbor(key string, fields map[string]string) (Neighbor, error) {
-	r := newReader(CfgNeigh, key, fields)
-	name, text, _ := strings.Cut(key, "|")
-	a, err := netip.ParseAddr(text)
-	n := Neighbor{Interface: name, Addr: a, MAC: r.unicast("neigh")}
-	switch {
-	case err != nil || a.Is4In6() || a.Zone() != "" || InterfaceTable(name) == "" || IsLoopbackName(name):
-		r.bad("", key, "an interface, | and an address, such as Vlan100|10.0.0.2")
-		n.Addr = netip.Addr{}
-	case notUnicast(a) != "":
-		r.bad("", key, notUnicast(a))
-	default:
-		if f := r.word("family", "", "IPv4", "IPv6"); f != "" && f != family(a) {
+var neighborRows = rows[Neighbor]{
+	table: CfgNeigh,
+	open:  true,
+	key: key[Neighbor]{form: "interface|address", read: func(r *reader, key string, n *Neighbor) {
+		name, text, _ := strings.Cut(key, "|")
+		a, err := netip.ParseAddr(text)
+		n.Interface = name
+		switch {
+		case err != nil || a.Is4In6() || a.Zone() != "" || InterfaceTable(name) == "" || IsLoopbackName(name):
+			r.bad("", key, "an interface, | and an address, such as Vlan100|10.0.0.2")
+			return
+		case notUnicast(a) != "":
+			r.bad("", key, notUnicast(a))
+		}
+		n.Addr = a
+	}},
+	fields: []field[Neighbor]{
+		hostMAC("neigh", func(n *Neighbor) *MAC { return &n.MAC }, "The neighbour's MAC address.").
+			must("the neighbour's MAC address: the switch does not ask for it"),
+		familyField(func(n *Neighbor) netip.Addr { return n.Addr }),
+	},
+}
+
+// familyField is a field that repeats the family of the address in the key.
+func familyField[T any](of func(*T) netip.Addr) field[T] {
+	words := []string{"IPv4", "IPv6"}
+	return own("family", oneOf(words), "That of the address in the key.", func(r *reader, row *T) {
+		a := of(row)
+		if !a.IsValid() {
+			return
+		}
+		if f := r.word("family", "", words...); f != "" && f != family(a) {
 			r.bad("family", f, family(a)+" as in the key")
 		}
-	}
-	if _, given := r.fields["neigh"]; !given {
-		r.bad("neigh", "", "the neighbour's MAC address: the switch does not ask for it")
-	}
-	return n, r.err()
+	}, func(row *T) string { return family(of(row)) })
+}
+
+// ParseNeighbor reads NEIGH, and NEIGH_TABLE by its [ConfigKey].
+func ParseNeighbor(key string, f map[string]string) (Neighbor, error) {
+	return neighborRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (n Neighbor) Fields() map[string]string {
-	f := map[string]string{"family": family(n.Addr)}
-	if !n.MAC.IsZero() {
-		f["neigh"] = n.MAC.String()
-	}
-	return f
-}
+func (n Neighbor) Fields() map[string]string { return neighborRows.fieldsOf(n) }
 
 // Types of FDB entries.
 const (
@@ -59,26 +71,33 @@ type FDBEntry struct {
 	Type string // FDBStatic; in APPL_DB and STATE_DB also FDBDynamic
 }
 
-// ParseFDB reads FDB, and FDB_TABLE by its [ConfigKey]; unknown fields are
-// ignored.
-func ParseFDB(key string, fields map[string]string) (FDBEntry, error) {
-	r := newReader(CfgFDB, key, fields)
-	vlan, text, _ := strings.Cut(key, "|")
-	mac, ok := ParseMAC(text)
-	if _, isVLAN := VLANNumber(vlan); !ok || !isVLAN || mac.IsZero() || mac[0]&1 == 1 {
-		r.bad("", key, "a VLAN, | and a unicast MAC address, such as Vlan100|52:54:00:12:34:56")
-	}
-	e := FDBEntry{VLAN: vlan, MAC: mac, Port: r.text("port"), Type: r.word("type", FDBStatic, FDBStatic, FDBDynamic)}
-	if !IsPortName(e.Port) && !IsPortChannelName(e.Port) {
-		r.bad("port", e.Port, "EthernetN or PortChannelN")
-	}
-	return e, r.err()
+var fdbRows = rows[FDBEntry]{
+	table: CfgFDB,
+	open:  true,
+	key: key[FDBEntry]{form: "VlanN|MAC address", read: func(r *reader, key string, e *FDBEntry) {
+		vlan, text, _ := strings.Cut(key, "|")
+		mac, ok := ParseMAC(text)
+		if _, isVLAN := VLANNumber(vlan); !ok || !isVLAN || mac.IsZero() || mac[0]&1 == 1 {
+			r.bad("", key, "a VLAN, | and a unicast MAC address, such as Vlan100|52:54:00:12:34:56")
+		}
+		e.VLAN, e.MAC = vlan, mac
+	}},
+	fields: []field[FDBEntry]{
+		own("port", "EthernetN or PortChannelN", "Where the address is.", func(r *reader, e *FDBEntry) {
+			if e.Port = r.text("port"); !IsPortName(e.Port) && !IsPortChannelName(e.Port) {
+				r.bad("port", e.Port, "EthernetN or PortChannelN")
+			}
+		}, func(e *FDBEntry) string { return e.Port }).must(""),
+		word("type", FDBStatic, []string{FDBStatic, FDBDynamic}, func(e *FDBEntry) *string { return &e.Type },
+			"Static; what the switch learns is dynamic."),
+	},
 }
 
+// ParseFDB reads FDB, and FDB_TABLE by its [ConfigKey].
+func ParseFDB(key string, f map[string]string) (FDBEntry, error) { return fdbRows.parse(key, f) }
+
 // Fields formats the row.
-func (e FDBEntry) Fields() map[string]string {
-	return map[string]string{"port": e.Port, "type": e.Type}
-}
+func (e FDBEntry) Fields() map[string]string { return fdbRows.fieldsOf(e) }
 
 // Key is the row's key in APPL_DB and STATE_DB.
 func (e FDBEntry) Key() string { return e.VLAN + ":" + e.MAC.String() }

@@ -31,19 +31,42 @@ type QoSMap struct {
 // queue: From is in 0..63, 0..7 or 0..15, To in 0..15.
 type QoSPair struct{ From, To uint8 }
 
-// ParseQoSMap reads a map; table is that of CONFIG_DB.
-func ParseQoSMap(table, key string, fields map[string]string) (QoSMap, error) {
-	r := newReader(table, key, fields)
-	r.named(key)
-	from, to := uint64(maxDSCP), uint64(maxTC)
+// qosMapRows are the rows of a map: its fields are numbers up to from, and hold numbers up to to.
+func qosMapRows(from, to uint64, words string) rows[QoSMap] {
+	return rows[QoSMap]{
+		key: named(func(m *QoSMap) *string { return &m.Name }),
+		fields: []field[QoSMap]{
+			own[QoSMap](rangeForm(0, from), rangeForm(0, to), words+" What is not named maps to 0.", nil, nil),
+		},
+		check: func(r *reader, m *QoSMap) { r.qosMap(m, from, to) },
+		format: func(m *QoSMap, f map[string]string) {
+			for _, p := range m.Pairs {
+				f[utoa(p.From)] = utoa(p.To)
+			}
+		},
+	}
+}
+
+var (
+	dscpMapRows  = qosMapRows(maxDSCP, maxTC, "The traffic class of each DSCP.")
+	dot1pMapRows = qosMapRows(maxDot1p, maxTC, "The traffic class of each priority of a VLAN tag.")
+	queueMapRows = qosMapRows(maxTC, maxQueue, "The queue of each traffic class.")
+)
+
+func qosMapOf(table string) *rows[QoSMap] {
 	switch table {
 	case CfgDot1pToTC:
-		from = maxDot1p
+		return &dot1pMapRows
 	case CfgTCToQueue:
-		from, to = maxTC, maxQueue
+		return &queueMapRows
 	}
-	m := QoSMap{Table: table, Name: key}
+	return &dscpMapRows
+}
+
+func (r *reader) qosMap(m *QoSMap, from, to uint64) {
+	m.Table = r.table
 	for _, f := range slices.Sorted(maps.Keys(r.fields)) {
+		r.known = append(r.known, f)
 		n, ok := decimal(f)
 		if !ok || n > from {
 			r.bad(f, cmp.Or(r.fields[f], empty), "fields that are "+rangeWords(0, from))
@@ -60,24 +83,15 @@ func ParseQoSMap(table, key string, fields map[string]string) (QoSMap, error) {
 		r.bad("0", "", "at least one value in "+rangeWords(0, from)+" as field")
 	}
 	slices.SortFunc(m.Pairs, func(a, b QoSPair) int { return cmp.Compare(a.From, b.From) })
-	return m, r.err()
+}
+
+// ParseQoSMap reads a map; table is that of CONFIG_DB.
+func ParseQoSMap(table, key string, fields map[string]string) (QoSMap, error) {
+	return qosMapOf(table).parseIn(table, key, fields)
 }
 
 // Fields formats the row.
-func (m QoSMap) Fields() map[string]string {
-	f := map[string]string{}
-	for _, p := range m.Pairs {
-		f[utoa(p.From)] = utoa(p.To)
-	}
-	return f
-}
-
-// named checks the name that a row has as its key.
-func (r *reader) named(key string) {
-	if !ValidName(key) {
-		r.bad("", key, nameWords)
-	}
-}
+func (m QoSMap) Fields() map[string]string { return qosMapOf(m.Table).fieldsOf(m) }
 
 // ref takes a field with the name of another row; SONiC's old form
 // [TABLE|name] is read too.
@@ -134,34 +148,31 @@ type PortQoS struct {
 	Ignored   []string // fields, sorted
 }
 
-// ParsePortQoS reads PORT_QOS_MAP. The maps of priority flow control, of
-// rewriting and of MPLS have no effect; Ignored names them.
-func ParsePortQoS(key string, fields map[string]string) (PortQoS, error) {
-	r := newReader(CfgPortQoS, key, fields)
-	p := PortQoS{
-		Ports:     r.portKeys(key, key),
-		DSCPToTC:  r.ref("dscp_to_tc_map", CfgDSCPToTC),
-		Dot1pToTC: r.ref("dot1p_to_tc_map", CfgDot1pToTC),
-		TCToQueue: r.ref("tc_to_queue_map", CfgTCToQueue),
-		Ignored: r.ignore("tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfc_enable", "pfcwd_sw_enable",
+var portQoSRows = rows[PortQoS]{
+	table: CfgPortQoS,
+	key: key[PortQoS]{form: "EthernetN, or several separated by commas", read: func(r *reader, key string, p *PortQoS) {
+		p.Ports = r.portKeys(key, key)
+	}},
+	fields: []field[PortQoS]{
+		ref("dscp_to_tc_map", CfgDSCPToTC, func(p *PortQoS) *string { return &p.DSCPToTC },
+			"The classes of IP packets."),
+		ref("dot1p_to_tc_map", CfgDot1pToTC, func(p *PortQoS) *string { return &p.Dot1pToTC },
+			"The classes of other frames."),
+		ref("tc_to_queue_map", CfgTCToQueue, func(p *PortQoS) *string { return &p.TCToQueue },
+			"The queues of classes."),
+		ignored(func(p *PortQoS) *[]string { return &p.Ignored },
+			"tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfc_enable", "pfcwd_sw_enable",
 			"tc_to_dscp_map", "tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map"),
-	}
-	if v, ok := r.take("scheduler"); ok {
-		r.bad("scheduler", v, "no scheduler of a whole port: the switch does not shape")
-	}
-	r.unknown()
-	return p, r.err()
+		unsupported[PortQoS]("scheduler", "", "no scheduler of a whole port: the switch does not shape",
+			"The switch does not shape."),
+	},
 }
 
+// ParsePortQoS reads PORT_QOS_MAP.
+func ParsePortQoS(key string, f map[string]string) (PortQoS, error) { return portQoSRows.parse(key, f) }
+
 // Fields formats the row.
-func (p PortQoS) Fields() map[string]string {
-	f := map[string]string{}
-	put(f, "dscp_to_tc_map", p.DSCPToTC)
-	put(f, "dot1p_to_tc_map", p.Dot1pToTC)
-	put(f, "tc_to_queue_map", p.TCToQueue)
-	put(f, FieldIgnored, strings.Join(p.Ignored, ","))
-	return f
-}
+func (p PortQoS) Fields() map[string]string { return portQoSRows.fieldsOf(p) }
 
 // Types of schedulers.
 const (
@@ -178,31 +189,31 @@ type Scheduler struct {
 	Ignored []string // fields that have no effect, sorted
 }
 
-// ParseScheduler reads SCHEDULER. One that shapes is refused.
-func ParseScheduler(key string, fields map[string]string) (Scheduler, error) {
-	r := newReader(CfgScheduler, key, fields)
-	r.named(key)
-	s := Scheduler{
-		Name:    key,
-		Type:    r.word("type", SchedulerWRR, SchedulerStrict, SchedulerDWRR, SchedulerWRR),
-		Weight:  uint8(r.number("weight", 1, 100, 1)),
-		Ignored: r.ignore("priority", "meter_type"),
-	}
-	for _, f := range []string{"cir", "cbs", "pir", "pbs"} {
-		if v, ok := r.take(f); ok && v != "0" {
-			r.bad(f, v, "0 or no such field: the switch does not shape")
-		}
-	}
-	r.unknown()
-	return s, r.err()
+var schedulerRows = rows[Scheduler]{
+	table: CfgScheduler,
+	key:   named(func(s *Scheduler) *string { return &s.Name }),
+	fields: []field[Scheduler]{
+		word("type", SchedulerWRR, []string{SchedulerStrict, SchedulerDWRR, SchedulerWRR},
+			func(s *Scheduler) *string { return &s.Type }, "How the queues share the port."),
+		number("weight", 1, 100, 1, func(s *Scheduler) *uint8 { return &s.Weight }, "The share of DWRR and WRR."),
+		ignored(func(s *Scheduler) *[]string { return &s.Ignored }, "priority", "meter_type"),
+		shaping("cir"), shaping("cbs"), shaping("pir"), shaping("pbs"),
+	},
+}
+
+// shaping is a field that would have the switch shape.
+func shaping(name string) field[Scheduler] {
+	return unsupported[Scheduler](name, "0", "0 or no such field: the switch does not shape",
+		"The switch does not shape.")
+}
+
+// ParseScheduler reads SCHEDULER.
+func ParseScheduler(key string, f map[string]string) (Scheduler, error) {
+	return schedulerRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (s Scheduler) Fields() map[string]string {
-	f := map[string]string{"type": s.Type, "weight": utoa(s.Weight)}
-	put(f, FieldIgnored, strings.Join(s.Ignored, ","))
-	return f
-}
+func (s Scheduler) Fields() map[string]string { return schedulerRows.fieldsOf(s) }
 
 // QueueKey is the key of QUEUE and BUFFER_QUEUE: ports, and queues of each.
 type QueueKey struct {
@@ -211,6 +222,13 @@ type QueueKey struct {
 }
 
 const queueKeyWords = "ports and queues such as Ethernet0|3, Ethernet0|0-2 or Ethernet0,Ethernet4|0,3-5"
+
+// queuesKey is the key of rows about queues.
+func queuesKey[T any](at func(*T) *QueueKey) key[T] {
+	return key[T]{form: "ports|queues, such as Ethernet0,Ethernet4|0,3-5", read: func(r *reader, key string, row *T) {
+		*at(row) = r.queueKey(key)
+	}}
+}
 
 // queueKey takes a key apart.
 func (r *reader) queueKey(key string) (k QueueKey) {
@@ -250,23 +268,22 @@ type Queue struct {
 	WRED      string // name; "": tail drop alone
 }
 
-// ParseQueue reads QUEUE.
-func ParseQueue(key string, fields map[string]string) (Queue, error) {
-	r := newReader(CfgQueue, key, fields)
-	q := Queue{
-		QueueKey: r.queueKey(key), Scheduler: r.ref("scheduler", CfgScheduler), WRED: r.ref("wred_profile", CfgWRED),
-	}
-	r.unknown()
-	return q, r.err()
+var queueRows = rows[Queue]{
+	table: CfgQueue,
+	key:   queuesKey(func(q *Queue) *QueueKey { return &q.QueueKey }),
+	fields: []field[Queue]{
+		ref("scheduler", CfgScheduler, func(q *Queue) *string { return &q.Scheduler },
+			"How the queue shares its port; without it, as the switch has it."),
+		ref("wred_profile", CfgWRED, func(q *Queue) *string { return &q.WRED },
+			"How packets are dropped or marked early; without it, none are."),
+	},
 }
 
+// ParseQueue reads QUEUE.
+func ParseQueue(key string, f map[string]string) (Queue, error) { return queueRows.parse(key, f) }
+
 // Fields formats the row.
-func (q Queue) Fields() map[string]string {
-	f := map[string]string{}
-	put(f, "scheduler", q.Scheduler)
-	put(f, "wred_profile", q.WRED)
-	return f
-}
+func (q Queue) Fields() map[string]string { return queueRows.fieldsOf(q) }
 
 // WRED is a row of WRED_PROFILE and WRED_PROFILE_TABLE. All packets of this
 // switch are green.
@@ -279,50 +296,48 @@ type WRED struct {
 	Ignored     []string // fields that have no effect, sorted
 }
 
-// ParseWRED reads WRED_PROFILE. What it says of yellow and red packets has
-// no effect; Ignored names it.
-func ParseWRED(key string, fields map[string]string) (WRED, error) {
-	r := newReader(CfgWRED, key, fields)
-	r.named(key)
-	w := WRED{
-		Name:        key,
-		Drop:        r.flag("wred_green_enable", false, "true", "false"),
-		Min:         uint32(r.number("green_min_threshold", 0, 1<<32-1, 0)),
-		Max:         uint32(r.number("green_max_threshold", 0, 1<<32-1, 0)),
-		Probability: uint8(r.number("green_drop_probability", 0, 100, 100)),
-		Ignored: r.ignore("wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
+var wredRows = rows[WRED]{
+	table: CfgWRED,
+	key:   named(func(w *WRED) *string { return &w.Name }),
+	fields: []field[WRED]{
+		boolean("wred_green_enable", false, func(w *WRED) *bool { return &w.Drop },
+			"Whether packets that cannot be marked are dropped."),
+		number("green_min_threshold", 0, 1<<32-1, 0, func(w *WRED) *uint32 { return &w.Min },
+			"Bytes of the queue up to which nothing happens."),
+		number("green_max_threshold", 0, 1<<32-1, 0, func(w *WRED) *uint32 { return &w.Max },
+			"Bytes of the queue from which on all packets are dropped or marked."),
+		number("green_drop_probability", 0, 100, 100, func(w *WRED) *uint8 { return &w.Probability },
+			"At green_max_threshold, in percent."),
+		ignored(func(w *WRED) *[]string { return &w.Ignored },
+			"wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
 			"wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability"),
-	}
+		own("ecn", "ecn_none, ecn_green or ecn_all",
+			"Whether packets that can be marked are. All packets of this switch are green.",
+			(*reader).ecn, func(w *WRED) string {
+				if w.ECN {
+					return "ecn_all"
+				}
+				return "ecn_none"
+			}).or("ecn_none"),
+	},
+	check: func(r *reader, w *WRED) {
+		if (w.Drop || w.ECN) && w.Min >= w.Max {
+			r.bad("green_max_threshold", utoa(w.Max), "more bytes than green_min_threshold has")
+		}
+	},
+}
+
+func (r *reader) ecn(w *WRED) {
 	ecn := r.word("ecn", "ecn_none", "ecn_none", "ecn_green", "ecn_yellow", "ecn_red",
 		"ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all")
 	w.ECN = ecn == "ecn_all" || strings.Contains(ecn, "green")
 	if !w.ECN && ecn != "ecn_none" {
 		r.bad("ecn", ecn, "ecn_none, ecn_green or ecn_all: all packets of this switch are green")
 	}
-	if (w.Drop || w.ECN) && w.Min >= w.Max {
-		r.bad("green_max_threshold", utoa(w.Max), "more bytes than green_min_threshold has")
-	}
-	r.unknown()
-	return w, r.err()
 }
+
+// ParseWRED reads WRED_PROFILE.
+func ParseWRED(key string, f map[string]string) (WRED, error) { return wredRows.parse(key, f) }
 
 // Fields formats the row.
-func (w WRED) Fields() map[string]string {
-	ecn := "ecn_none"
-	if w.ECN {
-		ecn = "ecn_all"
-	}
-	f := map[string]string{
-		"wred_green_enable": boolWord(w.Drop), "ecn": ecn,
-		"green_min_threshold": utoa(w.Min), "green_max_threshold": utoa(w.Max), "green_drop_probability": utoa(w.Probability),
-	}
-	put(f, FieldIgnored, strings.Join(w.Ignored, ","))
-	return f
-}
-
-func boolWord(b bool) string {
-	if b {
-		return "true"
-	}
-	return "false"
-}
+func (w WRED) Fields() map[string]string { return wredRows.fieldsOf(w) }

@@ -12,9 +12,11 @@ import (
 // reader takes the fields of one row out of a hash and collects what is wrong
 // with them, so that a user sees all errors of a row at once.
 type reader struct {
-	object string
+	table  string
+	object string // table|key
 	fields map[string]string
 	known  []string // fields asked for, for unknown
+	asked  bool     // whether unknown was called
 	errs   []error
 	more   int // errors that are not in errs
 }
@@ -23,18 +25,11 @@ type reader struct {
 const maxErrors = 12
 
 // newReader normalises the field names: a list suffix "@" and the placeholder
-// field NULL of empty rows go away.
-func newReader(table, key string, fields map[string]string) *reader {
-	r := &reader{object: table + "|" + key}
-	r.clean(fields, false)
-	return r
-}
-
-// newUpperReader is newReader for the ACL tables, whose field names SONiC
-// compares in upper case.
-func newUpperReader(table, key string, fields map[string]string) *reader {
-	r := &reader{object: table + "|" + key}
-	r.clean(fields, true)
+// field NULL of empty rows go away. upper is for the ACL tables, whose field
+// names SONiC compares in upper case.
+func newReader(table, key string, fields map[string]string, upper bool) *reader {
+	r := &reader{table: table, object: table + "|" + key}
+	r.clean(fields, upper)
 	return r
 }
 
@@ -94,6 +89,10 @@ func (r *reader) err() error {
 // unknown reports every field that was not asked for, with the nearest that
 // the row may have.
 func (r *reader) unknown() {
+	if r.asked {
+		return
+	}
+	r.asked = true
 	slices.Sort(r.known)
 	r.known = slices.Compact(r.known)
 	for _, f := range slices.Sorted(maps.Keys(r.fields)) {

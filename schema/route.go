@@ -26,21 +26,42 @@ type StaticHop struct {
 
 const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"
 
-// ParseStaticRoute reads STATIC_ROUTE; unknown fields are ignored. The fields
-// are lists of equal length, of which some may be absent: nexthop (0.0.0.0 and
-// :: are none), ifname, distance, blackhole, nexthop-vrf.
-func ParseStaticRoute(key string, fields map[string]string) (StaticRoute, error) {
-	r := newReader(CfgStaticRoute, key, fields)
-	text := key
-	if vrf, rest, ok := strings.Cut(key, "|"); ok {
-		if text = rest; vrf != DefaultVRF {
-			r.bad("", key, "the VRF default: the switch has no other")
+// staticRouteRows: the fields are lists of equal length, of which some may be absent.
+var staticRouteRows = rows[StaticRoute]{
+	table: CfgStaticRoute,
+	open:  true,
+	key: key[StaticRoute]{form: "prefix", read: func(r *reader, key string, s *StaticRoute) {
+		text := key
+		if vrf, rest, ok := strings.Cut(key, "|"); ok {
+			if text = rest; vrf != DefaultVRF {
+				r.bad("", key, "the VRF default: the switch has no other")
+			}
 		}
-	}
-	s := StaticRoute{Prefix: r.prefix(key, text, prefixWords)}
+		s.Prefix = r.prefix(key, text, prefixWords)
+	}},
+	fields: []field[StaticRoute]{
+		lists[StaticRoute]("nexthop", "addresses", "The next hop of each way; 0.0.0.0 and :: are none."),
+		lists[StaticRoute]("ifname", "interfaces",
+			"The interface of each way; without it the one in whose subnet its next hop is."),
+		lists[StaticRoute]("distance", "0..255",
+			"The distance of each way: of those that there are, the smallest is used.").or("0"),
+		lists[StaticRoute]("blackhole", "true or false", "Whether a way drops.").or("false"),
+		lists[StaticRoute]("nexthop-vrf", DefaultVRF, "There is one VRF."),
+	},
+	check:  (*reader).staticRoute,
+	format: (*StaticRoute).format,
+}
+
+// lists is a field that is one of several lists of equal length, which are read together.
+func lists[T any](name, form, words string) field[T] {
+	return own[T](name, "list: "+form, words, nil, nil)
+}
+
+func (r *reader) staticRoute(s *StaticRoute) {
 	lists := map[string][]string{}
 	n := 0
-	for _, f := range []string{"nexthop", "ifname", "distance", "blackhole", "nexthop-vrf"} {
+	fields := []string{"nexthop", "ifname", "distance", "blackhole", "nexthop-vrf"}
+	for _, f := range fields {
 		if v, ok := r.take(f); ok {
 			lists[f] = strings.Split(v, ",")
 			n = max(n, len(lists[f]))
@@ -49,7 +70,7 @@ func ParseStaticRoute(key string, fields map[string]string) (StaticRoute, error)
 	if n == 0 {
 		r.bad("nexthop", "", "a next hop, or ifname or blackhole=true")
 	}
-	for _, f := range []string{"nexthop", "ifname", "distance", "blackhole", "nexthop-vrf"} {
+	for _, f := range fields {
 		if l := lists[f]; l != nil && len(l) != n {
 			r.bad(f, strings.Join(l, ","), fmt.Sprintf("a list of %d, as the others", n))
 		}
@@ -57,14 +78,21 @@ func ParseStaticRoute(key string, fields map[string]string) (StaticRoute, error)
 	if n > maxHops {
 		r.bad("nexthop", fmt.Sprint(n), fmt.Sprintf("at most %d next hops", maxHops))
 	}
-	if err := r.err(); err != nil {
-		return s, err
+	if r.err() != nil {
+		return
 	}
 	for i := range n {
 		s.Hops = append(s.Hops, r.staticHop(s.Prefix, lists, i))
 	}
-	return s, r.err()
 }
+
+// ParseStaticRoute reads STATIC_ROUTE.
+func ParseStaticRoute(key string, f map[string]string) (StaticRoute, error) {
+	return staticRouteRows.parse(key, f)
+}
+
+// Fields formats the row.
+func (s StaticRoute) Fields() map[string]string { return staticRouteRows.fieldsOf(s) }
 
 // staticHop takes the i-th element of all lists.
 func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) StaticHop {
@@ -150,8 +178,7 @@ func (r *reader) hopAddr(field, text string, p netip.Prefix) netip.Addr {
 	return netip.Addr{}
 }
 
-// Fields formats the row.
-func (s StaticRoute) Fields() map[string]string {
+func (s *StaticRoute) format(f map[string]string) {
 	lists := map[string][]string{}
 	used := map[string]bool{}
 	put := func(field, value, none string) {
@@ -168,13 +195,11 @@ func (s StaticRoute) Fields() map[string]string {
 		put("distance", utoa(h.Distance), "0")
 		put("blackhole", fmt.Sprint(h.Blackhole), "false")
 	}
-	f := map[string]string{}
 	for field, list := range lists {
 		if used[field] {
 			f[field] = strings.Join(list, ",")
 		}
 	}
-	return f
 }
 
 // Route is a row of APPL_DB ROUTE_TABLE.
@@ -202,21 +227,33 @@ func RouteKey(p netip.Prefix) string {
 	return p.String()
 }
 
-// ParseRoute reads ROUTE_TABLE; unknown fields are ignored.
-func ParseRoute(key string, fields map[string]string) (Route, error) {
-	r := newReader(AppRoute, key, fields)
-	const want = "a prefix such as 10.1.0.0/16 in the default VRF"
-	text := strings.TrimPrefix(key, DefaultVRF+":")
-	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
-		text = netip.PrefixFrom(a, a.BitLen()).String()
-	}
-	t := Route{Prefix: r.prefix(key, text, want), Protocol: r.text("protocol")}
-	if !t.Prefix.IsValid() {
-		return t, r.err()
-	}
-	if r.flag("blackhole", false, "true", "false") {
-		t.Blackhole = true
-		return t, r.err()
+// routeRows: the fields are lists of equal length, of which some may be absent.
+var routeRows = rows[Route]{
+	table: AppRoute,
+	open:  true,
+	key: key[Route]{form: "prefix", read: func(r *reader, key string, t *Route) {
+		text := strings.TrimPrefix(key, DefaultVRF+":")
+		if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+			text = netip.PrefixFrom(a, a.BitLen()).String()
+		}
+		t.Prefix = r.prefix(key, text, "a prefix such as 10.1.0.0/16 in the default VRF")
+	}},
+	fields: []field[Route]{
+		text("protocol", func(t *Route) *string { return &t.Protocol }, "What made the route, such as bgp."),
+		boolean("blackhole", false, func(t *Route) *bool { return &t.Blackhole },
+			"Whether the route drops; then it has no next hops.").ifSet(),
+		lists[Route]("nexthop", "addresses",
+			"The next hops; 0.0.0.0 or :: where the destination is on the link itself."),
+		lists[Route]("ifname", "interfaces", "The interface of each next hop."),
+		lists[Route]("weight", "1..255", "The weight of each next hop.").or("1"),
+	},
+	check:  (*reader).route,
+	format: (*Route).format,
+}
+
+func (r *reader) route(t *Route) {
+	if !t.Prefix.IsValid() || t.Blackhole {
+		return
 	}
 	hops, ifs := splitFixed(r.text("nexthop")), splitFixed(r.text("ifname"))
 	weights := splitFixed(r.text("weight"))
@@ -235,8 +272,13 @@ func ParseRoute(key string, fields map[string]string) (Route, error) {
 		}
 	}
 	t.Hops = uniqueHops(t.Hops)
-	return t, r.err()
 }
+
+// ParseRoute reads ROUTE_TABLE.
+func ParseRoute(key string, f map[string]string) (Route, error) { return routeRows.parse(key, f) }
+
+// Fields formats the row.
+func (t Route) Fields() map[string]string { return routeRows.fieldsOf(t) }
 
 func (r *reader) hop(p netip.Prefix, i int, hops, ifs, weights []string) Hop {
 	h := Hop{Interface: ifs[i], Weight: 1}
@@ -279,13 +321,9 @@ func uniqueHops(hops []Hop) []Hop {
 	return slices.CompactFunc(hops, func(a, b Hop) bool { return a.Compare(b) == 0 })
 }
 
-// Fields formats the row.
-func (t Route) Fields() map[string]string {
-	f := map[string]string{}
-	put(f, "protocol", t.Protocol)
+func (t *Route) format(f map[string]string) {
 	if t.Blackhole {
-		f["blackhole"] = "true"
-		return f
+		return
 	}
 	none := "0.0.0.0"
 	if !t.Prefix.Addr().Is4() {
@@ -305,5 +343,4 @@ func (t Route) Fields() map[string]string {
 	if weighted {
 		f["weight"] = strings.Join(weights, ",")
 	}
-	return f
 }

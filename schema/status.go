@@ -128,7 +128,7 @@ type Status struct {
 
 // ParseStatus reads a status row of stateTable; other fields are ignored.
 func ParseStatus(stateTable, key string, fields map[string]string) (Status, error) {
-	r := newReader(stateTable, key, fields)
+	r := newReader(stateTable, key, fields, false)
 	s := Status{Status: r.text(StatusField(stateTable)), Reason: r.text(FieldReason), By: r.text(FieldBy)}
 	if v, ok := r.take(FieldSince); ok {
 		t, err := time.Parse(time.RFC3339Nano, v)

@@ -47,34 +47,26 @@ type RecordSession struct {
 	RecordSettings
 }
 
-// ParseRecordSession reads TAM_TABLERECORD_TABLE of CONFIG_DB. Fields that are not
-// given have their defaults.
-func ParseRecordSession(key string, fields map[string]string) (RecordSession, error) {
-	r := newReader(CfgTAMTableRecord, key, fields)
-	r.tamKey(key)
-	s := RecordSession{Name: key, FlowGroup: r.name("flowgroup", "")}
-	s.Collector, s.Sampler = r.name("collector", ""), r.name("sampler", "")
-	for _, f := range []struct{ field, want string }{
-		{"flowgroup", "the name of a flow group"}, {"collector", "the name of a collector"},
-	} {
-		if r.fields[f.field] == "" {
-			r.bad(f.field, "", f.want)
-		}
-	}
-	s.RecordSettings = r.recordSettings()
-	r.unknown()
-	return s, r.err()
+var recordSessionRows = rows[RecordSession]{
+	table: CfgTAMTableRecord,
+	key:   named(func(s *RecordSession) *string { return &s.Name }),
+	fields: append([]field[RecordSession]{
+		flowGroupOf(func(s *RecordSession) *string { return &s.FlowGroup }),
+		name("collector", "", func(s *RecordSession) *string { return &s.Collector }, "Where the records are sent.").
+			must("the name of a collector"),
+		name("sampler", "", func(s *RecordSession) *string { return &s.Sampler },
+			"Which packets are recorded; without it, all."),
+	}, within(func(s *RecordSession) *RecordSettings { return &s.RecordSettings }, recordFields...)...),
+	check: func(r *reader, s *RecordSession) { r.planner(&s.RecordSettings) },
+}
+
+// ParseRecordSession reads TAM_TABLERECORD_TABLE of CONFIG_DB.
+func ParseRecordSession(key string, f map[string]string) (RecordSession, error) {
+	return recordSessionRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (s RecordSession) Fields() map[string]string {
-	f := s.RecordSettings.fields()
-	f["flowgroup"], f["collector"] = s.FlowGroup, s.Collector
-	if s.Sampler != "" {
-		f["sampler"] = s.Sampler
-	}
-	return f
-}
+func (s RecordSession) Fields() map[string]string { return recordSessionRows.fieldsOf(s) }
 
 // RecordFlow is a row of APPL_DB TAM_TABLERECORD_TABLE: the session with all names
 // resolved.
@@ -89,82 +81,81 @@ type RecordFlow struct {
 	RecordSettings
 }
 
+var recordFlowRows = rows[RecordFlow]{
+	table: AppTAMTableRecord,
+	key:   named(func(s *RecordFlow) *string { return &s.Name }),
+	fields: slices.Concat(ruleOf(func(s *RecordFlow) *ACLRuleKey { return &s.Rule }), []field[RecordFlow]{
+		own("collector", "a unicast address and a port", "Where the records are sent.", func(r *reader, s *RecordFlow) {
+			to, _ := r.take("collector")
+			var err error
+			s.Collector, err = netip.ParseAddrPort(to)
+			if err != nil || s.Collector.Port() == 0 || noHost(s.Collector.Addr()) || s.Collector.Addr().Is4In6() {
+				r.bad("collector", to, "a unicast address and a port")
+			}
+		}, func(s *RecordFlow) string { return s.Collector.String() }).must(""),
+		number("sampling-rate", 1, 1<<32-1, 1, func(s *RecordFlow) *uint32 { return &s.Sampling },
+			"One packet in so many is recorded."),
+		name("collector-name", "", func(s *RecordFlow) *string { return &s.CollectorName },
+			"What the session calls its collector."),
+		name("sampler-name", "", func(s *RecordFlow) *string { return &s.SamplerName },
+			"What the session calls its sampler."),
+	}, within(func(s *RecordFlow) *RecordSettings { return &s.RecordSettings }, recordFields...)),
+	check: func(r *reader, s *RecordFlow) { r.planner(&s.RecordSettings) },
+}
+
 // ParseRecordFlow reads TAM_TABLERECORD_TABLE of APPL_DB.
-func ParseRecordFlow(key string, fields map[string]string) (RecordFlow, error) {
-	r := newReader(AppTAMTableRecord, key, fields)
-	r.tamKey(key)
-	s := RecordFlow{Name: key, Rule: ACLRuleKey{Table: r.name("acl-table-name", ""), Rule: r.name("acl-rule-name", "")}}
-	if r.fields["acl-table-name"] == "" {
-		r.bad("acl-table-name", "", "the name of an ACL table")
-	}
-	if r.fields["acl-rule-name"] == "" {
-		r.bad("acl-rule-name", "", "the name of an ACL rule")
-	}
-	to, _ := r.take("collector")
-	var err error
-	s.Collector, err = netip.ParseAddrPort(to)
-	if err != nil || s.Collector.Port() == 0 || noHost(s.Collector.Addr()) || s.Collector.Addr().Is4In6() {
-		r.bad("collector", to, "a unicast address and a port")
-	}
-	s.Sampling = uint32(r.number("sampling-rate", 1, 1<<32-1, 1))
-	s.CollectorName, s.SamplerName = r.name("collector-name", ""), r.name("sampler-name", "")
-	s.RecordSettings = r.recordSettings()
-	r.unknown()
-	return s, r.err()
+func ParseRecordFlow(key string, f map[string]string) (RecordFlow, error) {
+	return recordFlowRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (s RecordFlow) Fields() map[string]string {
-	f := s.RecordSettings.fields()
-	f["acl-table-name"], f["acl-rule-name"] = s.Rule.Table, s.Rule.Rule
-	f["collector"], f["sampling-rate"] = s.Collector.String(), utoa(s.Sampling)
-	for field, name := range map[string]string{"collector-name": s.CollectorName, "sampler-name": s.SamplerName} {
-		if name != "" {
-			f[field] = name
-		}
-	}
-	return f
+func (s RecordFlow) Fields() map[string]string { return recordFlowRows.fieldsOf(s) }
+
+// recordFields are the fields that both rows have.
+var recordFields = []field[RecordSettings]{
+	parsed("phv", "16+16", record.ContainerWords, record.ParseContainers,
+		func(s *RecordSettings) *record.Containers { return &s.PHV },
+		"The containers that a record has in the packet header vector."),
+	word("mode", record.ModeExecution, []string{record.ModeExecution, record.ModeHit},
+		func(s *RecordSettings) *string { return &s.Mode },
+		"Whether it is recorded which tables ran, or also whether they hit."),
+	word("algorithm", record.Greedy, []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound},
+		func(s *RecordSettings) *string { return &s.Algorithm }, "How it is chosen which tables are recorded."),
+	own("must-record", "names of tables, separated by commas", "Tables that are recorded in any case.",
+		func(r *reader, s *RecordSettings) {
+			s.MustRecord = r.list("must-record")
+			slices.Sort(s.MustRecord)
+		}, func(s *RecordSettings) string { return strings.Join(s.MustRecord, ",") }),
+	word("probabilities", ProbabilitiesUniform, []string{ProbabilitiesUniform, ProbabilitiesCounted},
+		func(s *RecordSettings) *string { return &s.Probabilities },
+		"How likely the ways of packets are: all alike, or as counted."),
+	word("encapsulation", RecordUDP, []string{RecordUDP, RecordERSPAN},
+		func(s *RecordSettings) *string { return &s.Encapsulation }, "How records are sent."),
+	own("truncate", "0 for whole frames, or 64 to 9216 bytes",
+		"How much of a frame is sent.", func(r *reader, s *RecordSettings) {
+			s.Truncate = uint16(r.number("truncate", 0, 9216, DefaultTruncate))
+			if s.Truncate > 0 && s.Truncate < 64 {
+				r.bad("truncate", utoa(s.Truncate), "0 for whole frames, or 64 to 9216 bytes")
+			}
+		}, func(s *RecordSettings) string { return utoa(s.Truncate) }).or(utoa(uint16(DefaultTruncate))),
+	own("source-ip", unicastForm,
+		"Whence records are sent; without it, the switch's own address.", func(r *reader, s *RecordSettings) {
+			if v, ok := r.take("source-ip"); ok {
+				s.Source = r.host("source-ip", v)
+			}
+		}, func(s *RecordSettings) string {
+			if !s.Source.IsValid() {
+				return ""
+			}
+			return s.Source.String()
+		}),
 }
 
-func (r *reader) recordSettings() RecordSettings {
-	s := RecordSettings{
-		PHV:           parsed(r, "phv", "16+16", record.ContainerWords, record.ParseContainers),
-		Mode:          r.word("mode", record.ModeExecution, record.ModeExecution, record.ModeHit),
-		Algorithm:     r.word("algorithm", record.Greedy, record.Greedy, record.GreedyRestarts, record.BranchAndBound),
-		MustRecord:    r.list("must-record"),
-		Probabilities: r.word("probabilities", ProbabilitiesUniform, ProbabilitiesUniform, ProbabilitiesCounted),
-		Encapsulation: r.word("encapsulation", RecordUDP, RecordUDP, RecordERSPAN),
-		Truncate:      uint16(r.number("truncate", 0, 9216, DefaultTruncate)),
-	}
-	slices.Sort(s.MustRecord)
-	s.MustRecord = slices.Compact(s.MustRecord)
-	if s.Truncate > 0 && s.Truncate < 64 {
-		r.bad("truncate", utoa(s.Truncate), "0 for whole frames, or 64 to 9216 bytes")
-	}
-	if v, ok := r.take("source-ip"); ok && v != "" {
-		a, err := netip.ParseAddr(v)
-		if s.Source = a.Unmap(); err != nil || noHost(a) || s.Source == broadcast() {
-			r.bad("source-ip", v, "a unicast IPv4 or IPv6 address")
-		}
-	}
+// planner refuses an algorithm that cannot plan for the mode.
+func (r *reader) planner(s *RecordSettings) {
 	if s.Mode == record.ModeHit && s.Algorithm == record.BranchAndBound {
 		r.bad("algorithm", s.Algorithm, "greedy or greedy-restarts where mode is exec+hit")
 	}
-	return s
-}
-
-func (s RecordSettings) fields() map[string]string {
-	f := map[string]string{
-		"phv": s.PHV.String(), "mode": s.Mode, "algorithm": s.Algorithm, "probabilities": s.Probabilities,
-		"encapsulation": s.Encapsulation, "truncate": utoa(s.Truncate),
-	}
-	if len(s.MustRecord) > 0 {
-		f["must-record"] = strings.Join(s.MustRecord, ",")
-	}
-	if s.Source.IsValid() {
-		f["source-ip"] = s.Source.String()
-	}
-	return f
 }
 
 // RecordCounters is a row of COUNTERS_DB TAM_TABLERECORD_COUNTERS: what a session
@@ -177,19 +168,27 @@ type RecordCounters struct {
 	Lost       uint64 // of those that did not leave the switch
 }
 
-// Fields formats the row.
-func (c RecordCounters) Fields() map[string]string {
-	return map[string]string{
-		"MATCHED": utoa(c.Matched), "NOT_SAMPLED": utoa(c.NotSampled), "RECORDED": utoa(c.Recorded), "LOST": utoa(c.Lost),
-	}
+var recordCounterRows = rows[RecordCounters]{
+	table: CountersRecord,
+	open:  true,
+	key:   sessionKey[RecordCounters](),
+	fields: []field[RecordCounters]{
+		count("MATCHED", func(c *RecordCounters) *uint64 { return &c.Matched }, "Packets of the flow group."),
+		count("NOT_SAMPLED", func(c *RecordCounters) *uint64 { return &c.NotSampled },
+			"Of those, the ones that sampling left out."),
+		count("RECORDED", func(c *RecordCounters) *uint64 { return &c.Recorded },
+			"Records made: one for each copy of a packet that leaves or is dropped."),
+		count("LOST", func(c *RecordCounters) *uint64 { return &c.Lost },
+			"Of those, the ones that did not leave the switch."),
+	},
 }
 
+// Fields formats the row.
+func (c RecordCounters) Fields() map[string]string { return recordCounterRows.fieldsOf(c) }
+
 // ParseRecordCounters reads TAM_TABLERECORD_COUNTERS.
-func ParseRecordCounters(session string, fields map[string]string) (RecordCounters, error) {
-	r := newReader(CountersRecord, session, fields)
-	n := func(field string) uint64 { return r.number(field, 0, 1<<64-1, 0) }
-	c := RecordCounters{Matched: n("MATCHED"), NotSampled: n("NOT_SAMPLED"), Recorded: n("RECORDED"), Lost: n("LOST")}
-	return c, r.err()
+func ParseRecordCounters(key string, f map[string]string) (RecordCounters, error) {
+	return recordCounterRows.parse(key, f)
 }
 
 // RecordPlanFields formats a row of COUNTERS_DB TAM_TABLERECORD_PLANS: the plan that

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,13 +10,6 @@ import (
 // TAM_APPL_SWITCH_TABLE.
 const TAMGlobalKey = "global"
 
-// tamKey reports a key that cannot name a TAM row.
-func (r *reader) tamKey(key string) {
-	if !ValidName(key) {
-		r.bad("", key, nameWords)
-	}
-}
-
 // TAMSwitch is the row TAM_SWITCH_TABLE|global. Ids that are not given
 // default to the last 16 bits of the switch's MAC address.
 type TAMSwitch struct {
@@ -25,31 +17,24 @@ type TAMSwitch struct {
 	EnterpriseID uint32 // 1..2^32-1; 0: not given
 }
 
+var tamSwitchRows = rows[TAMSwitch]{
+	table: CfgTAMSwitch,
+	key:   only[TAMSwitch](TAMGlobalKey),
+	fields: []field[TAMSwitch]{
+		optional("switch-id", 1, 1<<32-1, func(s *TAMSwitch) *uint32 { return &s.SwitchID },
+			"What the switch calls itself in what it sends; without it, the last 16 bits of its MAC address."),
+		optional("enterprise-id", 1, 1<<32-1, func(s *TAMSwitch) *uint32 { return &s.EnterpriseID },
+			"Whose switch it is; without it, the last 16 bits of its MAC address."),
+	},
+}
+
 // ParseTAMSwitch reads TAM_SWITCH_TABLE.
-func ParseTAMSwitch(key string, fields map[string]string) (TAMSwitch, error) {
-	r := newReader(CfgTAMSwitch, key, fields)
-	if key != TAMGlobalKey {
-		r.bad("", key, TAMGlobalKey)
-	}
-	s := TAMSwitch{
-		SwitchID:     uint32(r.number("switch-id", 1, 1<<32-1, 0)),
-		EnterpriseID: uint32(r.number("enterprise-id", 1, 1<<32-1, 0)),
-	}
-	r.unknown()
-	return s, r.err()
+func ParseTAMSwitch(key string, f map[string]string) (TAMSwitch, error) {
+	return tamSwitchRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (s TAMSwitch) Fields() map[string]string {
-	f := map[string]string{}
-	if s.SwitchID != 0 {
-		f["switch-id"] = utoa(s.SwitchID)
-	}
-	if s.EnterpriseID != 0 {
-		f["enterprise-id"] = utoa(s.EnterpriseID)
-	}
-	return f
-}
+func (s TAMSwitch) Fields() map[string]string { return tamSwitchRows.fieldsOf(s) }
 
 // TAMSwitchInUse is the row TAM_APPL_SWITCH_TABLE:global: the ids in use now.
 // An id that nobody gave and no MAC address yields is absent.
@@ -63,41 +48,55 @@ type TAMSwitchInUse struct {
 	SwitchIDGiven, EnterpriseIDGiven bool
 }
 
+var tamSwitchInUseRows = rows[TAMSwitchInUse]{
+	table: AppTAMSwitch,
+	open:  true,
+	key:   only[TAMSwitchInUse](TAMGlobalKey),
+	fields: slices.Concat(
+		idInUse("switch-id", func(s *TAMSwitchInUse) (*uint32, *bool, *bool) {
+			return &s.SwitchID, &s.HasSwitchID, &s.SwitchIDGiven
+		}),
+		idInUse("enterprise-id", func(s *TAMSwitchInUse) (*uint32, *bool, *bool) {
+			return &s.EnterpriseID, &s.HasEnterpriseID, &s.EnterpriseIDGiven
+		})),
+}
+
+// idInUse are the fields of an id: op-ID, which is in use, and ID beside it if that was configured.
+func idInUse(name string, at func(*TAMSwitchInUse) (id *uint32, has, given *bool)) []field[TAMSwitchInUse] {
+	write := func(id *uint32, has *bool) string {
+		if !*has {
+			return ""
+		}
+		return utoa(*id)
+	}
+	return []field[TAMSwitchInUse]{
+		own("op-"+name, rangeForm(0, 1<<32-1),
+			"The "+name+" in use; without it there is none.", func(r *reader, s *TAMSwitchInUse) {
+				id, has, _ := at(s)
+				if *has = r.fields["op-"+name] != ""; *has {
+					*id = uint32(r.number("op-"+name, 0, 1<<32-1, 0))
+				}
+			}, func(s *TAMSwitchInUse) string {
+				id, has, _ := at(s)
+				return write(id, has)
+			}),
+		own(name, rangeForm(1, 1<<32-1), "The same, where that was configured.", func(r *reader, s *TAMSwitchInUse) {
+			_, has, given := at(s)
+			*given = *has && r.fields[name] != ""
+		}, func(s *TAMSwitchInUse) string {
+			id, _, given := at(s)
+			return write(id, given)
+		}),
+	}
+}
+
 // ParseTAMSwitchInUse reads TAM_APPL_SWITCH_TABLE.
-func ParseTAMSwitchInUse(key string, fields map[string]string) (TAMSwitchInUse, error) {
-	r := newReader(AppTAMSwitch, key, fields)
-	if key != TAMGlobalKey {
-		r.bad("", key, TAMGlobalKey)
-	}
-	var s TAMSwitchInUse
-	if s.HasSwitchID = r.fields["op-switch-id"] != ""; s.HasSwitchID {
-		s.SwitchID = uint32(r.number("op-switch-id", 0, 1<<32-1, 0))
-	}
-	if s.HasEnterpriseID = r.fields["op-enterprise-id"] != ""; s.HasEnterpriseID {
-		s.EnterpriseID = uint32(r.number("op-enterprise-id", 0, 1<<32-1, 0))
-	}
-	s.SwitchIDGiven = s.HasSwitchID && r.fields["switch-id"] != ""
-	s.EnterpriseIDGiven = s.HasEnterpriseID && r.fields["enterprise-id"] != ""
-	return s, r.err()
+func ParseTAMSwitchInUse(key string, f map[string]string) (TAMSwitchInUse, error) {
+	return tamSwitchInUseRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (s TAMSwitchInUse) Fields() map[string]string {
-	f := map[string]string{}
-	if s.HasSwitchID {
-		f["op-switch-id"] = utoa(s.SwitchID)
-	}
-	if s.HasEnterpriseID {
-		f["op-enterprise-id"] = utoa(s.EnterpriseID)
-	}
-	if s.SwitchIDGiven {
-		f["switch-id"] = utoa(s.SwitchID)
-	}
-	if s.EnterpriseIDGiven {
-		f["enterprise-id"] = utoa(s.EnterpriseID)
-	}
-	return f
-}
+func (s TAMSwitchInUse) Fields() map[string]string { return tamSwitchInUseRows.fieldsOf(s) }
 
 // Transports of collectors.
 const (
@@ -113,30 +112,47 @@ type Collector struct {
 	Protocol string     // ProtocolUDP or ProtocolTCP
 }
 
-// ParseCollector reads TAM_COLLECTORS_TABLE.
-func ParseCollector(key string, fields map[string]string) (Collector, error) {
-	r := newReader(CfgTAMCollector, key, fields)
-	r.tamKey(key)
-	c := Collector{Name: key}
-	addr, _ := r.take("ipaddress")
-	a, err := netip.ParseAddr(addr)
-	c.Addr = a.Unmap()
-	if err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() || c.Addr == broadcast() {
-		r.bad("ipaddress", addr, "a unicast IPv4 or IPv6 address")
-		c.Addr = netip.Addr{}
-	}
-	kind := r.word("ipaddress-type", "", "ipv4", "ipv6")
-	if kind != "" && c.Addr.IsValid() && kind != c.addrType() {
-		r.bad("ipaddress-type", kind, c.addrType()+", as the address is")
-	}
-	c.Port = uint16(r.number("port", 1, 65535, 0))
-	if _, ok := r.fields["port"]; !ok {
-		r.bad("port", "", "the collector's L4 port, 1..65535")
-	}
-	c.Protocol = r.word("protocol", ProtocolUDP, ProtocolUDP, ProtocolTCP)
-	r.unknown()
-	return c, r.err()
+var collectorRows = rows[Collector]{
+	table: CfgTAMCollector,
+	key:   named(func(c *Collector) *string { return &c.Name }),
+	fields: []field[Collector]{
+		own("ipaddress", unicastForm, "Where reports are sent.", func(r *reader, c *Collector) {
+			addr, _ := r.take("ipaddress")
+			c.Addr = r.host("ipaddress", addr)
+		}, func(c *Collector) string { return c.Addr.String() }).must(""),
+		own("ipaddress-type", "ipv4 or ipv6", "The family of the address.", func(r *reader, c *Collector) {
+			kind := r.word("ipaddress-type", "", "ipv4", "ipv6")
+			if kind != "" && c.Addr.IsValid() && kind != c.addrType() {
+				r.bad("ipaddress-type", kind, c.addrType()+", as the address is")
+			}
+		}, func(c *Collector) string { return c.addrType() }),
+		number("port", 1, 65535, 0, func(c *Collector) *uint16 { return &c.Port }, "The collector's L4 port.").
+			must("the collector's L4 port, 1..65535"),
+		word("protocol", ProtocolUDP, []string{ProtocolUDP, ProtocolTCP},
+			func(c *Collector) *string { return &c.Protocol },
+			"How reports are sent."),
+	},
 }
+
+const unicastForm = "a unicast IPv4 or IPv6 address"
+
+// host reads the address of a host.
+func (r *reader) host(field, text string) netip.Addr {
+	a, err := netip.ParseAddr(text)
+	if err != nil || noHost(a) || a.Unmap() == broadcast() {
+		r.bad(field, text, unicastForm)
+		return netip.Addr{}
+	}
+	return a.Unmap()
+}
+
+// ParseCollector reads TAM_COLLECTORS_TABLE.
+func ParseCollector(key string, f map[string]string) (Collector, error) {
+	return collectorRows.parse(key, f)
+}
+
+// Fields formats the row.
+func (c Collector) Fields() map[string]string { return collectorRows.fieldsOf(c) }
 
 // noHost says whether an address is that of no host, or of one on this link only by a zone.
 func noHost(a netip.Addr) bool {
@@ -150,14 +166,6 @@ func (c Collector) addrType() string {
 		return "ipv4"
 	}
 	return "ipv6"
-}
-
-// Fields formats the row.
-func (c Collector) Fields() map[string]string {
-	return map[string]string{
-		"ipaddress": c.Addr.String(), "ipaddress-type": c.addrType(),
-		"port": utoa(c.Port), "protocol": c.Protocol,
-	}
 }
 
 // Features lists the features that TAM_FEATURES_TABLE may name.
@@ -192,24 +200,21 @@ type Feature struct {
 	Active bool
 }
 
-// ParseFeature reads TAM_FEATURES_TABLE and TAM_APPL_FEATURES_TABLE.
-func ParseFeature(key string, fields map[string]string) (Feature, error) {
-	r := newReader(CfgTAMFeature, key, fields)
-	if !slices.Contains(Features(), key) {
-		r.bad("", key, oneOf(Features()))
-	}
-	f := Feature{Name: key, Active: r.flag("status", false, FeatureActive, FeatureInactive)}
-	r.unknown()
-	return f, r.err()
+var featureRows = rows[Feature]{
+	table: CfgTAMFeature,
+	key: called(oneOf(Features()), func(name string) bool { return slices.Contains(Features(), name) },
+		func(f *Feature) *string { return &f.Name }),
+	fields: []field[Feature]{
+		flag("status", FeatureActive, FeatureInactive, false, func(f *Feature) *bool { return &f.Active },
+			"Whether the feature is to be active."),
+	},
 }
 
+// ParseFeature reads TAM_FEATURES_TABLE and TAM_APPL_FEATURES_TABLE.
+func ParseFeature(key string, f map[string]string) (Feature, error) { return featureRows.parse(key, f) }
+
 // Fields formats the row.
-func (f Feature) Fields() map[string]string {
-	if f.Active {
-		return map[string]string{"status": FeatureActive}
-	}
-	return map[string]string{"status": FeatureInactive}
-}
+func (f Feature) Fields() map[string]string { return featureRows.fieldsOf(f) }
 
 // Sampler is a row of TAM_SAMPLINGRATE_TABLE: one in Rate packets.
 type Sampler struct {
@@ -217,22 +222,21 @@ type Sampler struct {
 	Rate uint32 // 1..2^24
 }
 
-// ParseSampler reads TAM_SAMPLINGRATE_TABLE.
-func ParseSampler(key string, fields map[string]string) (Sampler, error) {
-	r := newReader(CfgTAMSampler, key, fields)
-	r.tamKey(key)
-	s := Sampler{Name: key, Rate: uint32(r.number("sampling-rate", 1, 1<<24, 0))}
-	if _, ok := r.fields["sampling-rate"]; !ok {
-		r.bad("sampling-rate", "", "one in how many packets, 1..16777216")
-	}
-	r.unknown()
-	return s, r.err()
+var samplerRows = rows[Sampler]{
+	table: CfgTAMSampler,
+	key:   named(func(s *Sampler) *string { return &s.Name }),
+	fields: []field[Sampler]{
+		number("sampling-rate", 1, 1<<24, 0, func(s *Sampler) *uint32 { return &s.Rate },
+			"One packet in so many is taken.").
+			must("one in how many packets, 1..16777216"),
+	},
 }
 
+// ParseSampler reads TAM_SAMPLINGRATE_TABLE.
+func ParseSampler(key string, f map[string]string) (Sampler, error) { return samplerRows.parse(key, f) }
+
 // Fields formats the row.
-func (s Sampler) Fields() map[string]string {
-	return map[string]string{"sampling-rate": utoa(s.Rate)}
-}
+func (s Sampler) Fields() map[string]string { return samplerRows.fieldsOf(s) }
 
 // FlowGroup is a row of TAM_FLOWGROUP_TABLE. Its match is the ACL rule of the
 // same name in its table.
@@ -242,30 +246,27 @@ type FlowGroup struct {
 	Table string // default TAMTable
 }
 
+var flowGroupRows = rows[FlowGroup]{
+	table: CfgTAMFlowGroup,
+	key:   named(func(g *FlowGroup) *string { return &g.Name }),
+	fields: []field[FlowGroup]{
+		optional("id", 1, 1<<32-1, func(g *FlowGroup) *uint32 { return &g.ID },
+			"A number that no other flow group has."),
+		name("table-name", TAMTable, func(g *FlowGroup) *string { return &g.Table },
+			"The ACL table; its rule of the flow group's name is the match."),
+	},
+}
+
 // ParseFlowGroup reads TAM_FLOWGROUP_TABLE.
-func ParseFlowGroup(key string, fields map[string]string) (FlowGroup, error) {
-	r := newReader(CfgTAMFlowGroup, key, fields)
-	r.tamKey(key)
-	g := FlowGroup{
-		Name:  key,
-		ID:    uint32(r.number("id", 1, 1<<32-1, 0)),
-		Table: r.name("table-name", TAMTable),
-	}
-	r.unknown()
-	return g, r.err()
+func ParseFlowGroup(key string, f map[string]string) (FlowGroup, error) {
+	return flowGroupRows.parse(key, f)
 }
 
 // Rule is the key of the ACL rule that is the group's match.
 func (g FlowGroup) Rule() ACLRuleKey { return ACLRuleKey{Table: g.Table, Rule: g.Name} }
 
 // Fields formats the row.
-func (g FlowGroup) Fields() map[string]string {
-	f := map[string]string{"table-name": g.Table}
-	if g.ID != 0 {
-		f["id"] = utoa(g.ID)
-	}
-	return f
-}
+func (g FlowGroup) Fields() map[string]string { return flowGroupRows.fieldsOf(g) }
 
 // TailStampSession is a row of CONFIG_DB TAM_TAILSTAMPING_TABLE.
 type TailStampSession struct {
@@ -273,22 +274,25 @@ type TailStampSession struct {
 	FlowGroup string
 }
 
+var tailStampSessionRows = rows[TailStampSession]{
+	table:  CfgTAMTailStamp,
+	key:    named(func(s *TailStampSession) *string { return &s.Name }),
+	fields: []field[TailStampSession]{flowGroupOf(func(s *TailStampSession) *string { return &s.FlowGroup })},
+}
+
+// flowGroupOf is the field of a session with its flow group.
+func flowGroupOf[T any](at func(*T) *string) field[T] {
+	return name("flowgroup", "", at,
+		"The flow group whose packets the session is about.").must("the name of a flow group")
+}
+
 // ParseTailStampSession reads TAM_TAILSTAMPING_TABLE of CONFIG_DB.
-func ParseTailStampSession(key string, fields map[string]string) (TailStampSession, error) {
-	r := newReader(CfgTAMTailStamp, key, fields)
-	r.tamKey(key)
-	s := TailStampSession{Name: key, FlowGroup: r.name("flowgroup", "")}
-	if r.fields["flowgroup"] == "" {
-		r.bad("flowgroup", "", "the name of a flow group")
-	}
-	r.unknown()
-	return s, r.err()
+func ParseTailStampSession(key string, f map[string]string) (TailStampSession, error) {
+	return tailStampSessionRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (s TailStampSession) Fields() map[string]string {
-	return map[string]string{"flowgroup": s.FlowGroup}
-}
+func (s TailStampSession) Fields() map[string]string { return tailStampSessionRows.fieldsOf(s) }
 
 // TailStampFlow is a row of APPL_DB TAM_TAILSTAMPING_TABLE: the session with
 // its flow group resolved to an ACL rule.
@@ -297,20 +301,27 @@ type TailStampFlow struct {
 	Rule ACLRuleKey
 }
 
+var tailStampFlowRows = rows[TailStampFlow]{
+	table:  AppTAMTailStamp,
+	open:   true,
+	key:    named(func(s *TailStampFlow) *string { return &s.Name }),
+	fields: ruleOf(func(s *TailStampFlow) *ACLRuleKey { return &s.Rule }),
+}
+
+// ruleOf are the fields of a session of APPL_DB with the ACL rule that is its match.
+func ruleOf[T any](at func(*T) *ACLRuleKey) []field[T] {
+	return within(at,
+		name("acl-table-name", "", func(k *ACLRuleKey) *string { return &k.Table },
+			"The ACL table of the flow group's rule.").
+			must("the name of an ACL table"),
+		name("acl-rule-name", "", func(k *ACLRuleKey) *string { return &k.Rule }, "The flow group's rule.").
+			must("the name of an ACL rule"))
+}
+
 // ParseTailStampFlow reads TAM_TAILSTAMPING_TABLE of APPL_DB.
-func ParseTailStampFlow(key string, fields map[string]string) (TailStampFlow, error) {
-	r := newReader(AppTAMTailStamp, key, fields)
-	r.tamKey(key)
-	s := TailStampFlow{Name: key, Rule: ACLRuleKey{Table: r.name("acl-table-name", ""), Rule: r.name("acl-rule-name", "")}}
-	for _, f := range []string{"acl-table-name", "acl-rule-name"} {
-		if r.fields[f] == "" {
-			r.bad(f, "", fmt.Sprintf("the name of an ACL %s", strings.Split(f, "-")[1]))
-		}
-	}
-	return s, r.err()
+func ParseTailStampFlow(key string, f map[string]string) (TailStampFlow, error) {
+	return tailStampFlowRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (s TailStampFlow) Fields() map[string]string {
-	return map[string]string{"acl-table-name": s.Rule.Table, "acl-rule-name": s.Rule.Rule}
-}
+func (s TailStampFlow) Fields() map[string]string { return tailStampFlowRows.fieldsOf(s) }

@@ -37,9 +37,9 @@ func decimal(s string) (uint64, bool) {
 	return n, err == nil && s[0] != '+'
 }
 
-// number parses as C's strtoull with base 0 does: 0x hexadecimal, leading 0
+// cNumber parses as C's strtoull with base 0 does: 0x hexadecimal, leading 0
 // octal, else decimal. It takes no sign and nothing around the digits.
-func number(s string) (uint64, bool) {
+func cNumber(s string) (uint64, bool) {
 	if h, ok := cutHex(s); ok {
 		n, err := strconv.ParseUint(h, 16, 64)
 		return n, err == nil
