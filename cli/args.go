@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -51,17 +52,25 @@ func parseName(text string) (string, error) {
 	return text, nil
 }
 
+const maxUint32 = 1<<32 - 1
+
 // number is a decimal number, or a hexadecimal one behind 0x.
 func number(low, high uint64) *argKind {
-	label := fmt.Sprintf("<%d-%d>", low, high)
-	return &argKind{label: label, parse: func(text string) (string, error) {
+	k := &argKind{label: fmt.Sprintf("<%d-%d>", low, high), toTree: decimal, parse: func(text string) (string, error) {
 		n, err := parseUint(text)
 		if err != nil || n < low || n > high {
 			return "", fmt.Errorf("%q is not a number from %d to %d", text, low, high)
 		}
 		return strconv.FormatUint(n, 10), nil
 	}}
+	if high > maxUint32 {
+		k.toTree = nil // RFC 7951: numbers of 64 bits are strings
+	}
+	return k
 }
+
+// decimal is a number as the tree has it.
+func decimal(text string) any { return json.Number(text) }
 
 func parseUint(text string) (uint64, error) {
 	if hex, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
@@ -87,11 +96,28 @@ var (
 		return a.String(), nil
 	}}
 
-	ipPrefix = &argKind{label: "<A.B.C.D[/len] | A:B::C[/len]>", parse: parsePrefix}
+	ipPrefix = &argKind{
+		label: "<A.B.C.D[/len] | A:B::C[/len]>", parse: parsePrefix,
+		fromTree: func(text string) string {
+			if p, err := netip.ParsePrefix(text); err == nil && p.IsSingleIP() {
+				return p.Addr().String()
+			}
+			return text
+		},
+	}
 
 	macMatch = &argKind{label: "<H:H:H:H:H:H[/mask]>", parse: parseMAC}
 
-	portMatch = &argKind{label: "<0-65535 | low-high>", parse: parsePorts}
+	portMatch = &argKind{
+		label: "<0-65535 | low-high>", parse: parsePorts,
+		toTree: func(text string) any {
+			if low, high, isRange := strings.Cut(text, "-"); isRange {
+				return low + ".." + high
+			}
+			return json.Number(text)
+		},
+		fromTree: func(text string) string { return strings.Replace(text, "..", "-", 1) },
+	}
 
 	etherType = &argKind{
 		label:   "<0x600-0xffff>",
@@ -103,15 +129,46 @@ var (
 			}
 			return fmt.Sprintf("0x%04x", n), nil
 		},
+		toTree: func(text string) any {
+			if n, ok := map[string]int{"ipv4": 0x0800, "ipv6": 0x86dd, "arp": 0x0806}[text]; ok {
+				return n
+			}
+			n, _ := parseUint(text) // parse has checked it
+			return n
+		},
+		fromTree: func(text string) string {
+			n, err := strconv.ParseUint(text, 10, 16)
+			if err != nil {
+				return text
+			}
+			return fmt.Sprintf("0x%04x", n)
+		},
 	}
 
 	ipProtocol = &argKind{
 		label:   "<0-255>",
 		choices: []choice{{"tcp", "6"}, {"udp", "17"}, {"icmp", "1"}, {"icmpv6", "58"}},
 		parse:   number(0, 255).parse,
+		toTree: func(text string) any {
+			n, named := map[string]string{"tcp": "6", "udp": "17", "icmp": "1", "icmpv6": "58"}[text]
+			if !named {
+				n = text
+			}
+			return json.Number(n)
+		},
 	}
 
-	tcpFlags = &argKind{label: "<fin,syn,rst,psh,ack,urg>", parse: parseFlags}
+	tcpFlags = &argKind{
+		label: "<fin,syn,rst,psh,ack,urg>", parse: parseFlags,
+		toTree: func(text string) any {
+			var out []string
+			for f := range strings.SplitSeq(text, ",") {
+				out = append(out, "TCP_"+strings.ToUpper(f))
+			}
+			return out
+		},
+		fromTree: func(text string) string { return strings.ToLower(strings.ReplaceAll(text, "TCP_", "")) },
+	}
 
 	breakoutMode = &argKind{label: "<NxSPEED>", parse: func(text string) (string, error) {
 		m := breakoutForm.FindStringSubmatch(strings.ToUpper(text))

@@ -67,9 +67,6 @@ func commandTable() []*command {
 		{modes: inExec, form: seq("clear tam tail-stamping counters"), do: clearTailStampCounters},
 	}
 	table = append(table, tamCommands()...)
-	table = append(table, altMarkCommands()...)
-	table = append(table, flyMonCommands()...)
-	table = append(table, recordCommands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
 	table = append(table, showCommands()...)

@@ -13,14 +13,12 @@ import (
 
 func interfaceCommands() []*command {
 	var (
-		iface  = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
-		port   = &argKind{label: "<EthernetN | alias>", parse: parseName, live: liveInterfaces}
-		group  = nameKind(liveNames("flowgroups", "flowgroup"))
-		vlan   = number(1, 4094)
-		num    = number(0, 9999)
-		rename = &argKind{label: "<text>", parse: parseDescription}
+		iface = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
+		port  = &argKind{label: "<EthernetN | alias>", parse: parseName, live: liveInterfaces}
+		vlan  = number(1, 4094)
+		num   = number(0, 9999)
 	)
-	return []*command{
+	out := []*command{
 		{modes: inConfig, form: seq("interface", arg("name", iface, "Name")), do: enterInterface("")},
 		{modes: inConfig, form: seq("interface Ethernet", arg("name", num, "Number")), do: enterInterface("Ethernet")},
 		{
@@ -40,19 +38,8 @@ func interfaceCommands() []*command {
 			no: noForm("interface breakout port", arg("port", port, "The cage's first port")),
 		},
 		{
-			modes: inInterface, form: seq("flow-group", arg("name", group, "Name of the flow group")), do: attachFlowGroup,
-			no: noForm("flow-group", arg("name", group, "Name of the flow group")),
-		},
-		{modes: inInterface, form: seq(kw("shutdown", "Disable the interface")), no: noForm(kw("shutdown", "Enable the interface")), do: setShutdown},
-		{
-			modes: inInterface, do: setLeaf("mtu"),
-			form: seq(kw("mtu", "Largest frame without Ethernet header and FCS"), arg("value", number(68, 9216), "Octets")),
-			no:   noForm(kw("mtu", "Back to 9100")),
-		},
-		{
-			modes: inInterface, do: setLeaf("description"),
-			form: seq(kw("description", "Words of the user"), arg("value", rename, "Text, in quotes when it holds blanks")),
-			no:   noForm(kw("description", "Words of the user")),
+			modes: inInterface, form: seq("flow-group", arg("name", groupName, "Name of the flow group")), do: attachFlowGroup,
+			no: noForm("flow-group", arg("name", groupName, "Name of the flow group")),
 		},
 		{
 			modes: inInterface, do: setChannelGroup,
@@ -70,6 +57,25 @@ func interfaceCommands() []*command {
 			no:   noForm("switchport", kw("trunk", "Frames with tag"), kw("allowed", "These may pass"), "Vlan", arg("value", vlan, "Number")),
 		},
 	}
+	for _, l := range interfaceLeaves {
+		out = append(out, l.single(inInterface, func(c *call) (*gpb.Path, error) {
+			return interfacePath(c.sh.iface), c.sh.only(l.word, "Ethernet", "PortChannel")
+		}))
+	}
+	return out
+}
+
+// interfaceLeaves are those of a port or port channel.
+var interfaceLeaves = []leaf{
+	{
+		word: "description", help: "Words of the user", value: "Text, in quotes when it holds blanks",
+		kind: &argKind{label: "<text>", parse: parseDescription},
+	},
+	{
+		word: "mtu", help: "Largest frame without Ethernet header and FCS", undo: "Back to 9100",
+		kind: number(68, 9216), value: "Octets",
+	},
+	{word: "shutdown", help: "Disable the interface", undo: "Enable the interface", name: "enabled", inverse: true},
 }
 
 func parseDescription(text string) (string, error) {
@@ -126,14 +132,7 @@ func enterInterface(kind string) func(context.Context, *call) error {
 		}
 		switch {
 		case c.no:
-			found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, path)
-			if err == nil && !found[0].exists() {
-				err = fmt.Errorf("interface %s does not exist", name)
-			}
-			if err != nil {
-				return err
-			}
-			return c.sh.client.set(ctx, change{path: path})
+			return c.sh.removeEntry(ctx, "interface "+name, path)
 		case kind == "PortChannel", kind == "Vlan":
 			if err := c.sh.client.set(ctx, change{path: path, value: made}); err != nil {
 				return err
@@ -171,55 +170,24 @@ func (s *Shell) only(what string, kinds ...string) error {
 	return nil
 }
 
-func setShutdown(ctx context.Context, c *call) error {
-	if err := c.sh.only("shutdown", "Ethernet", "PortChannel"); err != nil {
-		return err
-	}
-	return c.sh.client.set(ctx, change{path: interfacePath(c.sh.iface, "config", "enabled"), value: c.no})
-}
-
-func setLeaf(leaf string) func(context.Context, *call) error {
-	return func(ctx context.Context, c *call) error {
-		if err := c.sh.only(leaf, "Ethernet", "PortChannel"); err != nil {
-			return err
-		}
-		path := interfacePath(c.sh.iface, "config", leaf)
-		if c.no {
-			return c.sh.client.set(ctx, change{path: path})
-		}
-		var value any = c.args["value"]
-		if leaf == "mtu" {
-			n, err := strconv.ParseUint(c.args["value"], 10, 16)
-			if err != nil {
-				return err
-			}
-			value = n
-		}
-		return c.sh.client.set(ctx, change{path: path, value: value})
-	}
-}
-
 // attachFlowGroup adds the interface to those of a flow group or takes it away.
 func attachFlowGroup(ctx context.Context, c *call) error {
 	if err := c.sh.only("flow-group", "Ethernet", "PortChannel"); err != nil {
 		return err
 	}
 	name := c.args["name"]
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, flowGroupPath(name))
+	group, err := c.sh.existing(ctx, "flow group "+name, flowGroups.path(name))
 	if err != nil {
 		return err
 	}
-	if !found[0].exists() {
-		return fmt.Errorf("flow group %s does not exist", name)
-	}
 	if !c.no {
-		return c.sh.client.set(ctx, change{path: flowGroupPath(name, "config", "interfaces"), value: []string{c.sh.iface}})
+		return c.sh.client.set(ctx, change{path: flowGroups.path(name, "config", "interfaces"), value: []string{c.sh.iface}})
 	}
-	attached := found[0].texts("config", "interfaces")
+	attached := group.texts("config", "interfaces")
 	if !slices.Contains(attached, c.sh.iface) {
 		return fmt.Errorf("flow group %s is not attached to %s", name, c.sh.iface)
 	}
-	one := flowGroupPath(name, "config", keyed{"interfaces", ".", c.sh.iface})
+	one := flowGroups.path(name, "config", keyed{"interfaces", ".", c.sh.iface})
 	if err := c.sh.client.set(ctx, change{path: one}); err != nil {
 		return err
 	}
@@ -289,12 +257,8 @@ func setVLANMember(tagging string) func(context.Context, *call) error {
 		}
 		member := keyed{"member", "interface", c.sh.iface}
 		if !c.no {
-			vlan, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, vlanPath(c.args["value"]))
-			if err == nil && !vlan[0].exists() {
-				err = fmt.Errorf("VLAN %s does not exist", c.args["value"]) // a Set would make it
-			}
-			if err != nil {
-				return err
+			if _, err := c.sh.existing(ctx, "VLAN "+c.args["value"], vlanPath(c.args["value"])); err != nil {
+				return err // a Set would make it
 			}
 			config := map[string]any{"interface": c.sh.iface, "tagging-mode": tagging}
 			value := map[string]any{"tamtam-interfaces:interface": c.sh.iface, "tamtam-interfaces:config": config}

@@ -32,10 +32,9 @@ func ipCommands() []*command {
 		mac   = &argKind{label: "<XX:XX:XX:XX:XX:XX>", parse: parseMAC}
 		vlan  = number(1, 4094)
 		iface = &argKind{label: "<EthernetN | PortChannelN>", parse: parseName, live: liveInterfaces}
-		table = seq(kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are"))
+		table = []element{kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are")}
 	)
-	entry := append(slices.Clone(table.fixed), arg("mac", mac, "Address"), kw("Vlan", "Its VLAN"), arg("vlan", vlan, "Number"))
-	aging := append(slices.Clone(table.fixed), kw("aging-time", "After which a learned address goes"))
+	entry := append(slices.Clone(table), arg("mac", mac, "Address"), kw("Vlan", "Its VLAN"), arg("vlan", vlan, "Number"))
 	return append(out,
 		&command{
 			modes: inConfig, do: setLoopback,
@@ -47,11 +46,7 @@ func ipCommands() []*command {
 			form: form{fixed: append(slices.Clone(entry), kw("interface", "Behind this port"), arg("interface", iface, "Name"))},
 			no:   &form{fixed: entry},
 		},
-		&command{
-			modes: inConfig, do: setAging,
-			form: form{fixed: append(slices.Clone(aging), arg("value", number(0, 1000000), "Seconds; 0: never"))},
-			no:   &form{fixed: aging},
-		})
+		agingTime.single(inConfig, func(*call) (*gpb.Path, error) { return gpath(fdbRoot), nil }, table...))
 }
 
 func familyCommands(family string) []*command {
@@ -142,13 +137,21 @@ func setLoopback(ctx context.Context, c *call) error {
 	return nil
 }
 
+// existing is what is configured at a path: if nothing is, it says so.
+func (s *Shell) existing(ctx context.Context, what string, path *gpb.Path) (tree, error) {
+	found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, path)
+	if err != nil {
+		return tree{}, err
+	}
+	if !found[0].exists() {
+		return tree{}, fmt.Errorf("%s does not exist", what)
+	}
+	return found[0], nil
+}
+
 // removeEntry deletes what there is, and says so if there is nothing.
 func (s *Shell) removeEntry(ctx context.Context, what string, path *gpb.Path) error {
-	found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, path)
-	if err == nil && !found[0].exists() {
-		err = fmt.Errorf("%s does not exist", what)
-	}
-	if err != nil {
+	if _, err := s.existing(ctx, what, path); err != nil {
 		return err
 	}
 	return s.client.set(ctx, change{path: path})
@@ -221,14 +224,7 @@ func setStaticMAC(ctx context.Context, c *call) error {
 	return c.sh.client.set(ctx, change{path: path, value: put(map[string]any{"vlan-id": vlan, "mac-address": c.args["mac"]}, map[string]any{"port": port})})
 }
 
-func setAging(ctx context.Context, c *call) error {
-	path := gpath(fdbRoot, "config", "aging-time")
-	if c.no {
-		return c.sh.client.set(ctx, change{path: path})
-	}
-	n, err := strconv.ParseUint(c.args["value"], 10, 32)
-	if err != nil {
-		return err
-	}
-	return c.sh.client.set(ctx, change{path: path, value: n})
+// agingTime is the one leaf of the table of addresses.
+var agingTime = leaf{
+	word: "aging-time", help: "After which a learned address goes", kind: number(0, 1000000), value: "Seconds; 0: never", def: "600",
 }

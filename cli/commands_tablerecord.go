@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,9 +9,6 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
-
-// recordSessions is the list of sessions of table recording.
-var recordSessions = listEntry{"table recording session", "tamtam-tablerecord:tablerecord-sessions", "tablerecord-session"}
 
 // containers are the PHV containers of a record.
 var containers = &argKind{label: "<WIDTH+WIDTH...>", parse: func(text string) (string, error) {
@@ -25,7 +21,7 @@ var containers = &argKind{label: "<WIDTH+WIDTH...>", parse: func(text string) (s
 }}
 
 // truncation is how much of a packet is sent.
-var truncation = &argKind{label: "<0 | 64-9216>", parse: func(text string) (string, error) {
+var truncation = &argKind{label: "<0 | 64-9216>", toTree: decimal, parse: func(text string) (string, error) {
 	if v, err := number(64, 9216).parse(text); err == nil {
 		return v, nil
 	}
@@ -36,7 +32,9 @@ var truncation = &argKind{label: "<0 | 64-9216>", parse: func(text string) (stri
 }}
 
 // tableNames are tables of the pipeline.
-var tableNames = &argKind{label: "<TABLE,...>", list: true, live: liveTables, parse: func(text string) (string, error) {
+var tableNames = &argKind{label: "<TABLE,...>", list: true, live: liveTables, toTree: func(text string) any {
+	return strings.Split(text, ",")
+}, parse: func(text string) (string, error) {
 	for t := range strings.SplitSeq(text, ",") {
 		if t == "" {
 			return "", errors.New("tables are names with commas between, as in chip.acl,chip.fdb")
@@ -70,101 +68,51 @@ func liveTables(ctx context.Context, s *Shell) ([]string, error) {
 	return slices.Compact(naturally(names)), nil
 }
 
-// recordOption is an option of a session: its leaf, and what it is without it.
-type recordOption struct {
-	leaf, def string
-	kind      *argKind
-	help      string
-}
-
-func recordOptions() []recordOption {
-	return []recordOption{
-		{"sampler", "", nameKind(liveNames("samplers", "sampler")), "One packet in how many; default every one"},
-		{"phv", "16+16", containers, "Containers of the record; default 16+16"},
-		{"mode", "exec", oneOf(choice{"exec", "Which tables a packet ran; default"}, choice{"exec+hit", "And which of them hit"}), "What is recorded"},
-		{"algorithm", "greedy", oneOf(choice{"greedy", "Table by table, the one that adds most; default"}, choice{"greedy-restarts", "Greedy, from several first tables"},
-			choice{"bnb", "Branch and bound: the best plan; not with exec+hit"}), "How tables are chosen"},
-		{"must-record", "", tableNames, "Tables that are recorded whatever they add"},
-		{"probabilities", "uniform", oneOf(choice{"uniform", "All ways that leave a table are equally likely; default"},
-			choice{"counted", "As the switch has counted"}), "How likely the paths are"},
-		{"encapsulation", "udp", oneOf(choice{"udp", "To the collector's port; default"}, choice{"erspan", "In GRE"}), "What copies travel in"},
-		{"truncate", "128", truncation, "Bytes of a packet that are sent; default 128, 0: all"},
-		{"source-ip", "", ipAddress, "Source of what is sent; default the switch's own address"},
-	}
-}
-
-func recordCommands() []*command {
-	var (
-		session   = nameKind(liveNames(recordSessions.container, recordSessions.list))
-		group     = nameKind(liveNames("flowgroups", "flowgroup"))
-		collector = nameKind(liveNames("collectors", "collector"))
-		options   [][]element
-	)
-	for _, o := range recordOptions() {
-		options = append(options, opt(kw(o.leaf, o.help), arg(o.leaf, o.kind, o.help)))
-	}
-	const sessionHelp = "A flow group whose paths are recorded"
-	out := []*command{
-		{modes: inTAM, form: seq("table-record"), do: enter(modeTableRecord)},
+var recordSession = object{
+	tamList: recordSessions, word: "session", help: "A flow group whose paths are recorded", replace: true,
+	tally: "Recording Sessions", title: "Session", width: flowWidth,
+	leaves: []leaf{
 		{
-			modes: inTableRecord, do: setFeature("TABLERECORD"),
-			form: seq(kw("enable", "Activate the feature")), no: noForm(kw("enable", "Deactivate the feature")),
+			word: "flow-group", help: "The flow group to record", name: "flowgroup", kind: groupName,
+			value: "Name of the flow group", need: true, label: "Flow Group Name",
 		},
-	}
-	for _, at := range []struct {
-		modes  []mode
-		phrase string
-	}{{inTableRecord, ""}, {inConfig, "tam table-record"}} {
-		out = append(out, &command{
-			modes: at.modes, do: setRecordSession,
-			form: seq(at.phrase, kw("session", sessionHelp), arg("name", session, "Name of the session"),
-				kw("flow-group", "The flow group to record"), arg("flowgroup", group, "Name of the flow group"),
-				kw("collector", "Where the records go"), arg("collector", collector, "Name of the collector"), options),
-			no: noForm(at.phrase, kw("session", sessionHelp), arg("name", session, "Name of the session")),
-		})
-	}
-	return out
-}
-
-// setRecordSession writes a whole session: what the command does not name has its
-// default.
-func setRecordSession(ctx context.Context, c *call) error {
-	if c.no {
-		return recordSessions.remove(ctx, c)
-	}
-	config := map[string]any{"flowgroup": c.args["flowgroup"], "collector": c.args["collector"]}
-	for _, o := range recordOptions() {
-		if !c.has(o.leaf) {
-			continue
-		}
-		switch v := c.args[o.leaf]; o.leaf {
-		case "must-record":
-			config[o.leaf] = strings.Split(v, ",")
-		case "truncate":
-			config[o.leaf] = json.Number(v)
-		default:
-			config[o.leaf] = v
-		}
-	}
-	return recordSessions.write(ctx, c, "tamtam-tablerecord", config)
-}
-
-// runningTableRecord comes last, so that nothing is recorded before all is said.
-func (p *page) runningTableRecord(tam tree) {
-	var lines page
-	for _, e := range tam.sorted("tablerecord-sessions", "tablerecord-session") {
-		words := strings.Replace(leafWords(e, "flowgroup", "collector"), " flowgroup ", " flow-group ", 1)
-		for _, o := range recordOptions() {
-			if v := e.text("config", o.leaf); v != "" && v != o.def {
-				words += " " + o.leaf + " " + quote(v)
-			}
-		}
-		lines.line("  session %s%s", quote(e.name()), words)
-	}
-	for _, f := range tam.items("features", "feature") {
-		if f.name() == "TABLERECORD" && f.word("config", "status") == "ACTIVE" {
-			lines.line("  enable")
-		}
-	}
-	p.block("tam\n table-record", &lines)
+		{
+			word: "collector", help: "Where the records go", kind: collectors.names(), value: "Name of the collector",
+			need: true, label: "Collector", show: collectorOf,
+		},
+		{label: "Sent", show: sent},
+		{
+			word: "sampler", help: "One packet in how many; default every one", kind: samplers.names(),
+			label: "Sampling", show: sampling,
+		},
+		{
+			word: "phv", help: "Containers of the record; default 16+16", kind: containers, def: "16+16",
+			label: "PHV", always: true,
+		},
+		{
+			word: "mode", help: "What is recorded", def: "exec", label: "Mode", always: true,
+			kind: oneOf(choice{"exec", "Which tables a packet ran; default"}, choice{"exec+hit", "And which of them hit"}),
+		},
+		{
+			word: "algorithm", help: "How tables are chosen", def: "greedy", label: "Algorithm", always: true,
+			kind: oneOf(choice{"greedy", "Table by table, the one that adds most; default"},
+				choice{"greedy-restarts", "Greedy, from several first tables"},
+				choice{"bnb", "Branch and bound: the best plan; not with exec+hit"}),
+		},
+		{label: "Probabilities", show: func(e tree) string { return config(e, "probabilities") }, always: true},
+		{word: "must-record", help: "Tables that are recorded whatever they add", kind: tableNames, label: "Must Record"},
+		{
+			word: "probabilities", help: "How likely the paths are", def: "uniform",
+			kind: oneOf(choice{"uniform", "All ways that leave a table are equally likely; default"},
+				choice{"counted", "As the switch has counted"}),
+		},
+		{
+			word: "encapsulation", help: "What copies travel in", def: "udp",
+			kind: oneOf(choice{"udp", "To the collector's port; default"}, choice{"erspan", "In GRE"}),
+		},
+		{
+			word: "truncate", help: "Bytes of a packet that are sent; default 128, 0: all", kind: truncation, def: "128",
+		},
+		{word: "source-ip", help: "Source of what is sent; default the switch's own address", kind: ipAddress},
+	},
 }

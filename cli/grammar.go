@@ -51,6 +51,28 @@ type argKind struct {
 	choices []choice                                              // fixed values; abbreviations are accepted
 	live    func(ctx context.Context, s *Shell) ([]string, error) // values that exist now, for TAB and ?
 	list    bool                                                  // several values with commas between
+
+	toTree   func(text string) any    // the canonical text as the tree has it, or nil: leave it out; nil: a string
+	fromTree func(text string) string // the inverse; nil: as it is
+}
+
+// json is a value as the tree has it. Without a kind a keyword stands alone, and says true.
+func (k *argKind) json(text string) any {
+	switch {
+	case k == nil:
+		return true
+	case k.toTree == nil:
+		return text
+	}
+	return k.toTree(text)
+}
+
+// said is a value of the tree as a command takes it.
+func (k *argKind) said(text string) string {
+	if k == nil || k.fromTree == nil {
+		return text
+	}
+	return k.fromTree(text)
 }
 
 type choice struct{ word, help string }

@@ -285,7 +285,7 @@ func FuzzLine(f *testing.F) {
 		if _, err := s.parsePipes(line, parts[1:]); err != nil && err.Error() == "" {
 			t.Fatal("empty error")
 		}
-		for _, k := range []*argKind{ipAddress, ipPrefix, macMatch, portMatch, etherType, ipProtocol, tcpFlags, breakoutMode, intervalExponent, marks(), containers, truncation, tableNames} {
+		for _, k := range []*argKind{ipAddress, ipPrefix, macMatch, portMatch, etherType, ipProtocol, tcpFlags, breakoutMode, intervalExponent, markBit, containers, truncation, tableNames} {
 			if v, err := k.read(line); err == nil {
 				if again, err := k.read(v); err != nil || again != v {
 					t.Fatalf("%s: %q is read as %q, and that as %q, %v", k.label, line, v, again, err)

@@ -117,7 +117,7 @@ func (s *Shell) withGroups(ctx context.Context, sessions []tree) ([]tree, error)
 	if len(groups) == 1 {
 		name = slices.Collect(maps.Keys(groups))[0]
 	}
-	found, err := s.client.get(ctx, gpb.GetRequest_ALL, flowGroupPath(name, "state"))
+	found, err := s.client.get(ctx, gpb.GetRequest_ALL, flowGroups.path(name, "state"))
 	if err != nil {
 		return nil, err
 	}

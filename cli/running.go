@@ -36,10 +36,7 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		p.runningInterfaces(interfaces, vlans, tam)
 		p.runningRouting(routing)
 		p.runningFDB(fdb)
-		p.runningTailStamping(tam)
-		p.runningAltMark(tam)
-		p.runningFlyMon(tam)
-		p.runningTableRecord(tam)
+		p.runningFeatures(tam)
 		p.leftOut(tables[0], tam)
 		p.line("end")
 	}
@@ -59,10 +56,7 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 			p.runningAttached(name, found[0])
 			p.line("!")
 		}
-		p.runningTailStamping(found[0])
-		p.runningAltMark(found[0])
-		p.runningFlyMon(found[0])
-		p.runningTableRecord(found[0])
+		p.runningFeatures(found[0])
 		p.line("end")
 	}
 	return &view{one("openconfig-tam", "tam", found[0]), text}, nil
@@ -88,55 +82,23 @@ func (p *page) runningLinks(interfaces, vlans tree) {
 // have an id come before those that will get one.
 func (p *page) runningTAM(tam tree) {
 	var lines page
-	for _, leaf := range []string{"switch-id", "enterprise-id"} {
-		if v := tam.text("switch", "config", leaf); v != "" {
-			lines.line(" %s %s", leaf, v)
-		}
+	lines.singles(" ", tam.at("switch"), switchLeaves...)
+	for _, o := range []object{collector, sampler} {
+		lines.running(" ", o, o.entries(tam))
 	}
-	for _, e := range tam.sorted("collectors", "collector") {
-		lines.line(" collector %s%s", quote(e.name()), leafWords(e, "ip", "port", "protocol"))
-	}
-	for _, e := range tam.sorted("samplers", "sampler") {
-		rate := ""
-		if v := config(e, "sampling-rate"); v != "" {
-			rate = " rate " + v
-		}
-		lines.line(" sampler %s%s", quote(e.name()), rate)
-	}
-	groups := tam.sorted("flowgroups", "flowgroup")
-	for _, numbered := range []bool{true, false} {
-		for _, e := range groups {
-			if numbered == (config(e, "id") != "") {
-				lines.line(" flow-group %s%s", quote(e.name()), flowGroupWords(e))
-			}
-		}
-	}
+	groups := flowGroup.entries(tam)
+	slices.SortStableFunc(groups, func(a, b tree) int { return btoi(groupID.text(a) == "") - btoi(groupID.text(b) == "") })
+	lines.running(" ", flowGroup, groups)
 	p.block("tam", &lines)
 }
 
-// runningTailStamping comes last, so that nothing is stamped before all is said.
-func (p *page) runningTailStamping(tam tree) {
-	var lines page
-	for _, e := range tam.sorted("tailstamping-sessions", "tailstamping-session") {
-		lines.line("  session %s%s", quote(e.name()), leafWords(e, "flowgroup"))
-	}
-	for _, f := range tam.items("features", "feature") {
-		if f.name() == "TAILSTAMPING" && f.word("config", "status") == "ACTIVE" {
-			lines.line("  enable")
+// singles writes the commands of leaves that are in no list, each on a line.
+func (p *page) singles(indent string, t tree, leaves ...leaf) {
+	for _, l := range leaves {
+		if words := l.said(t); words != "" {
+			p.line("%s%s", indent, words[1:])
 		}
 	}
-	p.block("tam\n tail-stamping", &lines)
-}
-
-// leafWords are the words of leaves that are configured; a row may lack what the command needs.
-func leafWords(e tree, leaves ...string) string {
-	words := ""
-	for _, leaf := range leaves {
-		if v := config(e, leaf); v != "" {
-			words += " " + leaf + " " + quote(v)
-		}
-	}
-	return words
 }
 
 // block writes lines under the command that enters their mode; no lines, no
@@ -145,25 +107,6 @@ func (p *page) block(head string, lines *page) {
 	if lines.Len() > 0 {
 		p.line("%s\n%s!", head, lines)
 	}
-}
-
-// flowGroupWords are the options of the command that makes a flow group.
-func flowGroupWords(group tree) string {
-	var b strings.Builder
-	put := func(word, value string) {
-		if value != "" {
-			b.WriteString(" " + word + " " + value)
-		}
-	}
-	put("id", config(group, "id"))
-	put("ip-version", strings.ToLower(config(group, "ip-version")))
-	for _, m := range matches() {
-		if m.label != "" {
-			put(m.word, m.read(group))
-		}
-	}
-	put("priority", config(group, "priority"))
-	return b.String()
 }
 
 // attachedInterfaces are the interfaces that flow groups are attached to.
@@ -209,7 +152,7 @@ func (p *page) runningInterfaces(interfaces, vlans, tam tree) {
 	}
 	for _, i := range append(channels, ports...) {
 		p.line("interface %s", spaced(i.name()))
-		p.runningLeaves(i)
+		p.singles(" ", i, interfaceLeaves...)
 		if number := channel[i.name()]; number != "" {
 			p.line(" channel-group %s", number)
 		}
@@ -226,21 +169,6 @@ func spaced(name string) string {
 		return "PortChannel " + number
 	}
 	return name
-}
-
-func (p *page) runningLeaves(i tree) {
-	if v := i.text("config", "description"); v != "" {
-		p.line(" description %s", quote(v))
-	}
-	if v := i.text("config", "mtu"); v != "" {
-		p.line(" mtu %s", v)
-	}
-	switch i.text("config", "enabled") {
-	case "true":
-		p.line(" no shutdown")
-	case "false":
-		p.line(" shutdown")
-	}
 }
 
 func (p *page) runningVLANs(iface string, vlans tree) {

@@ -10,39 +10,36 @@ import (
 
 func showCommands() []*command {
 	var (
-		collector = nameKind(liveNames("collectors", "collector"))
-		sampler   = nameKind(liveNames("samplers", "sampler"))
-		group     = nameKind(liveNames("flowgroups", "flowgroup"))
-		session   = nameKind(liveNames("tailstamping-sessions", "tailstamping-session"))
-		altMark   = nameKind(liveNames(altMarkSessions.container, altMarkSessions.list))
-		task      = nameKind(liveNames(flyMonTasks.container, flyMonTasks.list))
-		query     = nameKind(liveNames(flyMonQueries.container, flyMonQueries.list))
-		record    = nameKind(liveNames(recordSessions.container, recordSessions.list))
-		acl       = &argKind{label: "<table>", parse: parseName}
-		iface     = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
-		feature   = oneOf(choice{"tail-stamping", "Timestamps at the end of frames"}, choice{"alt-mark", "Alternate marking"},
-			choice{"flymon", "Sketches"}, choice{"table-record", "Table recording"})
+		session = stampSessions.names()
+		altMark = altMarkSessions.names()
+		record  = recordSessions.names()
+		acl     = &argKind{label: "<table>", parse: parseName}
+		iface   = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
+		names   []choice
 	)
+	for _, f := range features() {
+		names = append(names, choice{f.word, f.help})
+	}
 	rows := []struct {
 		form form
 		show func(context.Context, *call) (*view, error)
 	}{
 		{seq("show tam", kw("switch", "Attributes of the switch that are in use")), showSwitch},
 		{seq("show tam", kw("summary", "All of it on one page")), showSummary},
-		{seq("show tam", kw("collectors", "Where reports go"), opt(arg("name", collector, "Only this one"))), showCollectors},
-		{seq("show tam", kw("samplers", "One packet in how many"), opt(arg("name", sampler, "Only this one"))), showSamplers},
-		{seq("show tam", kw("flow-groups", "Which packets are meant"), opt(arg("name", group, "Only this one"))), showFlowGroups},
-		{seq("show tam", kw("features", "What is active"), opt(arg("name", feature, "Only this one"))), showFeatures},
+		{seq("show tam", kw("collectors", "Where reports go"), opt(arg("name", collectors.names(), "Only this one"))), collector.shown},
+		{seq("show tam", kw("samplers", "One packet in how many"), opt(arg("name", samplers.names(), "Only this one"))), sampler.shown},
+		{seq("show tam", kw("flow-groups", "Which packets are meant"), opt(arg("name", groupName, "Only this one"))), showFlowGroups},
+		{seq("show tam", kw("features", "What is active"), opt(arg("name", oneOf(names...), "Only this one"))), showFeatures},
 		{seq("show tam tail-stamping"), showTailStamping},
 		{seq("show tam tail-stamping", kw("sessions", "Flow groups that are stamped"), opt(arg("name", session, "Only this one"))), showSessions},
-		{seq("show tam alt-mark"), showAltMark},
-		{seq("show tam alt-mark", kw("sessions", "Flow groups that are marked"), opt(arg("name", altMark, "Only this one"))), showAltMarkSessions},
+		{seq("show tam alt-mark"), showFeature("ALTMARK")},
+		{seq("show tam alt-mark", kw("sessions", "Flow groups that are marked"), opt(arg("name", altMark, "Only this one"))), altMarkSession.shown},
 		{seq("show tam alt-mark counters", opt(arg("name", altMark, "Only of this session"))), showAltMarkCounters},
 		{seq("show tam alt-mark", kw("periods", "The last periods of a session"), arg("name", altMark, "Name of the session")), showAltMarkPeriods},
 		{seq("show tam alt-mark", kw("results", "What a collector made of the reports"), opt(arg("name", altMarkPathName, "Only of this path"))), showAltMarkResults},
-		{seq("show tam flymon"), showFlyMon},
-		{seq("show tam flymon", kw("task", "What is measured"), opt(arg("name", task, "All of this one"))), showFlyMonTasks},
-		{seq("show tam flymon", kw("query", "Flows that are answered for"), opt(arg("name", query, "Only this one"))), showFlyMonQueries},
+		{seq("show tam flymon"), showFeature("FLYMON")},
+		{seq("show tam flymon", kw("task", "What is measured"), opt(arg("name", flyMonTasks.names(), "All of this one"))), showFlyMonTasks},
+		{seq("show tam flymon", kw("query", "Flows that are answered for"), opt(arg("name", flyMonQueries.names(), "Only this one"))), showFlyMonQueries},
 		{seq("show tam flymon", kw("groups", "What of the CMU groups is in use")), showFlyMonGroups},
 		{seq("show tam table-record", opt(arg("name", record, "All of this session"))), showTableRecord},
 		{seq("show tam table-record", kw("plan", "Which tables write which bits of the record"), arg("name", record, "Name of the session")), showTableRecordPlan},
@@ -87,24 +84,13 @@ func entry(module, list string, t tree) map[string]any {
 	return map[string]any{module + ":" + list: []any{t.v}}
 }
 
-// read gets the entries of a TAM list, or the one that the call names, with what
-// is in force; data is what the switch says.
-func (l listEntry) read(ctx context.Context, c *call) (entries []tree, data map[string]any, err error) {
-	if name := c.args["name"]; name != "" {
-		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, l.path(name))
-		if err != nil {
-			return nil, nil, err
-		}
-		if !found[0].exists() {
-			return nil, nil, fmt.Errorf("%s %s does not exist", l.what, name)
-		}
-		return allInForce(found), entry("openconfig-tam", l.list, found[0]), nil
-	}
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, l.container))
-	if err != nil {
-		return nil, nil, err
-	}
-	return allInForce(found[0].sorted(l.list)), one("openconfig-tam", l.container, found[0]), nil
+// framed is a view whose text stands between blank lines.
+func framed(data map[string]any, text func(p *page)) *view {
+	return &view{data, func(p *page) {
+		p.line("")
+		text(p)
+		p.line("")
+	}}
 }
 
 // config is a leaf of the entry as configured or, failing that, as it is.
@@ -185,57 +171,6 @@ func showSwitch(ctx context.Context, c *call) (*view, error) {
 		p.line("")
 	}
 	return &view{one("openconfig-tam", "switch", found[0]), text}, nil
-}
-
-func showCollectors(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := listEntry{"collector", "collectors", "collector"}.read(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	text := func(p *page) {
-		p.line("")
-		if c.has("name") {
-			e := entries[0]
-			p.field(14, "Name", e.name())
-			p.field(14, "IP Address", config(e, "ip"))
-			p.field(14, "Port", config(e, "port"))
-			p.field(14, "Protocol", config(e, "protocol"))
-			p.whyNot(14, e.at("state"))
-		} else {
-			var rows [][]string
-			for _, e := range entries {
-				rows = append(rows, []string{e.name(), config(e, "ip"), config(e, "port"), config(e, "protocol")})
-			}
-			p.table([]column{{"Name", 16, 3}, {"IP Address", 14, 3}, {"Port", 6, 2}, {"Protocol", 8, 0}}, rows)
-			p.whyNots(entries)
-		}
-		p.line("")
-	}
-	return &view{data, text}, nil
-}
-
-func showSamplers(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := listEntry{"sampler", "samplers", "sampler"}.read(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	text := func(p *page) {
-		p.line("")
-		if c.has("name") {
-			p.field(14, "Name", entries[0].name())
-			p.field(14, "Sample Rate", config(entries[0], "sampling-rate"))
-			p.whyNot(14, entries[0].at("state"))
-		} else {
-			var rows [][]string
-			for _, e := range entries {
-				rows = append(rows, []string{e.name(), config(e, "sampling-rate")})
-			}
-			p.table([]column{{"Name", 11, 2}, {"Sample Rate", 11, 0}}, rows)
-			p.whyNots(entries)
-		}
-		p.line("")
-	}
-	return &view{data, text}, nil
 }
 
 // showVersion asks for the server's capabilities.

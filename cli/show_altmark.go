@@ -12,113 +12,13 @@ import (
 
 const altMarkResults = "tamtam-altmark:alt-mark-results"
 
-// showAltMark shows what the feature is.
-func showAltMark(ctx context.Context, c *call) (*view, error) {
-	state, data, err := c.sh.feature(ctx, "ALTMARK")
-	if err != nil {
-		return nil, err
-	}
-	text := func(p *page) {
-		p.line("")
-		p.featureStatus(state)
-		p.line("")
-	}
-	return &view{data, text}, nil
-}
-
-// readAltMark gets the sessions, or the one that the call names, each with
-// config and state; not their periods, which are many more.
-func readAltMark(ctx context.Context, c *call) ([]tree, map[string]any, error) {
-	name := c.args["name"]
-	if name == "" {
-		name = "*"
-	}
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, altMarkSessions.path(name, "config"), altMarkSessions.path(name, "state"))
-	if err != nil {
-		return nil, nil, err
-	}
-	state := map[string]any{}
-	for _, s := range found[1].items() {
-		state[s.name()] = s.v
-	}
-	var entries []tree
-	list := []any{}
-	for _, m := range withLeft(found[0].items(), found[1].items()) {
-		if s := state[tree{m}.name()]; s != nil {
-			m["state"] = s
-		}
-		entries = append(entries, tree{m})
-		list = append(list, m)
-	}
-	if name != "*" && len(entries) == 0 {
-		return nil, nil, fmt.Errorf("%s %s does not exist", altMarkSessions.what, name)
-	}
-	if entries, err = c.sh.withGroups(ctx, allInForce(entries)); err != nil {
-		return nil, nil, err
-	}
-	return entries, map[string]any{"tamtam-altmark:alt-mark-session": list}, nil
-}
-
-func showAltMarkSessions(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := readAltMark(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	text := func(p *page) {
-		p.line("")
-		if c.has("name") {
-			p.altMarkSession(entries[0])
-		} else {
-			var rows [][]string
-			for _, e := range entries {
-				r := []string{e.name()}
-				for _, leaf := range []string{"flowgroup", "role", "method"} {
-					r = append(r, config(e, leaf))
-				}
-				rows = append(rows, append(r, periodLength(config(e, "interval")), config(e, "mark"), orDash(config(e, "mark2"))))
-			}
-			p.table([]column{{"Name", 11, 2}, {"Flow Group", 16, 2}, {"Role", 10, 2}, {"Method", 6, 2}, {"Period", 7, 2}, {"Mark", 14, 2}, {"Mark 2", 6, 0}}, rows)
-			p.whyNots(entries)
-		}
-		p.line("")
-	}
-	return &view{data, text}, nil
-}
-
-// altMarkSession writes all of a session.
-func (p *page) altMarkSession(e tree) {
-	p.field(flowWidth, "Session", e.name())
-	p.field(flowWidth, "Flow Group Name", config(e, "flowgroup"))
-	p.field(flowWidth, "Role", config(e, "role"))
-	p.field(flowWidth, "Method", config(e, "method"))
-	p.field(flowWidth, "Period", periodLength(config(e, "interval")))
-	p.field(flowWidth, "Mark", config(e, "mark"))
+// altMarkState writes what is in effect of a session, and its last period.
+func (p *page) altMarkState(e tree) {
+	state := e.at("state")
 	optional := func(label, text string) {
 		if text != "" {
 			p.field(flowWidth, label, text)
 		}
-	}
-	optional("Mark 2", config(e, "mark2"))
-	if config(e, "clear") == "true" {
-		p.field(flowWidth, "Clear", "true")
-	}
-	if config(e, "slot-sync") == "false" {
-		p.field(flowWidth, "Slot Sync", "off")
-	}
-	if v := config(e, "foreign-marks"); v != "count" {
-		optional("Foreign Marks", v)
-	}
-	if v := config(e, "clock-trust"); v != "checked" {
-		optional("Clock Trust", v)
-	}
-	// What is in effect has the defaults too.
-	state := e.at("state")
-	for _, l := range []struct{ label, leaf string }{{"Clock Error", "clock-error"}, {"Least Delay", "delay-min"}, {"Greatest Delay", "delay-max"}} {
-		v := state.text(l.leaf)
-		if v == "" {
-			v = e.text("config", l.leaf)
-		}
-		optional(l.label, duration(v))
 	}
 	optional("Guard", duration(state.text("guard")))
 	optional("Engine", state.text("engine"))
@@ -136,7 +36,6 @@ func (p *page) altMarkSession(e tree) {
 		optional("   Flags", last.text("flags"))
 		optional("   Clock", last.text("clock"))
 	}
-	p.whyNot(flowWidth, state)
 }
 
 // periodColumns are the columns of a period, as cells gives them.
@@ -156,7 +55,7 @@ func periodCells(number string, period tree) []string {
 
 // showAltMarkCounters shows the last period of each session.
 func showAltMarkCounters(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := readAltMark(ctx, c)
+	entries, data, err := altMarkSessions.readParts(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +80,7 @@ func showAltMarkPeriods(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	if len(withLeft(found[0].items(), found[2].items())) == 0 {
-		return nil, fmt.Errorf("%s %s does not exist", altMarkSessions.what, name)
+		return nil, altMarkSessions.missing(name)
 	}
 	text := func(p *page) {
 		var rows [][]string

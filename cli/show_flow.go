@@ -16,17 +16,8 @@ const flowWidth = 19
 
 // fieldsOf writes the configured fields of a flow group, indented.
 func (p *page) fieldsOf(group tree) {
-	for _, m := range matches() {
-		if m.label == "" {
-			continue // another spelling of a field that is shown
-		}
-		if text := m.read(group); text != "" {
-			p.field(flowWidth, "   "+m.label, text)
-		}
-	}
-	if v := config(group, "ip-version"); v != "" {
-		p.field(flowWidth, "   IP Version", v)
-	}
+	p.leaves(flowWidth, group, groupMatches...)
+	p.leaves(flowWidth, group, groupVersion)
 	for _, f := range group.texts("config", "other-fields") {
 		p.field(flowWidth, "   Other", f)
 	}
@@ -45,7 +36,7 @@ func counted(t tree, leaf ...string) string {
 }
 
 func showFlowGroups(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := listEntry{"flow group", "flowgroups", "flowgroup"}.read(ctx, c)
+	entries, data, err := flowGroups.read(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +44,7 @@ func showFlowGroups(ctx context.Context, c *call) (*view, error) {
 		p.line("")
 		for _, e := range entries {
 			p.field(flowWidth, "Flow Group Name", e.name())
-			if id := config(e, "id"); id != "" {
-				p.field(flowWidth, "   Id", id)
-			}
-			if priority := config(e, "priority"); priority != "" {
-				p.field(flowWidth, "   Priority", priority)
-			}
+			p.leaves(flowWidth, e, groupID, groupPriority)
 			p.fieldsOf(e)
 			p.field(flowWidth, "Packet Count", counted(e, "state", "packets"))
 			p.whyNot(flowWidth, e.at("state"))
@@ -69,7 +55,7 @@ func showFlowGroups(ctx context.Context, c *call) (*view, error) {
 }
 
 func showSessions(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := listEntry{"tail-stamping session", "tailstamping-sessions", "tailstamping-session"}.read(ctx, c)
+	entries, data, err := stampSessions.read(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -79,17 +65,7 @@ func showSessions(ctx context.Context, c *call) (*view, error) {
 	if c.has("name") {
 		return sessionView(ctx, c, entries[0], data)
 	}
-	text := func(p *page) {
-		var rows [][]string
-		for _, e := range entries {
-			rows = append(rows, []string{e.name(), config(e, "flowgroup")})
-		}
-		p.line("")
-		p.table([]column{{"Name", 11, 4}, {"Flow Group", 16, 0}}, rows)
-		p.whyNots(entries)
-		p.line("")
-	}
-	return &view{data, text}, nil
+	return framed(data, func(p *page) { p.objects(stampSession, entries) }), nil
 }
 
 // sessionView shows one session with its flow group's fields and its counts.
@@ -97,7 +73,7 @@ func sessionView(ctx context.Context, c *call, session tree, data map[string]any
 	name := config(session, "flowgroup")
 	var group tree
 	if name != "" { // a row that another hand wrote may have none
-		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, flowGroupPath(name))
+		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, flowGroups.path(name))
 		if err != nil {
 			return nil, err
 		}
@@ -174,6 +150,17 @@ func (s *Shell) feature(ctx context.Context, ref string) (state tree, said map[s
 	return state, said, nil
 }
 
+// showFeature shows what a feature is.
+func showFeature(ref string) func(context.Context, *call) (*view, error) {
+	return func(ctx context.Context, c *call) (*view, error) {
+		state, data, err := c.sh.feature(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return framed(data, func(p *page) { p.featureStatus(state) }), nil
+	}
+}
+
 // featureStatus writes what a feature is, and why.
 func (p *page) featureStatus(state tree) {
 	p.field(flowWidth, "Status", featureStatus(state))
@@ -226,8 +213,8 @@ func (s *Shell) features(ctx context.Context) (features []tree, states tree, err
 func allFeatures(configured, states tree) []tree {
 	wanted, said := map[string]string{}, map[string]tree{}
 	refs := map[string]bool{}
-	for ref := range featureNames {
-		refs[ref] = true
+	for _, f := range features() {
+		refs[f.ref] = true
 	}
 	for _, f := range configured.items("feature") {
 		wanted[f.name()] = f.word("config", "status")
@@ -343,13 +330,11 @@ func showSummary(ctx context.Context, c *call) (*view, error) {
 		p.line("")
 		p.features(allFeatures(tam.at("features"), tam.at("features-state")))
 		p.line("")
-		p.tally("Collectors", tam.items("collectors", "collector"))
-		p.tally("Samplers", tam.items("samplers", "sampler"))
-		p.tally("Flow Groups", tam.items("flowgroups", "flowgroup"))
-		p.tally("Sessions", tam.items("tailstamping-sessions", "tailstamping-session"))
-		p.tally("Alt-Mark Sessions", tam.items("alt-mark-sessions", "alt-mark-session"))
-		p.tally("FlyMon Tasks", tam.items("flymon-tasks", "flymon-task"))
-		p.tally("Recording Sessions", tam.items("tablerecord-sessions", "tablerecord-session"))
+		for _, o := range objects() {
+			if o.tally != "" {
+				p.tally(o.tally, o.entries(tam))
+			}
+		}
 		p.line("")
 	}
 	return &view{one("openconfig-tam", "tam", tam), text}, nil

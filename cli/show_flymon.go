@@ -10,77 +10,23 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// showFlyMon shows what the feature is.
-func showFlyMon(ctx context.Context, c *call) (*view, error) {
-	state, data, err := c.sh.feature(ctx, "FLYMON")
-	if err != nil {
-		return nil, err
-	}
-	text := func(p *page) {
-		p.line("")
-		p.featureStatus(state)
-		p.line("")
-	}
-	return &view{data, text}, nil
-}
-
-// readParts gets containers of the list's entries, or of the one that the call
-// names: config and state first. Entries are those that are configured, or deleted and
-// not yet out of the switch.
-func (l listEntry) readParts(ctx context.Context, c *call, module string, parts ...string) ([]tree, map[string]any, error) {
-	name := c.args["name"]
-	if name == "" {
-		name = "*"
-	}
-	paths := make([]*gpb.Path, len(parts))
-	for i, part := range parts {
-		paths[i] = l.path(name, part)
-	}
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, paths...)
-	if err != nil {
-		return nil, nil, err
-	}
-	all := withLeft(found[0].items(), found[1].items())
-	if name != "*" && len(all) == 0 {
-		return nil, nil, fmt.Errorf("%s %s does not exist", l.what, name)
-	}
-	var entries []tree
-	list := []any{}
-	for _, m := range all {
-		for i, part := range parts[1:] {
-			for _, other := range found[i+1].items() {
-				if name != "*" || other.name() == m["name"] {
-					m[part] = other.v
-				}
-			}
-		}
-		entries, list = append(entries, tree{m}), append(list, m)
-	}
-	if entries, err = c.sh.withGroups(ctx, allInForce(entries)); err != nil {
-		return nil, nil, err
-	}
-	return entries, map[string]any{module + ":" + l.list: list}, nil
-}
-
 func showFlyMonTasks(ctx context.Context, c *call) (*view, error) {
-	parts := []string{"config", "state"}
+	var more []string
 	if c.has("name") {
-		parts = append(parts, "metrics", "flows", "distribution")
+		more = []string{"metrics", "flows", "distribution"}
 	}
-	entries, data, err := flyMonTasks.readParts(ctx, c, "tamtam-flymon", parts...)
+	entries, data, err := flyMonTasks.readParts(ctx, c, more...)
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
-		p.line("")
+	return framed(data, func(p *page) {
 		if c.has("name") {
-			p.flyMonTask(entries[0])
+			p.object(flyMonTask, entries[0])
+			p.flyMonEstimates(entries[0])
 		} else {
 			p.flyMonTasks(entries)
 		}
-		p.line("")
-	}
-	return &view{data, text}, nil
+	}), nil
 }
 
 // flyMonTasks writes a line for each task.
@@ -128,29 +74,8 @@ func flyMonEpoch(ms string) string {
 	return duration(ms + "000000")
 }
 
-// flyMonTask writes all of a task: what is wanted, where it is, and what the last
-// epoch gave.
-func (p *page) flyMonTask(e tree) {
-	p.field(flowWidth, "Task", e.name())
-	optional := func(label, text string) {
-		if text != "" {
-			p.field(flowWidth, label, text)
-		}
-	}
-	optional("Flow Group Name", e.text("config", "flowgroup"))
-	optional("Filter", config(e, "filter"))
-	p.field(flowWidth, "Key", config(e, "key"))
-	p.field(flowWidth, "Attribute", config(e, "attribute"))
-	p.field(flowWidth, "Algorithm", config(e, "algorithm"))
-	p.field(flowWidth, "Memory", orDash(config(e, "memory"))+" buckets, "+orDash(config(e, "allocation")))
-	optional("Rows", config(e, "rows"))
-	p.field(flowWidth, "Epoch", flyMonEpoch(config(e, "epoch")))
-	optional("Threshold", unless(config(e, "threshold"), "0"))
-	p.field(flowWidth, "Readout", config(e, "readout"))
-	if v := config(e, "translation"); v == "shift" {
-		p.field(flowWidth, "Translation", v)
-	}
-	optional("Share", unless(config(e, "share"), "1"))
+// flyMonState writes where a task is, and what the last epoch gave.
+func (p *page) flyMonState(e tree) {
 	switch place := e.at("state", "placement"); {
 	case place.exists():
 		p.flyMonPlacement(place)
@@ -158,7 +83,10 @@ func (p *page) flyMonTask(e tree) {
 		p.field(flowWidth, "Plan", "none")
 	}
 	p.flyMonLastEpoch(e.at("state", "last-epoch"))
-	p.whyNot(flowWidth, e.at("state"))
+}
+
+// flyMonEstimates writes what was measured.
+func (p *page) flyMonEstimates(e tree) {
 	if metrics := e.sortedBy("quantity", "metrics", "metric"); len(metrics) > 0 {
 		p.estimates("Metric", "quantity", metrics)
 	}
@@ -231,7 +159,7 @@ func unless(text, word string) string {
 }
 
 func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := flyMonQueries.readParts(ctx, c, "tamtam-flymon", "config", "state")
+	entries, data, err := flyMonQueries.readParts(ctx, c)
 	if err != nil {
 		return nil, err
 	}

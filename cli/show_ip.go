@@ -276,9 +276,7 @@ func (p *page) runningRouting(routing tree) {
 }
 
 func (p *page) runningFDB(fdb tree) {
-	if v := fdb.text("config", "aging-time"); v != "" && v != "600" {
-		p.line("mac address-table aging-time %s", v)
-	}
+	p.singles("mac address-table ", fdb, agingTime)
 	for _, e := range fdb.sortedBy("vlan-id", "static-entries", "entry") {
 		p.line("mac address-table %s Vlan %s interface %s", e.text("mac-address"), e.text("vlan-id"), config(e, "port"))
 	}

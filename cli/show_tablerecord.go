@@ -14,29 +14,27 @@ import (
 
 // showTableRecord shows the feature and its sessions, or all of one session.
 func showTableRecord(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := recordSessions.readParts(ctx, c, "tamtam-tablerecord", "config", "state")
+	entries, data, err := recordSessions.readParts(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if c.has("name") {
-		return &view{data, func(p *page) {
-			p.line("")
-			p.recordSession(entries[0])
-			p.line("")
-		}}, nil
+		return framed(data, func(p *page) {
+			p.field(flowWidth, recordSession.title, entries[0].name())
+			p.leaves(flowWidth, entries[0], recordSession.leaves...)
+			p.recordState(entries[0])
+		}), nil
 	}
 	feature, said, err := c.sh.feature(ctx, "TABLERECORD")
 	if err != nil {
 		return nil, err
 	}
 	maps.Copy(data, said)
-	return &view{data, func(p *page) {
-		p.line("")
+	return framed(data, func(p *page) {
 		p.featureStatus(feature)
 		p.line("")
 		p.recordSessions(entries)
-		p.line("")
-	}}, nil
+	}), nil
 }
 
 // recordSessions writes a line for each session.
@@ -67,26 +65,9 @@ func ofPossible(plan tree) string {
 	return entropy + " of " + full
 }
 
-// recordSession writes all of a session: what is wanted, what became of it, what it
-// has recorded, and by which plan.
-func (p *page) recordSession(e tree) {
+// recordState writes what became of a session, what it has recorded, and by which plan.
+func (p *page) recordState(e tree) {
 	state, counters := e.at("state"), e.at("state", "counters")
-	p.field(flowWidth, "Session", e.name())
-	p.field(flowWidth, "Flow Group Name", config(e, "flowgroup"))
-	collector := e.text("config", "collector")
-	if at := state.text("collector-address"); at != "" {
-		collector += ", " + at
-	}
-	p.field(flowWidth, "Collector", collector)
-	p.field(flowWidth, "Sent", sent(e))
-	p.field(flowWidth, "Sampling", sampling(e))
-	p.field(flowWidth, "PHV", config(e, "phv"))
-	p.field(flowWidth, "Mode", config(e, "mode"))
-	p.field(flowWidth, "Algorithm", config(e, "algorithm"))
-	p.field(flowWidth, "Probabilities", config(e, "probabilities"))
-	if v := config(e, "must-record"); v != "" {
-		p.field(flowWidth, "Must Record", v)
-	}
 	for _, l := range []struct{ label, text string }{{"Status", title(state.text("status"))}, {"Reason", state.text("reason")}, {"Since", state.text("since")}} {
 		if l.text != "" {
 			p.field(flowWidth, l.label, l.text)
@@ -105,6 +86,15 @@ func (p *page) recordSession(e tree) {
 			p.recordPlan(plan, false)
 		}
 	}
+}
+
+// collectorOf is where the records of a session go.
+func collectorOf(e tree) string {
+	collector := e.text("config", "collector")
+	if at := e.text("state", "collector-address"); at != "" {
+		collector += ", " + at
+	}
+	return collector
 }
 
 // sent says what of a packet a session sends, and in what.
@@ -140,7 +130,7 @@ func showTableRecordPlan(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	if len(withLeft(found[0].items(), found[1].items())) == 0 {
-		return nil, fmt.Errorf("%s %s does not exist", recordSessions.what, name)
+		return nil, recordSessions.missing(name)
 	}
 	state := found[1]
 	text, _ := state.at("plan", "json").v.(string)
@@ -152,12 +142,10 @@ func showTableRecordPlan(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	data, _ := plan.v.(map[string]any)
-	return &view{data, func(p *page) {
-		p.line("")
+	return framed(data, func(p *page) {
 		p.field(flowWidth, "Session", name)
 		p.recordPlan(plan, true)
-		p.line("")
-	}}, nil
+	}), nil
 }
 
 // because is why an object is not in effect, as the end of a sentence.

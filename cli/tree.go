@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,16 +189,17 @@ func gpath(elems ...any) *gpb.Path {
 	return p
 }
 
+// below is a path that goes on with names.
+func below(p *gpb.Path, names ...string) *gpb.Path {
+	for _, name := range names {
+		p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
+	}
+	return p
+}
+
 // pathText writes a path for people.
 func pathText(p *gpb.Path) string {
-	var b strings.Builder
-	for _, e := range p.GetElem() {
-		fmt.Fprintf(&b, "/%s", e.GetName())
-		for k, v := range e.GetKey() {
-			fmt.Fprintf(&b, "[%s=%s]", k, v)
-		}
-	}
-	return b.String()
+	return keyedText(p.GetElem())
 }
 
 func hasWildcard(p *gpb.Path) bool {

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// leaf is a leaf of the configuration, described once: how a command says it,
+// where it is in the tree, how it is shown. The commands that set and remove it,
+// the running configuration and the show command of one object follow from it.
+type leaf struct {
+	word  string   // keyword of the command; empty: the leaf is only shown
+	help  string   // of the keyword
+	kind  *argKind // of the value; nil: the keyword alone says true
+	value string   // help of the value; empty: the keyword's
+	undo  string   // help of the keyword behind "no"; empty: the keyword's
+
+	name string // in the tree; empty: the keyword
+	box  string // container that it is in, below the entry; "ip" is ipv4 or ipv6
+	mask string // leaf of the mask that its value has behind "/"
+
+	need    bool   // the command must say it
+	def     string // what holds without it; the running configuration leaves it out
+	fill    string // what a command writes that does not say it
+	alias   bool   // another word for a leaf that has one
+	inverse bool   // the keyword alone says false, and "no" of it true
+
+	label  string              // in show commands; empty: not shown
+	show   func(e tree) string // how it is shown; nil: as the command says it
+	always bool                // shown with its default too
+	cell   column              // in the table of all entries; no head: not there
+}
+
+// wholeMask is the mask of a MAC address all of whose bits count.
+const wholeMask = "ff:ff:ff:ff:ff:ff"
+
+// leafName is its name in the tree.
+func (l leaf) leafName() string { return cmp.Or(l.name, l.word) }
+
+// elements are the leaf's words in a command.
+func (l leaf) elements() []element {
+	out := []element{kw(l.word, l.help)}
+	if l.kind != nil {
+		out = append(out, arg(l.word, l.kind, cmp.Or(l.value, l.help)))
+	}
+	return out
+}
+
+// places are the containers below an entry that may hold the leaf's config.
+func (l leaf) places() [][]string {
+	switch l.box {
+	case "":
+		return [][]string{{"config"}}
+	case "ip":
+		return [][]string{{"ipv4", "config"}, {"ipv6", "config"}}
+	}
+	return [][]string{{l.box, "config"}}
+}
+
+// text is what is configured in an entry of the tree, as the command takes it;
+// empty when nothing is.
+func (l leaf) text(e tree) string {
+	for _, place := range l.places() {
+		box := e.at(place...)
+		text := box.text(l.leafName())
+		if text == "" {
+			continue
+		}
+		if l.mask != "" {
+			if mask := box.text(l.mask); mask != "" && !strings.EqualFold(mask, wholeMask) {
+				text += "/" + mask
+			}
+		}
+		return l.kind.said(text)
+	}
+	return ""
+}
+
+// shown is the leaf's value in show commands: as configured or, failing that, as it is.
+func (l leaf) shown(e tree) string {
+	if l.show != nil {
+		return l.show(e)
+	}
+	if v := l.text(e); v != "" || l.box != "" {
+		return v
+	}
+	return l.kind.said(e.text("state", l.leafName()))
+}
+
+// said are the leaf's words in the running configuration, each with a blank in
+// front; empty where its default holds.
+func (l leaf) said(e tree) string {
+	v := l.text(e)
+	switch {
+	case l.word == "" || l.alias || v == "" || v == l.def:
+		return ""
+	case l.inverse && v == "true":
+		return " no " + l.word
+	case l.kind == nil:
+		return " " + l.word
+	}
+	return " " + l.word + " " + quote(v)
+}
+
+// leaves writes those of an entry that there is something to say of.
+func (p *page) leaves(width int, e tree, leaves ...leaf) {
+	for _, l := range leaves {
+		if l.label == "" {
+			continue
+		}
+		if v := l.shown(e); l.need || l.always || v != "" && v != l.def {
+			p.field(width, l.label, v)
+		}
+	}
+}
+
+// put writes what a command says of the leaf into the entry of a Set.
+func (l leaf) put(d draft, text string) {
+	config := d.config(l.box)
+	if l.mask != "" {
+		addr, mask, masked := strings.Cut(text, "/")
+		if !masked {
+			mask = wholeMask
+		}
+		config[l.leafName()], config[l.mask] = addr, mask
+		return
+	}
+	if v := l.kind.json(text); v != nil {
+		config[l.leafName()] = v
+	}
+}
+
+// single is the command of a leaf that is in no list: at is the path of what
+// holds it, or why it has none here. before are the words in front of its own.
+func (l leaf) single(modes []mode, at func(c *call) (*gpb.Path, error), before ...element) *command {
+	form := form{fixed: append(slices.Clone(before), kw(l.word, l.help))}
+	no := form
+	no.fixed = append(slices.Clone(before), kw(l.word, cmp.Or(l.undo, l.help)))
+	if l.kind != nil {
+		form.fixed = append(form.fixed, arg("value", l.kind, l.value))
+	}
+	do := func(ctx context.Context, c *call) error {
+		path, err := at(c)
+		if err != nil {
+			return err
+		}
+		ch := change{path: below(path, "config", l.leafName())}
+		switch {
+		case l.inverse:
+			ch.value = c.no
+		case !c.no:
+			ch.value = l.kind.json(c.args["value"])
+		}
+		return c.sh.client.set(ctx, ch)
+	}
+	return &command{modes: modes, form: form, no: &no, do: do}
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// tamList is one of the lists below tam, whose entries have a name.
+type tamList struct{ what, container, list string }
+
+// Lists of the tree.
+var (
+	collectors      = tamList{"collector", "collectors", "collector"}
+	samplers        = tamList{"sampler", "samplers", "sampler"}
+	flowGroups      = tamList{"flow group", "flowgroups", "flowgroup"}
+	stampSessions   = tamList{"tail-stamping session", "tailstamping-sessions", "tailstamping-session"}
+	altMarkSessions = tamList{"alternate marking session", "tamtam-altmark:alt-mark-sessions", "alt-mark-session"}
+	flyMonTasks     = tamList{"FlyMon task", "tamtam-flymon:flymon-tasks", "flymon-task"}
+	flyMonQueries   = tamList{"FlyMon query", "tamtam-flymon:flymon-queries", "flymon-query"}
+	recordSessions  = tamList{"table recording session", "tamtam-tablerecord:tablerecord-sessions", "tablerecord-session"}
+)
+
+// path leads to an entry, or to what is below it.
+func (l tamList) path(name string, below ...any) *gpb.Path {
+	return gpath(append([]any{tamRoot, l.container, keyed{l.list, "name", name}}, below...)...)
+}
+
+// module is the YANG module that the list is from.
+func (l tamList) module() string {
+	if module, _, ok := strings.Cut(l.container, ":"); ok {
+		return module
+	}
+	return "openconfig-tam"
+}
+
+// entries are those of the list, by name.
+func (l tamList) entries(tam tree) []tree {
+	return tam.sorted(strings.TrimPrefix(l.container, l.module()+":"), l.list)
+}
+
+// names is the kind of parameter that names an entry.
+func (l tamList) names() *argKind { return nameKind(liveNames(l.container, l.list)) }
+
+// missing says that there is no such entry.
+func (l tamList) missing(name string) error { return fmt.Errorf("%s %s does not exist", l.what, name) }
+
+// remove deletes an entry that exists.
+func (l tamList) remove(ctx context.Context, c *call) error {
+	return c.sh.removeEntry(ctx, l.what+" "+c.args["name"], l.path(c.args["name"]))
+}
+
+// object is what the entries of a list are: their command, what the running
+// configuration says of them and what is shown of one follow from its leaves.
+type object struct {
+	tamList
+	word    string // keyword of the command
+	help    string // of the keyword
+	leaves  []leaf // in the order in which they are shown
+	replace bool   // a command writes the whole entry: what it does not say has its default
+	tally   string // label of their number in the summary; empty: not there
+
+	title string                // label of the name of the one that is shown
+	width int                   // where the colon stands then
+	head  column                // of the names, in the table of all
+	more  func(p *page, e tree) // writes what else is known of one
+}
+
+// form is how the command begins: behind a phrase the keyword and a name.
+func (o object) form(phrase string) form {
+	noun := strings.ReplaceAll(o.word, "-", " ")
+	return seq(phrase, kw(o.word, o.help), arg("name", o.names(), "Name of the "+noun))
+}
+
+// command makes, changes and removes an entry.
+func (o object) command(modes []mode, phrase string) *command {
+	form, no := o.form(phrase), o.form(phrase)
+	for _, l := range o.leaves {
+		switch {
+		case l.word == "":
+		case l.need:
+			form.fixed = append(form.fixed, l.elements()...)
+		default:
+			form.options = append(form.options, l.elements())
+		}
+	}
+	return &command{modes: modes, form: form, no: &no, do: o.set}
+}
+
+// draft is an entry as a Set has it.
+type draft struct {
+	module string
+	family string // ipv4 or ipv6: where leaves of "ip" go
+	entry  map[string]any
+}
+
+func (o object) draft(name string) draft {
+	d := draft{module: o.module(), entry: map[string]any{}}
+	d.entry[d.module+":name"] = name
+	d.config("")["name"] = name
+	return d
+}
+
+// config is what holds the leaves of a container of the entry.
+func (d draft) config(box string) map[string]any {
+	in, at := d.entry, d.module+":config"
+	if box != "" {
+		if box == "ip" {
+			box = d.family
+		}
+		box = d.module + ":" + box
+		if in[box] == nil {
+			in[box] = map[string]any{}
+		}
+		in, at = in[box].(map[string]any), "config"
+	}
+	if in[at] == nil {
+		in[at] = map[string]any{}
+	}
+	return in[at].(map[string]any)
+}
+
+// fill writes what a command says into the entry.
+func (o object) fill(d draft, args map[string]string) {
+	for _, l := range o.leaves {
+		text, said := args[l.word]
+		if text = cmp.Or(text, l.fill); said || text != "" {
+			l.put(d, text)
+		}
+	}
+}
+
+func (o object) set(ctx context.Context, c *call) error {
+	if c.no {
+		return o.remove(ctx, c)
+	}
+	d := o.draft(c.args["name"])
+	o.fill(d, c.args)
+	return c.sh.client.set(ctx, change{path: o.path(c.args["name"]), value: d.entry, replace: o.replace})
+}
+
+// running writes the commands that make entries.
+func (p *page) running(indent string, o object, entries []tree) {
+	for _, e := range entries {
+		words := ""
+		for _, need := range []bool{true, false} {
+			for _, l := range o.leaves {
+				if l.need == need {
+					words += l.said(e)
+				}
+			}
+		}
+		p.line("%s%s %s%s", indent, o.word, quote(e.name()), words)
+	}
+}
+
+// read gets the entries of a TAM list, or the one that the call names, with what
+// is in force; data is what the switch says.
+func (l tamList) read(ctx context.Context, c *call) (entries []tree, data map[string]any, err error) {
+	if name := c.args["name"]; name != "" {
+		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, l.path(name))
+		if err != nil {
+			return nil, nil, err
+		}
+		if !found[0].exists() {
+			return nil, nil, l.missing(name)
+		}
+		return allInForce(found), entry("openconfig-tam", l.list, found[0]), nil
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, l.container))
+	if err != nil {
+		return nil, nil, err
+	}
+	return allInForce(found[0].sorted(l.list)), one("openconfig-tam", l.container, found[0]), nil
+}
+
+// readParts gets containers of the list's entries, or of the one that the call
+// names: config and state first. Entries are those that are configured, or deleted and
+// not yet out of the switch.
+func (l tamList) readParts(ctx context.Context, c *call, more ...string) ([]tree, map[string]any, error) {
+	parts := append([]string{"config", "state"}, more...)
+	name := cmp.Or(c.args["name"], "*")
+	paths := make([]*gpb.Path, len(parts))
+	for i, part := range parts {
+		paths[i] = l.path(name, part)
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, paths...)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := withLeft(found[0].items(), found[1].items())
+	if name != "*" && len(all) == 0 {
+		return nil, nil, l.missing(name)
+	}
+	var entries []tree
+	list := []any{}
+	for _, m := range all {
+		for i, part := range parts[1:] {
+			for _, other := range found[i+1].items() {
+				if name != "*" || other.name() == m["name"] {
+					m[part] = other.v
+				}
+			}
+		}
+		entries, list = append(entries, tree{m}), append(list, m)
+	}
+	if entries, err = c.sh.withGroups(ctx, allInForce(entries)); err != nil {
+		return nil, nil, err
+	}
+	return entries, map[string]any{l.module() + ":" + l.list: list}, nil
+}
+
+// shown shows the table of the entries, or all of the one that the call names.
+func (o object) shown(ctx context.Context, c *call) (*view, error) {
+	read := o.read
+	if o.module() != "openconfig-tam" {
+		read = func(ctx context.Context, c *call) ([]tree, map[string]any, error) { return o.readParts(ctx, c) }
+	}
+	entries, data, err := read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return framed(data, func(p *page) {
+		if c.has("name") {
+			p.object(o, entries[0])
+		} else {
+			p.objects(o, entries)
+		}
+	}), nil
+}
+
+// object writes all of an entry.
+func (p *page) object(o object, e tree) {
+	p.field(o.width, o.title, e.name())
+	p.leaves(o.width, e, o.leaves...)
+	if o.more != nil {
+		o.more(p, e)
+	}
+	p.whyNot(o.width, e.at("state"))
+}
+
+// objects writes a line for each entry.
+func (p *page) objects(o object, entries []tree) {
+	columns := []column{o.head}
+	rows := make([][]string, len(entries))
+	for i, e := range entries {
+		rows[i] = []string{e.name()}
+	}
+	for _, l := range o.leaves {
+		if l.cell.head == "" {
+			continue
+		}
+		columns = append(columns, l.cell)
+		for i, e := range entries {
+			v := l.shown(e)
+			if !l.need && !l.always {
+				v = orDash(v)
+			}
+			rows[i] = append(rows[i], v)
+		}
+	}
+	p.table(columns, rows)
+	p.whyNots(entries)
+}
