@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tamtam/internal/randtest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// valueOf is a value of a leaf as the running configuration writes it, of kinds that are no choice
+// by their label. Addresses are of one family, since a flow group has one.
+func valueOf(t *testing.T, rnd *rand.Rand, k *argKind) string {
+	t.Helper()
+	if examples, ok := map[string][]string{
+		"<name>":                         {"n1", "n2", `a"b`},
+		"<text>":                         {"spine", "to spine 1", `back\slash "quoted"`},
+		"<A.B.C.D | A:B::C>":             {"10.0.0.1", "2001:db8::1"},
+		"<A.B.C.D[/len] | A:B::C[/len]>": {"2001:db8::/32", "2001:db8::7"},
+		"<H:H:H:H:H:H[/mask]>":           {"00:11:22:33:44:55", "00:11:22:00:00:00/ff:ff:ff:00:00:00"},
+		"<0x600-0xffff>":                 {"0x0800", "0x86dd", "0x0806"},
+		"<0-65535 | low-high>":           {"0", "80", "1000-2000"},
+		"<fin,syn,rst,psh,ack,urg>":      {"syn", "syn,ack"},
+		"<-10-8>":                        {"-10", "0", "8"},
+		"<FIELD,...>":                    {"none", "src-ip/24,dst-port"},
+		"<FIELD=VALUE,...>":              {"any", "src-ip=10.0.0.0/8,dst-port=1-9"},
+		"<VALUE,...>":                    {"10.0.0.1,80", "::1"},
+		"<distinct(KEY) | existence(KEY) | similarity(KEY)>": {"frequency", "distinct(src-ip)"},
+		"<1 | 1/2 | 1/4 ... 1/128>":                          {"1", "1/8"},
+		"<WIDTH+WIDTH...>":                                   {"16+16", "8+16+32"},
+		"<0 | 64-9216>":                                      {"0", "128", "64"},
+		"<TABLE,...>":                                        {"chip.acl", "chip.acl,ingress.b"},
+	}[k.label]; ok {
+		return examples[rnd.IntN(len(examples))]
+	}
+	if low, high, ok := strings.Cut(strings.Trim(k.label, "<>"), "-"); ok {
+		from, err := strconv.ParseUint(low, 10, 64)
+		to, err2 := strconv.ParseUint(high, 10, 64)
+		if err == nil && err2 == nil {
+			return strconv.FormatUint([]uint64{from, to, from + rnd.Uint64N(to-from+1)}[rnd.IntN(3)], 10)
+		}
+	}
+	if len(k.choices) == 0 {
+		t.Fatalf("no example of %s: write one for each new kind", k.label)
+	}
+	return k.choices[rnd.IntN(len(k.choices))].word
+}
+
+// leafCommand is a leaf with a value: its words, and those of the running configuration.
+type leafCommand struct {
+	leaf
+	said, written string
+}
+
+// randomCommands are some of the leaves with values: those that a command must say or that the
+// switch would give a value, and each other one more often than not.
+func randomCommands(t *testing.T, rnd *rand.Rand, leaves []leaf, defaults bool) (out []leafCommand) {
+	for _, l := range leaves {
+		must := l.need || l.fill != "" || l.word == groupID.word
+		if l.word == "" || l.alias || !must && rnd.IntN(3) == 0 {
+			continue
+		}
+		words := l.word
+		written := words
+		if l.kind != nil {
+			v := valueOf(t, rnd, l.kind)
+			for v == l.def && !defaults || l.word == groupVersion.word && v != "ipv6" {
+				v = valueOf(t, rnd, l.kind)
+			}
+			words += " " + quote(v)
+			if written = words; v == l.def {
+				written = ""
+			}
+		}
+		out = append(out, leafCommand{l, words, written})
+	}
+	return out
+}
+
+// commandOf is the command of an entry with what it need not say in a random order, and as the
+// running configuration writes it.
+func commandOf(rnd *rand.Rand, o object, name string, leaves []leafCommand) (said, written string) {
+	var needed, others []leafCommand
+	for _, c := range leaves {
+		if c.need {
+			needed = append(needed, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	said = o.word + " " + quote(name)
+	written = said
+	for _, c := range append(needed, others...) {
+		if c.written != "" {
+			written += " " + c.written
+		}
+	}
+	rnd.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
+	for _, c := range append(needed, others...) {
+		said += " " + c.said
+	}
+	return said, written
+}
+
+// modeOf is where an object's command is known.
+func modeOf(o object) mode {
+	for _, f := range features() {
+		for _, its := range f.objects {
+			if its.container == o.container {
+				return f.mode
+			}
+		}
+	}
+	return modeTAM
+}
+
+// leafPlaces are the leaves that are in no list, and the words in front of theirs.
+var leafPlaces = []struct {
+	mode   mode
+	prefix string
+	leaves []leaf
+}{{modeTAM, "", switchLeaves}, {modeInterface, "", interfaceLeaves}, {modeConfig, "mac address-table ", []leaf{agingTime}}}
+
+// onePort is a switch with nothing but a port.
+const onePort = `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"}}]}}`
+
+// Every leaf that is described can be set; the running configuration says it in the words that set
+// it, and makes the same tree on an empty switch; it is shown; "no" takes it back.
+func TestLeaves(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100, Short: 30}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		s := newSession(t)
+		s.server.load(t, onePort)
+		defaults := rnd.IntN(2) == 0
+		want := map[string]bool{}  // lines of the running configuration
+		taken := map[string]mode{} // commands that take all back
+		do := func(m mode, line string) { s.mode, s.iface = m, "Ethernet0"; s.do(t, line) }
+		for _, at := range leafPlaces {
+			for _, c := range randomCommands(t, rnd, at.leaves, defaults) {
+				do(at.mode, at.prefix+c.said)
+				taken["no "+at.prefix+c.word] = at.mode
+				want[at.prefix+c.written] = c.written != ""
+			}
+		}
+		for _, o := range objects() {
+			for _, name := range []string{"n1", `odd"name`} {
+				commands := randomCommands(t, rnd, o.leaves, defaults)
+				said, written := commandOf(rnd, o, name, commands)
+				do(modeOf(o), said)
+				taken["no "+o.word+" "+quote(name)+" in "+o.container] = modeOf(o)
+				want[written] = true
+				checkShown(t, s, o, name, commands)
+			}
+		}
+
+		text := s.do(t, "do show running-configuration")
+		lines := map[string]int{}
+		for line := range strings.Lines(text) {
+			lines[strings.TrimSpace(line)]++
+		}
+		for line, is := range want {
+			if is != (lines[line] > 0) {
+				t.Errorf("the line %q: %v, want %v in\n%s", line, !is, is, text)
+			}
+		}
+
+		other := newSession(t)
+		other.server.load(t, onePort)
+		if err := other.script(t.Context(), "running", strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(text, other.do(t, "show running-configuration")); diff != "" {
+			t.Errorf("running configuration of the other switch (-here +there):\n%s", diff)
+		}
+		if diff := cmp.Diff(s.server.snapshot(t), other.server.snapshot(t)); diff != "" && !defaults {
+			t.Errorf("tree of the other switch (-here +there):\n%s", diff)
+		}
+
+		for line, m := range taken {
+			line, _, _ = strings.Cut(line, " in ")
+			do(m, line)
+		}
+		empty := strings.Replace(s.do(t, "do show running-configuration"), " no shutdown\n", "", 1)
+		if empty != "configure terminal\ninterface Ethernet0\n!\nend\n" {
+			t.Errorf("after all was taken back:\n%s", empty)
+		}
+	})
+}
+
+// checkShown looks for the labels of what is configured of an entry.
+func checkShown(t *testing.T, s *session, o object, name string, commands []leafCommand) {
+	t.Helper()
+	for _, e := range o.entries((tree{s.server.tree}).at("tam")) {
+		if e.name() != name {
+			continue
+		}
+		var p page
+		p.leaves(flowWidth, e, o.leaves...)
+		for _, c := range commands {
+			if c.written != "" && !strings.Contains(p.String(), c.label) {
+				t.Errorf("%s is configured by %q, but not shown:\n%s", o.word, c.said, &p)
+			}
+		}
+		return
+	}
+	t.Errorf("no %s %s", o.word, name)
+}
+
+// "no flow-group" takes single fields back.
+func TestFlowGroupFields(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 50, Short: 20}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		s := newSession(t)
+		commands := randomCommands(t, rnd, flowGroup.leaves, true)
+		said, _ := commandOf(rnd, flowGroup, "g", commands)
+		s.mode = modeTAM
+		s.do(t, said)
+		left := commands[:1] // the id stays
+		gone := "no flow-group g"
+		for _, c := range commands[1:] {
+			if rnd.IntN(2) == 0 {
+				gone += " " + c.word
+			} else {
+				left = append(left, c)
+			}
+		}
+		if gone == "no flow-group g" {
+			return
+		}
+		s.do(t, gone)
+		_, want := commandOf(rnd, flowGroup, "g", left)
+		if got := s.do(t, "do show running-configuration tam"); !strings.Contains(got, " "+want+"\n") {
+			t.Errorf("after %s and %s, want %s:\n%s", said, gone, want, got)
+		}
+	})
+}
