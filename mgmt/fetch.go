@@ -130,24 +130,33 @@ func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which
 	return nil
 }
 
-func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
-	if slices.ContainsFunc(wants, func(w *want) bool { return g.rows[w.row].Map != "" }) {
-		_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
-			for _, w := range wants {
-				if m := g.rows[w.row].Map; m != "" {
-					w.name = p.HGet(ctx, m, w.key)
-				}
-			}
-			return nil
-		})
-		if err != nil && err != redis.Nil {
-			return unavailable(err)
-		}
+// fetchNames finds the keys of rows that go by another name: those of counters, in their maps.
+func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
+	if !slices.ContainsFunc(wants, func(w *want) bool { return g.rows[w.row].Map != "" }) {
+		return nil
+	}
+	_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, w := range wants {
-			if w.name != nil {
-				w.key = w.name.Val()
+			if m := g.rows[w.row].Map; m != "" {
+				w.name = p.HGet(ctx, m, w.key)
 			}
 		}
+		return nil
+	})
+	if err != nil && err != redis.Nil {
+		return unavailable(err)
+	}
+	for _, w := range wants {
+		if w.name != nil {
+			w.key = w.name.Val()
+		}
+	}
+	return nil
+}
+
+func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
+	if err := r.fetchNames(ctx, db, g, wants); err != nil {
+		return err
 	}
 	_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		var keys *redis.StringSliceCmd

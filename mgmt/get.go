@@ -58,21 +58,10 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 // Get answers a GetRequest: one Notification per path, in order, all of one
 // instant as far as Sets go.
 func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
-	if err := checkEncoding(req.GetEncoding()); err != nil {
-		return nil, err
-	}
-	if err := checkExtensions(req.GetExtension()); err != nil {
-		return nil, err
-	}
-	ofType, err := dataType(req.GetType())
+	filter, err := s.getFilter(req)
 	if err != nil {
 		return nil, err
 	}
-	ofModel, err := s.model.useModels(req.GetUseModels())
-	if err != nil {
-		return nil, err
-	}
-	filter := func(n *node) bool { return ofType(n) && ofModel(n) }
 	if err := s.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -109,6 +98,25 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 		resp.Notification = append(resp.Notification, n)
 	}
 	return resp, nil
+}
+
+// getFilter says of which nodes a GetRequest wants to hear.
+func (s *Server) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
+	if err := checkEncoding(req.GetEncoding()); err != nil {
+		return nil, err
+	}
+	if err := checkExtensions(req.GetExtension()); err != nil {
+		return nil, err
+	}
+	ofType, err := dataType(req.GetType())
+	if err != nil {
+		return nil, err
+	}
+	ofModel, err := s.model.useModels(req.GetUseModels())
+	if err != nil {
+		return nil, err
+	}
+	return func(n *node) bool { return ofType(n) && ofModel(n) }, nil
 }
 
 // updateSize is about what an update takes in an answer.

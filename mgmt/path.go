@@ -121,33 +121,22 @@ func (w *resolver) follow(n *node, keys []string, at int) error {
 		return status.Errorf(codes.InvalidArgument, "%s: too many wildcards", pathText(&gpb.Path{Elem: w.elems}))
 	}
 	if at == len(w.elems) {
-		if len(w.found) >= maxTargets {
-			return status.Errorf(codes.InvalidArgument, "%s means too much", pathText(&gpb.Path{Elem: w.elems}))
-		}
-		if !slices.ContainsFunc(w.found, func(t target) bool { return t.node == n && slices.Equal(t.keys, keys) }) {
-			w.found = append(w.found, target{node: n, keys: keys})
-		}
-		return nil
+		return w.reached(n, keys)
 	}
 	el := w.elems[at]
-	name := el.GetName()
-	switch name {
+	switch name := el.GetName(); name {
 	case "":
 		return status.Errorf(codes.InvalidArgument, "%s: element %d has no name", pathText(&gpb.Path{Elem: w.elems}), at+1)
 	case "*", "...":
 		return w.all(n, keys, at, name == "...")
 	}
-	mod, local, prefixed := strings.Cut(name, ":")
-	if !prefixed {
-		local = name
+	k := n.child(el.GetName())
+	if k == nil && w.wild {
+		return nil
 	}
-	k := n.kid[local]
-	if k == nil || prefixed && k.module != mod {
-		if w.wild {
-			return nil
-		}
-		return status.Errorf(w.unknown, "%s: %s has no node %s; it has %s", pathText(&gpb.Path{Elem: w.elems}), orRoot(n.path), quoted(name),
-			strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
+	if k == nil {
+		return status.Errorf(w.unknown, "%s: %s has no node %s; it has %s", pathText(&gpb.Path{Elem: w.elems}),
+			orRoot(n.path), quoted(el.GetName()), strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
 	}
 	if k.leafList && len(el.GetKey()) == 1 && el.GetKey()["."] != "" && at == len(w.elems)-1 {
 		w.found = append(w.found, target{node: k, keys: keys, item: el.GetKey()["."]})
@@ -158,6 +147,29 @@ func (w *resolver) follow(n *node, keys []string, at int) error {
 		return err
 	}
 	return w.walk(k, keys, at+1)
+}
+
+// reached takes a node that the path names; wildcards may name it twice.
+func (w *resolver) reached(n *node, keys []string) error {
+	if len(w.found) >= maxTargets {
+		return status.Errorf(codes.InvalidArgument, "%s means too much", pathText(&gpb.Path{Elem: w.elems}))
+	}
+	if !slices.ContainsFunc(w.found, func(t target) bool { return t.node == n && slices.Equal(t.keys, keys) }) {
+		w.found = append(w.found, target{node: n, keys: keys})
+	}
+	return nil
+}
+
+// child is the node of that name below, with or without its module's; nil: there is none.
+func (n *node) child(name string) *node {
+	mod, local, prefixed := strings.Cut(name, ":")
+	if !prefixed {
+		return n.kid[name]
+	}
+	if k := n.kid[local]; k != nil && k.module == mod {
+		return k
+	}
+	return nil
 }
 
 // all follows a wildcard in the place of a name.

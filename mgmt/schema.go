@@ -212,24 +212,7 @@ func (b *builder) leaf(n *node, e *yang.Entry, t reflect.Type) {
 func (b *builder) leafrefs() {
 	for range 3 { // a leafref may name another
 		for _, l := range b.paths {
-			at := l.leaf
-			if strings.HasPrefix(l.path, "/") {
-				at = b.root
-			}
-			for elem := range strings.SplitSeq(strings.Trim(l.path, "/"), "/") {
-				_, name, ok := strings.Cut(elem, ":")
-				if !ok {
-					name = elem
-				}
-				if at == nil {
-					break
-				}
-				if name == ".." {
-					at = at.parent
-				} else {
-					at = at.kid[name]
-				}
-			}
+			at := b.leafrefTarget(l.leaf, l.path)
 			if at == nil || at.typ == nil {
 				b.fail("%s: leafref %s leads nowhere", l.leaf.path, l.path)
 				return
@@ -253,6 +236,28 @@ func (b *builder) leafrefs() {
 			}
 		}
 	}
+}
+
+// leafrefTarget follows the path of a leafref; nil: it leads nowhere.
+func (b *builder) leafrefTarget(at *node, path string) *node {
+	if strings.HasPrefix(path, "/") {
+		at = b.root
+	}
+	for elem := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
+		if at == nil {
+			return nil
+		}
+		_, name, prefixed := strings.Cut(elem, ":")
+		switch {
+		case elem == "..":
+			at = at.parent
+		case prefixed:
+			at = at.kid[name]
+		default:
+			at = at.kid[elem]
+		}
+	}
+	return at
 }
 
 // find returns the node at a path without keys.
@@ -312,18 +317,11 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 		return o.DB == r.DB && o.Table == r.Table && o.Row.Key == r.Key && o.Map == r.Map
 	})
 	if i < 0 {
-		t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys)
-		if err != nil {
+		i = len(g.rows)
+		if err := b.addRow(g, r); err != nil {
 			b.fail("module %s: %s: %s: %w", module, path, r.Table, err)
 			return
 		}
-		each := slices.Index(g.keys, r.Each)
-		if r.Each != "" && (!slices.Contains(g.ownKeys(), r.Each) || slices.Contains(t.keys, each) || r.DB == swss.ConfigDB) {
-			b.fail("module %s: %s: %s: {%s} is no key that it may have for each field", module, path, r.Table, r.Each)
-			return
-		}
-		i = len(g.rows)
-		g.rows = append(g.rows, &row{Row: r, index: i, key: t, each: each})
 	}
 	if r.Behind != "" {
 		leaves = append(slices.Clip(leaves), Leaf{Path: r.Behind}) // its own row comes first
@@ -337,6 +335,21 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 		n.binds = append(n.binds, bind{i, l.Codec})
 		n.behind = n.behind || l.Path == r.Behind && r.Wanted != nil
 	}
+}
+
+// addRow adds a row to a group that has none like it.
+func (b *builder) addRow(g *group, r Row) error {
+	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys)
+	if err != nil {
+		return err
+	}
+	each := slices.Index(g.keys, r.Each)
+	mayHave := slices.Contains(g.ownKeys(), r.Each) && !slices.Contains(t.keys, each) && r.DB != swss.ConfigDB
+	if r.Each != "" && !mayHave {
+		return fmt.Errorf("{%s} is no key that it may have for each field", r.Each)
+	}
+	g.rows = append(g.rows, &row{Row: r, index: len(g.rows), key: t, each: each})
+	return nil
 }
 
 // complete checks that every leaf has its place.

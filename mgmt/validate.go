@@ -136,31 +136,13 @@ func (e *txEntry) was(n *node) []string {
 // checkEntry checks an entry by itself: what is mandatory, what encloses it,
 // and its rows as a whole.
 func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
-	whole := true
-	for _, n := range e.group.leaves {
-		if !n.config || !n.mandatory || e.value(n) != nil {
-			continue
-		}
-		whole = false
-		if !t.faults.made.inDoubt(n, e.keys) {
-			t.faults.add(e.stepOf(n), at(n, e.keys, errors.New("is missing")))
-		}
-	}
-	if p := e.group.parent; p != nil && p.parent != nil {
-		outer, err := t.get(ctx, p, e.keys[:len(p.keys)])
-		if err != nil {
-			return err
-		}
-		if !outer.present {
-			whole = false
-			if !t.faults.made.entryInDoubt(p, outer.keys) {
-				name := strings.Join(outer.keys, " ")
-				t.faults.add(e.step, at(e.group.node, e.keys, fmt.Errorf("there is no %s %s", p.node.name, name)))
-			}
-		}
+	whole := t.checkMandatory(e)
+	enclosed, err := t.checkEnclosed(ctx, e)
+	if err != nil || !whole || !enclosed {
+		return err
 	}
 	for i, r := range e.group.rows {
-		if !whole || r.Check == nil || e.recs[i] == nil || !e.changed(i) || t.rowInDoubt(e, i) {
+		if r.Check == nil || e.recs[i] == nil || !e.changed(i) || t.rowInDoubt(e, i) {
 			continue
 		}
 		fields := maps.Clone(e.recs[i])
@@ -171,6 +153,38 @@ func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
 		}
 	}
 	return nil
+}
+
+// checkMandatory reports whether an entry has all that is mandatory.
+func (t *tx) checkMandatory(e *txEntry) bool {
+	whole := true
+	for _, n := range e.group.leaves {
+		if !n.config || !n.mandatory || e.value(n) != nil {
+			continue
+		}
+		whole = false
+		if !t.faults.made.inDoubt(n, e.keys) {
+			t.faults.add(e.stepOf(n), at(n, e.keys, errors.New("is missing")))
+		}
+	}
+	return whole
+}
+
+// checkEnclosed reports whether the entry is there in which this one stands.
+func (t *tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
+	p := e.group.parent
+	if p == nil || p.parent == nil {
+		return true, nil
+	}
+	outer, err := t.get(ctx, p, e.keys[:len(p.keys)])
+	if err != nil || outer.present {
+		return true, err
+	}
+	if !t.faults.made.entryInDoubt(p, outer.keys) {
+		name := strings.Join(outer.keys, " ")
+		t.faults.add(e.step, at(e.group.node, e.keys, fmt.Errorf("there is no %s %s", p.node.name, name)))
+	}
+	return false, nil
 }
 
 // checkRefs checks that what changed entries newly refer to exists. What they
@@ -294,21 +308,31 @@ func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
+// A claim is that of a value of such a leaf.
+type claim struct {
+	by   string // the first entry that has the value
+	step int    // of the last that is given it
+}
+
+// claims returns the values of a leaf that changed entries take.
+func (t *tx) claims(touched []*txEntry, n *node) map[string]*claim {
+	mine := map[string]*claim{}
+	for _, e := range touched {
+		change := &Change{tx: t, e: e}
+		if e.group != n.group || !e.present || !change.Changed(strings.TrimPrefix(n.path, n.group.node.path+"/")) {
+			continue
+		}
+		for _, v := range e.value(n) {
+			mine[v] = &claim{step: e.stepOf(n)}
+		}
+	}
+	return mine
+}
+
 // checkShared checks one of these leaves.
 func (t *tx) checkShared(ctx context.Context, touched []*txEntry, n *node) error {
 	g := n.group
-	type claim struct {
-		by   string // the first entry that has the value
-		step int    // of the last that is given it
-	}
-	mine := map[string]*claim{}
-	for _, e := range touched {
-		if e.group == g && e.present && (&Change{tx: t, e: e}).Changed(strings.TrimPrefix(n.path, g.node.path+"/")) {
-			for _, v := range e.value(n) {
-				mine[v] = &claim{step: e.stepOf(n)}
-			}
-		}
-	}
+	mine := t.claims(touched, n)
 	if len(mine) == 0 {
 		return nil
 	}

@@ -52,25 +52,8 @@ func bits(t *yang.YangType) int {
 
 // canonical checks text against a type and returns it in canonical form.
 func (n *node) canonical(t *yang.YangType, text string) (string, error) {
-	switch {
-	case unsigned(t):
-		v, err := strconv.ParseUint(text, 10, bits(t))
-		if err == nil {
-			err = ytypes.ValidateUintRestrictions(t, v)
-		}
-		if err != nil {
-			return "", fmt.Errorf("%s is no number in %s", quoted(text), t.Range)
-		}
-		return strconv.FormatUint(v, 10), nil
-	case signed(t):
-		v, err := strconv.ParseInt(text, 10, bits(t))
-		if err == nil {
-			err = ytypes.ValidateIntRestrictions(t, v)
-		}
-		if err != nil {
-			return "", fmt.Errorf("%s is no number in %s", quoted(text), t.Range)
-		}
-		return strconv.FormatInt(v, 10), nil
+	if unsigned(t) || signed(t) {
+		return canonicalInteger(t, text)
 	}
 	switch t.Kind {
 	case yang.Ystring:
@@ -91,19 +74,45 @@ func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 	case yang.Ydecimal64:
 		return decimal(t, text)
 	case yang.Yunion:
-		var first error
-		for _, m := range t.Type {
-			v, err := n.canonical(m, text)
-			if err == nil {
-				return v, nil
-			}
-			if first == nil {
-				first = err
-			}
-		}
-		return "", first
+		return n.ofUnion(t, text)
 	}
 	return "", fmt.Errorf("type %s is not supported", t.Kind)
+}
+
+// ofUnion takes the first type of a union that text has.
+func (n *node) ofUnion(t *yang.YangType, text string) (string, error) {
+	var first error
+	for _, m := range t.Type {
+		v, err := n.canonical(m, text)
+		if err == nil {
+			return v, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return "", first
+}
+
+// canonicalInteger checks a number against an integer type.
+func canonicalInteger(t *yang.YangType, text string) (canonical string, err error) {
+	if unsigned(t) {
+		var v uint64
+		if v, err = strconv.ParseUint(text, 10, bits(t)); err == nil {
+			err = ytypes.ValidateUintRestrictions(t, v)
+		}
+		canonical = strconv.FormatUint(v, 10)
+	} else {
+		var v int64
+		if v, err = strconv.ParseInt(text, 10, bits(t)); err == nil {
+			err = ytypes.ValidateIntRestrictions(t, v)
+		}
+		canonical = strconv.FormatInt(v, 10)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s is no number in %s", quoted(text), t.Range)
+	}
+	return canonical, nil
 }
 
 // decimal rounds to the type's fraction digits. Its canonical form (RFC 7950,
@@ -243,29 +252,24 @@ func (n *node) fromScalar(tv *gpb.TypedValue) ([]string, error) {
 func (n *node) oneScalar(tv *gpb.TypedValue) (string, error) {
 	integer := signed(n.typ) || unsigned(n.typ)
 	union := n.typ.Kind == yang.Yunion
+	text, takes := "", false
 	switch v := tv.GetValue().(type) {
 	case *gpb.TypedValue_StringVal:
-		if !integer && n.typ.Kind != yang.Ybool {
-			return n.check(v.StringVal)
-		}
+		text, takes = v.StringVal, !integer && n.typ.Kind != yang.Ybool
 	case *gpb.TypedValue_UintVal:
-		if integer || union {
-			return n.check(strconv.FormatUint(v.UintVal, 10))
-		}
+		text, takes = strconv.FormatUint(v.UintVal, 10), integer || union
 	case *gpb.TypedValue_IntVal:
-		if integer || union {
-			return n.check(strconv.FormatInt(v.IntVal, 10))
-		}
+		text, takes = strconv.FormatInt(v.IntVal, 10), integer || union
 	case *gpb.TypedValue_DoubleVal:
-		if n.typ.Kind == yang.Ydecimal64 || union {
-			return n.check(strconv.FormatFloat(v.DoubleVal, 'g', -1, 64))
-		}
+		text, takes = strconv.FormatFloat(v.DoubleVal, 'g', -1, 64), n.typ.Kind == yang.Ydecimal64 || union
 	case *gpb.TypedValue_BoolVal:
-		if n.typ.Kind == yang.Ybool {
-			return strconv.FormatBool(v.BoolVal), nil
-		}
+		text, takes = strconv.FormatBool(v.BoolVal), n.typ.Kind == yang.Ybool
 	}
-	return "", fmt.Errorf("a %s is no value of type %s", strings.TrimPrefix(fmt.Sprintf("%T", tv.GetValue()), "*gnmi.TypedValue_"), n.typ.Kind)
+	if !takes {
+		kind := strings.TrimPrefix(fmt.Sprintf("%T", tv.GetValue()), "*gnmi.TypedValue_")
+		return "", fmt.Errorf("a %s is no value of type %s", kind, n.typ.Kind)
+	}
+	return n.check(text)
 }
 
 // member is the type of a union that text has.
