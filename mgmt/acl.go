@@ -24,8 +24,9 @@ func aclModule() Module {
 				Leaves: []Leaf{{"state/priority", number("PRIORITY", "%d")}, {"state/fields", ruleFields()}},
 			},
 			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:{sequence-id}", Counter: true,
-				Leaves: []Leaf{{"state/matched-packets", text(aclPackets)}, {"state/matched-octets", text(aclOctets)}},
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:{sequence-id}",
+				Counter: true,
+				Leaves:  []Leaf{{"state/matched-packets", text(aclPackets)}, {"state/matched-octets", text(aclOctets)}},
 			},
 		}},
 	}}
@@ -53,5 +54,6 @@ func aclType() Codec {
 
 // tamtamModules are all modules that the server serves.
 func tamtamModules() []Module {
-	return []Module{interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), statusModule()}
+	return []Module{interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(),
+		altMarkModule(), flyMonModule(), tableRecordModule(), statusModule()}
 }

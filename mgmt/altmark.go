@@ -16,7 +16,8 @@ func altMarkModule() Module {
 	return Module{Name: "tamtam-altmark", Groups: []Group{
 		{Path: "/tam/alt-mark-sessions/alt-mark-session", Unique: []string{"config/flowgroup"}, Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMAltMark, Key: "{name}", Entry: true, Check: check(schema.ParseAltMarkSession),
+				DB: swss.ConfigDB, Table: schema.CfgTAMAltMark, Key: "{name}", Entry: true,
+				Check:  check(schema.ParseAltMarkSession),
 				Leaves: append(altMarkLeaves("config"), Leaf{"config/flowgroup", text("flowgroup")}),
 			},
 			{
@@ -31,10 +32,12 @@ func altMarkModule() Module {
 			},
 		}},
 		{Path: "/tam/alt-mark-sessions/alt-mark-session/periods/period", Rows: []Row{
-			{DB: swss.CountersDB, Table: schema.CountersAltMarkPast, Key: "{name}", Each: "number", Entry: true, Leaves: periodLeaves("state")},
+			{DB: swss.CountersDB, Table: schema.CountersAltMarkPast, Key: "{name}", Each: "number", Entry: true,
+				Leaves: periodLeaves("state")},
 		}},
 		{Path: "/tam/alt-mark-results/alt-mark-result", Rows: []Row{
-			{DB: swss.CountersDB, Table: schema.CountersAltMarkPath, Key: "{path}:{from}:{to}", Entry: true, Leaves: resultLeaves()},
+			{DB: swss.CountersDB, Table: schema.CountersAltMarkPath, Key: "{path}:{from}:{to}", Entry: true,
+				Leaves: resultLeaves()},
 		}},
 	}}
 }
@@ -45,7 +48,8 @@ func altMarkWanted(s schema.AltMarkSession) map[string]string {
 
 func altMarkLeaves(at string) []Leaf {
 	var leaves []Leaf
-	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "foreign-marks", "clock-trust", "clock-error", "delay-min", "delay-max"} {
+	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "foreign-marks",
+		"clock-trust", "clock-error", "delay-min", "delay-max"} {
 		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
 	}
 	return leaves
@@ -71,9 +75,12 @@ func resultLeaves() []Leaf {
 	}
 	for leaf, field := range map[string]string{
 		"period": "PERIOD", "status": "STATUS", "revised": "REVISED",
-		"sent-packets": "SENT", "received-packets": "RECEIVED", "sent-octets": "SENT_BYTES", "received-octets": "RECEIVED_BYTES",
-		"lost-packets": "LOST", "delay": "DELAY", "raw-delay": "RAW_DELAY", "jitter": "JITTER", "window/delays": "WINDOW_DELAYS",
-		"window/min-delay": "WINDOW_MIN_DELAY", "window/mean-delay": "WINDOW_MEAN_DELAY", "window/max-delay": "WINDOW_MAX_DELAY",
+		"sent-packets": "SENT", "received-packets": "RECEIVED", "sent-octets": "SENT_BYTES",
+		"received-octets": "RECEIVED_BYTES",
+		"lost-packets":    "LOST", "delay": "DELAY", "raw-delay": "RAW_DELAY", "jitter": "JITTER",
+		"window/delays":    "WINDOW_DELAYS",
+		"window/min-delay": "WINDOW_MIN_DELAY", "window/mean-delay": "WINDOW_MEAN_DELAY",
+		"window/max-delay": "WINDOW_MAX_DELAY",
 	} {
 		leaves = append(leaves, Leaf{"state/" + leaf, readOnly(text(field))})
 	}

@@ -96,7 +96,8 @@ type passwords struct {
 
 // hashed says whether a password of the users' file is a bcrypt hash.
 func hashed(password string) bool {
-	return strings.HasPrefix(password, "$2a$") || strings.HasPrefix(password, "$2b$") || strings.HasPrefix(password, "$2y$")
+	return strings.HasPrefix(password, "$2a$") || strings.HasPrefix(password, "$2b$") ||
+		strings.HasPrefix(password, "$2y$")
 }
 
 // same says whether got is the user's password.

@@ -113,7 +113,8 @@ func (c Config) check() error {
 		errs = append(errs, errors.New("Redis is missing"))
 	}
 	conflict(c.Insecure && c.CertFile != "", "Insecure", "CertFile", "without TLS there is no use for a certificate")
-	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile", "without TLS clients cannot show certificates")
+	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile",
+		"without TLS clients cannot show certificates")
 	conflict(c.Insecure && len(c.Users) > 0, "Insecure", "Users", "passwords would travel in clear")
 	conflict(c.CertFile != "" && c.KeyFile == "", "CertFile", "KeyFile", "a certificate needs its key")
 	conflict(c.CertFile == "" && c.KeyFile != "", "CertFile", "KeyFile", "a key needs its certificate")

@@ -29,7 +29,8 @@
 // has the function that makes the row (Row.Wanted), and all leaves of state that
 // repeat config are compared. An entry that is deleted is in its list, with state
 // alone, as long as the row of APPL_DB or orchagent's word in STATE_DB is there, and
-// not-in-force says that; to requests of config, and to a Set, it is gone. What a row says but YANG does not allow is left out.
+// not-in-force says that; to requests of config, and to a Set, it is gone. What a row says but YANG does not allow is
+// left out.
 // One Get sees all or nothing of any Set, whatever paths it has.
 //
 // # Writing

@@ -129,7 +129,9 @@ func (r reader) read(ctx context.Context, g *group, pattern []string, need []boo
 
 // readKeys passes those of the entries that exist to visit, a chunk at a time.
 // It keeps none of them.
-func (r reader) readKeys(ctx context.Context, g *group, keys [][]string, need []bool, visit func([]*entry) error) error {
+func (r reader) readKeys(
+	ctx context.Context, g *group, keys [][]string, need []bool, visit func([]*entry) error,
+) error {
 	for c := range slices.Chunk(keys, chunk) {
 		es := make([]*entry, len(c))
 		for i, k := range c {
@@ -368,7 +370,8 @@ func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []
 			if n := len(t[p]); n > len(have) && slices.Equal(t[p][n-1].keys, keys) {
 				continue
 			}
-			if _, ok := slices.BinarySearchFunc(have, keys, func(x *entry, k []string) int { return compareKeys(x.keys, k) }); !ok {
+			compare := func(x *entry, k []string) int { return compareKeys(x.keys, k) }
+			if _, ok := slices.BinarySearchFunc(have, keys, compare); !ok {
 				t[p] = append(t[p], newEntry(p, keys))
 			}
 		}

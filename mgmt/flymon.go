@@ -35,7 +35,8 @@ func flyMonModule() Module {
 				DB: swss.CountersDB, Table: schema.CountersFlyMonResult, Key: task,
 				Leaves: append(epochLeaves("state/last-epoch"), Leaf{"state/last-epoch/load", text("LOAD")},
 					Leaf{"state/last-epoch/full", text("FULL")}, Leaf{"state/last-epoch/flows-from", text("FLOWS_FROM")},
-					Leaf{"state/last-epoch/digests-lost", text("DIGESTS_LOST")}, Leaf{"state/last-epoch/flows-cut", text("FLOWS_CUT")}),
+					Leaf{"state/last-epoch/digests-lost", text("DIGESTS_LOST")},
+					Leaf{"state/last-epoch/flows-cut", text("FLOWS_CUT")}),
 			},
 		}},
 		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are no quantity
@@ -43,12 +44,14 @@ func flyMonModule() Module {
 		of("/distribution/bin", schema.CountersFlyMonSizes, "size"),
 		{Path: "/tam/flymon-queries/flymon-query", Finish: queryFits, Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonQuery, Key: "{name}", Entry: true, Check: check(schema.ParseFlyMonQuery),
+				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonQuery, Key: "{name}", Entry: true,
+				Check:  check(schema.ParseFlyMonQuery),
 				Leaves: []Leaf{{"config/task", text("task")}, {"config/flow", text("flow")}},
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMFlyMonQuery, Key: "{name}",
-				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMFlyMonQuery, schema.ParseFlyMonQuery, schema.FlyMonQuery.Fields),
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMFlyMonQuery, schema.ParseFlyMonQuery,
+					schema.FlyMonQuery.Fields),
 				Leaves: []Leaf{{"state/task", text("task")}, {"state/flow", text("flow")}},
 			},
 			{
@@ -107,16 +110,19 @@ func wantedTask(c Configured) (map[string]string, error) {
 
 func flyMonTaskLeaves(at string) []Leaf {
 	var leaves []Leaf
-	for _, f := range []string{"filter", "key", "attribute", "algorithm", "memory", "rows", "allocation", "epoch", "threshold", "readout", "translation", "share", "plan"} {
+	for _, f := range []string{"filter", "key", "attribute", "algorithm", "memory", "rows", "allocation", "epoch",
+		"threshold", "readout", "translation", "share", "plan"} {
 		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
 	}
 	return leaves
 }
 
 func placementLeaves(at string) []Leaf {
-	leaves := []Leaf{{at + "/groups", list("GROUPS")}, {at + "/units", list("UNITS")}, {at + "/hash-units", parted("KEYS", ";")}}
+	leaves := []Leaf{{at + "/groups", list("GROUPS")}, {at + "/units", list("UNITS")},
+		{at + "/hash-units", parted("KEYS", ";")}}
 	for leaf, field := range map[string]string{
-		"planned": "PLANNED", "algorithm": "ALGORITHM", "rows": "ROWS", "buckets": "BUCKETS", "banks": "BANKS", "bytes": "BYTES",
+		"planned": "PLANNED", "algorithm": "ALGORITHM", "rows": "ROWS", "buckets": "BUCKETS", "banks": "BANKS",
+		"bytes": "BYTES",
 		"rules": "RULES", "tcam-entries": "TCAM_ENTRIES", "expected": "EXPECTED", "translation": "TRANSLATION",
 	} {
 		leaves = append(leaves, Leaf{at + "/" + leaf, text(field)})
@@ -126,7 +132,8 @@ func placementLeaves(at string) []Leaf {
 
 func epochLeaves(at string) []Leaf {
 	return []Leaf{
-		{at + "/epoch", text("EPOCH")}, {at + "/start", text("START")}, {at + "/end", text("END")}, {at + "/flags", list("FLAGS")},
+		{at + "/epoch", text("EPOCH")}, {at + "/start", text("START")}, {at + "/end", text("END")},
+		{at + "/flags", list("FLAGS")},
 	}
 }
 

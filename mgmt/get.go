@@ -33,7 +33,8 @@ func (m *model) useModels(models []*gpb.ModelData) (func(*node) bool, error) {
 				(u.GetOrganization() == "" || u.GetOrganization() == d.GetOrganization())
 		})
 		if !known {
-			return nil, status.Errorf(codes.InvalidArgument, "model %s %s is not served; see Capabilities", u.GetName(), u.GetVersion())
+			return nil, status.Errorf(codes.InvalidArgument, "model %s %s is not served; see Capabilities", u.GetName(),
+				u.GetVersion())
 		}
 		names[u.GetName()] = true
 	}
@@ -88,7 +89,8 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 				size += updateSize(u)
 			}
 			if size > maxReply {
-				return nil, status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once", maxReply)
+				return nil, status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once",
+					maxReply)
 			}
 		}
 		if len(n.Update) == 0 && !wild && targets[0].node != s.model.root {
@@ -144,7 +146,9 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 }
 
 // getTarget appends what there is of a target. The caller holds the snapshot.
-func (s *Server) getTarget(ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update) ([]*gpb.Update, error) {
+func (s *Server) getTarget(
+	ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update,
+) ([]*gpb.Update, error) {
 	sel := s.model.selectLeaves(t.node, filter)
 	if len(sel) == 0 {
 		return out, nil

@@ -39,7 +39,9 @@ func (c Configured) Row(table string) map[string]string {
 }
 
 // wanted makes a Row.Wanted of a table's parser and of what the manager forwards.
-func wanted[T any](table string, parse func(string, map[string]string) (T, error), row func(T) map[string]string) func(Configured) (map[string]string, error) {
+func wanted[T any](
+	table string, parse func(string, map[string]string) (T, error), row func(T) map[string]string,
+) func(Configured) (map[string]string, error) {
 	return func(c Configured) (map[string]string, error) {
 		t, err := parse(c.Name(), c.Row(table))
 		if err != nil {
@@ -118,7 +120,8 @@ func (e *entry) notActive(rows []bind) []string {
 	var out []string
 	for _, b := range rows {
 		row := Record{Fields: e.recs[b.row]}
-		if status := row.Field(schema.FieldStatus); e.group.rows[b.row].DB == swss.StateDB && status != "" && !strings.EqualFold(status, schema.StatusActive) {
+		if status := row.Field(schema.FieldStatus); e.group.rows[b.row].DB == swss.StateDB && status != "" &&
+			!strings.EqualFold(status, schema.StatusActive) {
 			text := "its ACL rule is " + strings.ToLower(status)
 			if reason := row.Field(schema.FieldReason); reason != "" {
 				text += ": " + reason

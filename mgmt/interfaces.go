@@ -13,7 +13,8 @@ func interfacesModule() Module {
 	return Module{Name: "openconfig-interfaces", Groups: []Group{
 		{Path: "/interfaces/interface", Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Entry: true, Check: check(schema.ParsePort),
+				DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Entry: true,
+				Check: check(schema.ParsePort),
 				Fixed: "ports are made and removed by the breakout-mode of their cage", Leaves: interfaceLeaves("config", "false"),
 			},
 			{
@@ -30,8 +31,9 @@ func interfacesModule() Module {
 				Leaves: append(interfaceLeaves("state", "true"), operLeaves()...),
 			},
 			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPortNameMap, Key: "{name}", Only: "Ethernet", Counter: true,
-				Leaves: append(portCounters("in", "IN"), portCounters("out", "OUT")...),
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPortNameMap, Key: "{name}", Only: "Ethernet",
+				Counter: true,
+				Leaves:  append(portCounters("in", "IN"), portCounters("out", "OUT")...),
 			},
 		}},
 	}}
@@ -102,7 +104,8 @@ func portsModule() Module {
 			Keys: map[string]Codec{"index": constant("1")}, Finish: finishBreakout, Makes: breakoutMakes,
 			Rows: []Row{
 				{
-					DB: swss.ConfigDB, Table: schema.CfgBreakout, Key: "{name}", Only: "Ethernet", Entry: true, Check: check(schema.ParseBreakout),
+					DB: swss.ConfigDB, Table: schema.CfgBreakout, Key: "{name}", Only: "Ethernet", Entry: true,
+					Check:  check(schema.ParseBreakout),
 					Leaves: append(breakoutLeaves("config"), breakoutLeaves("state")...),
 				},
 			},

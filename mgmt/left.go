@@ -108,7 +108,8 @@ func (e *entry) leaves() bool {
 		switch {
 		case r.Behind != "":
 			traced = traced || !ruled
-		case row.Field(schema.FieldBy) == schema.ByOrchAgent || strings.EqualFold(row.Field(schema.FieldStatus), schema.StatusActive):
+		case row.Field(schema.FieldBy) == schema.ByOrchAgent ||
+			strings.EqualFold(row.Field(schema.FieldStatus), schema.StatusActive):
 			traced = true
 		}
 	}

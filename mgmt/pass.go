@@ -70,7 +70,8 @@ func (st *stream) notify(w *watch, e *entry, how pass) *gpb.Notification {
 		case hash == 0 && was != 0:
 			n.Delete = append(n.Delete, e.path(l))
 		case hash != 0 && (how.all || hash != was):
-			n.Update = append(n.Update, &gpb.Update{Path: e.path(l), Val: l.typed(v, st.list.GetEncoding()), Duplicates: how.duplicates})
+			n.Update = append(n.Update, &gpb.Update{Path: e.path(l), Val: l.typed(v, st.list.GetEncoding()),
+				Duplicates: how.duplicates})
 		}
 	}
 	if len(n.Update)+len(n.Delete) == 0 {

@@ -56,7 +56,9 @@ func (m *model) resolve(prefix, path *gpb.Path, unknown codes.Code) ([]target, e
 
 func (w *resolver) resolve(m *model, prefix, path *gpb.Path) ([]target, error) {
 	w.elems = append(slices.Clone(prefix.GetElem()), path.GetElem()...)
-	w.elems = slices.CompactFunc(w.elems, func(a, b *gpb.PathElem) bool { return a.GetName() == "..." && b.GetName() == "..." })
+	w.elems = slices.CompactFunc(w.elems, func(a, b *gpb.PathElem) bool {
+		return a.GetName() == "..." && b.GetName() == "..."
+	})
 	if err := origin(prefix, path); err != nil {
 		return nil, err
 	}
@@ -84,7 +86,8 @@ func outermost(ts []target) []target {
 	var out []target
 	for _, t := range ts {
 		inside := slices.ContainsFunc(ts, func(o target) bool {
-			return o.node != t.node && o.item == "" && t.node.within(o.node) && len(o.keys) <= len(t.keys) && matches(t.keys[:len(o.keys)], o.keys)
+			return o.node != t.node && o.item == "" && t.node.within(o.node) && len(o.keys) <= len(t.keys) &&
+				matches(t.keys[:len(o.keys)], o.keys)
 		})
 		if !inside {
 			out = append(out, t)
@@ -203,7 +206,8 @@ func (w *resolver) keys(k *node, keys []string, el *gpb.PathElem) ([]string, err
 	}
 	for name, v := range el.GetKey() {
 		if !slices.Contains(own, name) {
-			return nil, status.Errorf(codes.InvalidArgument, "%s: %s has no key %s", pathText(&gpb.Path{Elem: w.elems}), k.path, quoted(name))
+			return nil, status.Errorf(codes.InvalidArgument, "%s: %s has no key %s", pathText(&gpb.Path{Elem: w.elems}), k.path,
+				quoted(name))
 		}
 		if v == "" {
 			return nil, status.Errorf(codes.InvalidArgument, "%s: key %q is empty", pathText(&gpb.Path{Elem: w.elems}), name)

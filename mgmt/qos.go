@@ -21,9 +21,11 @@ func qosModule() Module {
 	return Module{Name: "tamtam-qos", Groups: []Group{
 		{Path: "/qos/queues/queue", Rows: []Row{
 			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersQueueNameMap, Key: "{name}", Entry: true, Counter: true,
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersQueueNameMap, Key: "{name}", Entry: true,
+				Counter: true,
 				Leaves: []Leaf{
-					counter("transmitted-packets", "PACKETS"), counter("transmitted-octets", "BYTES"), counter("dropped-packets", "DROPPED_PACKETS"),
+					counter("transmitted-packets", "PACKETS"), counter("transmitted-octets", "BYTES"),
+					counter("dropped-packets", "DROPPED_PACKETS"),
 					counter("wred-dropped-packets", "WRED_DROPPED_PACKETS"), counter("ecn-marked-packets", "WRED_ECN_MARKED_PACKETS"),
 					counter("occupancy", "CURR_OCCUPANCY_BYTES"), counter("watermark", "WATERMARK_BYTES"),
 				},

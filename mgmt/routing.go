@@ -33,12 +33,14 @@ func routingModule() Module {
 			},
 		})
 	}
-	interfaces.Rows = append(interfaces.Rows, Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Leaves: routedLeaves("state")})
+	interfaces.Rows = append(interfaces.Rows, Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
+		Leaves: routedLeaves("state")})
 	return Module{Name: "tamtam-routing", Groups: []Group{
 		interfaces, addresses,
 		{Path: "/routing/static-routes/route", Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Entry: true, Check: check(schema.ParseStaticRoute),
+				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Entry: true,
+				Check:  check(schema.ParseStaticRoute),
 				Leaves: []Leaf{{"config/next-hop", nextHops()}, {"state/next-hop", readOnly(nextHops())}},
 			},
 		}},
@@ -50,7 +52,8 @@ func routingModule() Module {
 		}},
 		{Path: "/routing/neighbors/neighbor", Finish: finishNeighbor, Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{interface}|{address}", Entry: true, Check: check(schema.ParseNeighbor),
+				DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{interface}|{address}", Entry: true,
+				Check:  check(schema.ParseNeighbor),
 				Leaves: []Leaf{{"config/mac-address", text("neigh")}},
 			},
 			{
@@ -63,11 +66,13 @@ func routingModule() Module {
 				DB: swss.ConfigDB, Table: schema.CfgSwitch, Key: schema.SwitchKey, Check: check(schema.ParseSwitch),
 				Leaves: []Leaf{{"fdb/config/aging-time", text("fdb_aging_time")}},
 			},
-			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey, Leaves: []Leaf{{"fdb/state/aging-time", text("fdb_aging_time")}}},
+			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey,
+				Leaves: []Leaf{{"fdb/state/aging-time", text("fdb_aging_time")}}},
 		}},
 		{Path: "/fdb/static-entries/entry", Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgFDB, Key: "Vlan{vlan-id}|{mac-address}", Entry: true, Check: check(schema.ParseFDB),
+				DB: swss.ConfigDB, Table: schema.CfgFDB, Key: "Vlan{vlan-id}|{mac-address}", Entry: true,
+				Check:  check(schema.ParseFDB),
 				Leaves: []Leaf{{"config/port", text("port")}},
 			},
 			{

@@ -15,8 +15,10 @@ import (
 // ruleNumbers are the fields of a rule that leaves show as numbers, and what
 // the leaves hold.
 var ruleNumbers = map[string]struct{ least, most uint64 }{
-	"PRIORITY": {1, schema.MaxFlowGroupPriority}, "ETHER_TYPE": {0, 0xffff}, "IP_PROTOCOL": {0, 0xff}, "NEXT_HEADER": {0, 0xff},
-	"DSCP": {0, 0x3f}, "TTL": {0, 0xff}, "IPV6_FLOW_LABEL": {0, 0xfffff}, "L4_SRC_PORT": {0, 0xffff}, "L4_DST_PORT": {0, 0xffff},
+	"PRIORITY": {1, schema.MaxFlowGroupPriority}, "ETHER_TYPE": {0, 0xffff}, "IP_PROTOCOL": {0, 0xff},
+	"NEXT_HEADER": {0, 0xff},
+	"DSCP":        {0, 0x3f}, "TTL": {0, 0xff}, "IPV6_FLOW_LABEL": {0, 0xfffff}, "L4_SRC_PORT": {0, 0xffff},
+	"L4_DST_PORT": {0, 0xffff},
 }
 
 var maskedMAC = regexp.MustCompile(`^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}(/[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5})?$`)

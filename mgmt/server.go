@@ -132,7 +132,8 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 		grpc.MaxRecvMsgSize(maxRequest), grpc.MaxSendMsgSize(maxReply+maxRequest), grpc.MaxHeaderListSize(maxHeader),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second,
+			Timeout: 10 * time.Second}),
 		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
 	)
 	gpb.RegisterGNMIServer(g, s)
@@ -196,8 +197,11 @@ func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*g
 	if err := checkExtensions(req.GetExtension()); err != nil {
 		return nil, err
 	}
-	version, _ := proto.GetExtension(gpb.File_github_com_openconfig_gnmi_proto_gnmi_gnmi_proto.Options(), gpb.E_GnmiService).(string)
-	return &gpb.CapabilityResponse{SupportedModels: modelData(), SupportedEncodings: encodings(), GNMIVersion: version}, nil
+	version, _ := proto.GetExtension(gpb.File_github_com_openconfig_gnmi_proto_gnmi_gnmi_proto.Options(),
+		gpb.E_GnmiService).(string)
+	return &gpb.CapabilityResponse{
+		SupportedModels: modelData(), SupportedEncodings: encodings(), GNMIVersion: version,
+	}, nil
 }
 
 // checkExtensions refuses extensions that would change what a request means;
@@ -205,7 +209,8 @@ func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*g
 func checkExtensions(exts []*gnmi_ext.Extension) error {
 	for _, e := range exts {
 		switch e.GetExt().(type) {
-		case *gnmi_ext.Extension_History, *gnmi_ext.Extension_Commit, *gnmi_ext.Extension_Depth, *gnmi_ext.Extension_ConfigSubscription:
+		case *gnmi_ext.Extension_History, *gnmi_ext.Extension_Commit, *gnmi_ext.Extension_Depth,
+			*gnmi_ext.Extension_ConfigSubscription:
 			return status.Errorf(codes.Unimplemented, "extension %T is not served", e.GetExt())
 		}
 	}

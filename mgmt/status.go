@@ -24,7 +24,8 @@ func statusModule() Module {
 			stateRow(schema.StateSwitch, schema.SwitchKey, "fdb/state"),
 		}},
 		{Path: "/config-tables/table", Rows: []Row{
-			{DB: swss.ConfigDB, Key: "{name}", Tables: true, Entry: true, Counter: true, Leaves: []Leaf{{"state/rows", text("rows")}}},
+			{DB: swss.ConfigDB, Key: "{name}", Tables: true, Entry: true, Counter: true,
+				Leaves: []Leaf{{"state/rows", text("rows")}}},
 		}},
 		features,
 		list("/tam/collectors/collector", schema.StateTAMCollector, "{name}"),

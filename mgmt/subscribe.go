@@ -134,7 +134,8 @@ func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func
 	switch sub.GetMode() {
 	case gpb.SubscriptionMode_ON_CHANGE:
 		for _, w := range m.watches(targets, counters) {
-			return nil, status.Errorf(codes.InvalidArgument, "%s: changes with the traffic: SAMPLE it, or take TARGET_DEFINED", target{node: w.leaves[0], keys: w.pattern}.text())
+			return nil, status.Errorf(codes.InvalidArgument, "%s: changes with the traffic: SAMPLE it, or take TARGET_DEFINED",
+				target{node: w.leaves[0], keys: w.pattern}.text())
 		}
 		changing.watches = m.watches(targets, events)
 		return []*feed{changing}, nil
@@ -171,7 +172,8 @@ func (m *model) watches(targets []target, filter func(*node) bool) []*watch {
 		sel := m.selectLeaves(t.node, filter)
 		for _, g := range m.groups {
 			if s := sel[g]; s != nil {
-				out = append(out, &watch{target: t, selected: s, group: g, pattern: extend(t.keys, g), sent: map[string]*sentEntry{}})
+				out = append(out, &watch{target: t, selected: s, group: g, pattern: extend(t.keys, g),
+					sent: map[string]*sentEntry{}})
 			}
 		}
 	}
@@ -202,7 +204,8 @@ func tables(feeds []*feed) []tableID {
 // reads says whether what is sent follows from a row, or whether the entry is there.
 func (w *watch) reads(row int) bool {
 	g := w.group
-	return w.rows[row] || g.rows[row].Entry || w.state && len(g.traces) > 0 && (g.traces[row] || g.rows[row].DB == swss.ConfigDB)
+	return w.rows[row] || g.rows[row].Entry || w.state && len(g.traces) > 0 &&
+		(g.traces[row] || g.rows[row].DB == swss.ConfigDB)
 }
 
 // due is the next moment at which a feed has something to do by itself.

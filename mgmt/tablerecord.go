@@ -14,39 +14,46 @@ func tableRecordModule() Module {
 	const session = "{name}"
 	plan := []Leaf{{"state/plan/tables", parted("TABLES", ",")}}
 	for leaf, field := range map[string]string{
-		"id": "ID", "phv": "PHV", "mode": "MODE", "algorithm": "ALGORITHM", "bits": "BITS", "entropy": "ENTROPY", "entropy-full": "ENTROPY_FULL",
-		"bound": "BOUND", "optimal": "OPTIMAL", "recovery": "RECOVERY", "probabilities": "PROBABILITIES", "json": "PLAN",
+		"id": "ID", "phv": "PHV", "mode": "MODE", "algorithm": "ALGORITHM", "bits": "BITS", "entropy": "ENTROPY",
+		"entropy-full": "ENTROPY_FULL",
+		"bound":        "BOUND", "optimal": "OPTIMAL", "recovery": "RECOVERY",
+		"probabilities": "PROBABILITIES", "json": "PLAN",
 	} {
 		plan = append(plan, Leaf{"state/plan/" + leaf, text(field)})
 	}
 	return Module{Name: "tamtam-tablerecord", Groups: []Group{
 		{Path: "/tam/collectors/collector", Finish: recordersFit},
-		{Path: "/tam/tablerecord-sessions/tablerecord-session", Unique: []string{"config/flowgroup"}, Finish: collectorFits, Rows: []Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMTableRecord, Key: session, Entry: true, Check: check(schema.ParseRecordSession),
-				Leaves: append(recordLeaves("config"), Leaf{"config/flowgroup", text("flowgroup")}, Leaf{"config/collector", text("collector")},
-					Leaf{"config/sampler", text("sampler")}),
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppTAMTableRecord, Key: session,
-				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTableRecord, schema.ParseRecordSession, recordWanted),
-				Leaves: append(recordLeaves("state"), Leaf{"state/flowgroup", text("acl-rule-name")}, Leaf{"state/collector", text("collector-name")},
-					Leaf{"state/sampler", text("sampler-name")}, Leaf{"state/collector-address", text("collector")},
-					Leaf{"state/sampling-rate", text("sampling-rate")}),
-			},
-			{DB: swss.CountersDB, Table: schema.CountersRecord, Key: session, Counter: true, Leaves: []Leaf{
-				{"state/counters/matched", text("MATCHED")}, {"state/counters/not-sampled", text("NOT_SAMPLED")},
-				{"state/counters/recorded", text("RECORDED")}, {"state/counters/lost", text("LOST")},
+		{Path: "/tam/tablerecord-sessions/tablerecord-session", Unique: []string{"config/flowgroup"}, Finish: collectorFits,
+			Rows: []Row{
+				{
+					DB: swss.ConfigDB, Table: schema.CfgTAMTableRecord, Key: session, Entry: true,
+					Check: check(schema.ParseRecordSession),
+					Leaves: append(recordLeaves("config"), Leaf{"config/flowgroup", text("flowgroup")},
+						Leaf{"config/collector", text("collector")},
+						Leaf{"config/sampler", text("sampler")}),
+				},
+				{
+					DB: swss.ApplDB, Table: schema.AppTAMTableRecord, Key: session,
+					Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTableRecord, schema.ParseRecordSession, recordWanted),
+					Leaves: append(recordLeaves("state"), Leaf{"state/flowgroup", text("acl-rule-name")},
+						Leaf{"state/collector", text("collector-name")},
+						Leaf{"state/sampler", text("sampler-name")}, Leaf{"state/collector-address", text("collector")},
+						Leaf{"state/sampling-rate", text("sampling-rate")}),
+				},
+				{DB: swss.CountersDB, Table: schema.CountersRecord, Key: session, Counter: true, Leaves: []Leaf{
+					{"state/counters/matched", text("MATCHED")}, {"state/counters/not-sampled", text("NOT_SAMPLED")},
+					{"state/counters/recorded", text("RECORDED")}, {"state/counters/lost", text("LOST")},
+				}},
+				{DB: swss.CountersDB, Table: schema.CountersRecordPlan, Key: session, Leaves: plan},
 			}},
-			{DB: swss.CountersDB, Table: schema.CountersRecordPlan, Key: session, Leaves: plan},
-		}},
 	}}
 }
 
 // recordWanted is a session's row but for what its collector and its sampler say.
 func recordWanted(s schema.RecordSession) map[string]string {
 	return schema.RecordFlow{
-		Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, CollectorName: s.Collector, SamplerName: s.Sampler, RecordSettings: s.RecordSettings,
+		Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, CollectorName: s.Collector, SamplerName: s.Sampler,
+		RecordSettings: s.RecordSettings,
 	}.Fields()
 }
 
@@ -113,7 +120,8 @@ func unfit(session string, row map[string]string, collector string, fields map[s
 	case to.Protocol != schema.ProtocolUDP:
 		return "collector", fmt.Errorf("%s takes %s, want one of protocol %s", collector, to.Protocol, schema.ProtocolUDP)
 	case s.Source.IsValid() && s.Source.Is4() != to.Addr.Is4():
-		return "source-ip", fmt.Errorf("%s cannot reach collector %s at %s, want an address of its family", s.Source, collector, to.Addr)
+		return "source-ip", fmt.Errorf("%s cannot reach collector %s at %s, want an address of its family", s.Source,
+			collector, to.Addr)
 	}
 	return "", nil
 }

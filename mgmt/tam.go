@@ -19,16 +19,18 @@ const (
 func tamModule() Module {
 	return Module{Name: "openconfig-tam", Groups: []Group{
 		{Path: "/", Rows: []Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMSwitch, Key: schema.TAMGlobalKey, Check: check(schema.ParseTAMSwitch), Leaves: []Leaf{
-				{"tam/switch/config/switch-id", text("switch-id")},
-				{"tam/switch/config/enterprise-id", text("enterprise-id")},
-			}},
-			{DB: swss.ApplDB, Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey, Behind: "tam/switch/state/not-in-force", Wanted: wantedSwitch, Leaves: []Leaf{
-				{"tam/switch/state/switch-id", readOnly(text("switch-id"))},
-				{"tam/switch/state/enterprise-id", readOnly(text("enterprise-id"))},
-				{"tam/switch/state/op-switch-id", text("op-switch-id")},
-				{"tam/switch/state/op-enterprise-id", text("op-enterprise-id")},
-			}},
+			{DB: swss.ConfigDB, Table: schema.CfgTAMSwitch, Key: schema.TAMGlobalKey, Check: check(schema.ParseTAMSwitch),
+				Leaves: []Leaf{
+					{"tam/switch/config/switch-id", text("switch-id")},
+					{"tam/switch/config/enterprise-id", text("enterprise-id")},
+				}},
+			{DB: swss.ApplDB, Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey, Behind: "tam/switch/state/not-in-force",
+				Wanted: wantedSwitch, Leaves: []Leaf{
+					{"tam/switch/state/switch-id", readOnly(text("switch-id"))},
+					{"tam/switch/state/enterprise-id", readOnly(text("enterprise-id"))},
+					{"tam/switch/state/op-switch-id", text("op-switch-id")},
+					{"tam/switch/state/op-enterprise-id", text("op-enterprise-id")},
+				}},
 		}},
 		{Path: "/tam/features/feature", Finish: featureSupported, Rows: []Row{
 			{
@@ -53,7 +55,8 @@ func tamModule() Module {
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMCollector, Key: "{name}",
-				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMCollector, schema.ParseCollector, schema.Collector.Fields),
+				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMCollector, schema.ParseCollector,
+					schema.Collector.Fields),
 				Leaves: append(collectorLeaves("state"), Leaf{"state/encapsulation", constant("NONE")}),
 			},
 		}},
@@ -71,7 +74,8 @@ func tamModule() Module {
 		flowGroups(),
 		{Path: "/tam/tailstamping-sessions/tailstamping-session", Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMTailStamp, Key: "{name}", Entry: true, Check: check(schema.ParseTailStampSession),
+				DB: swss.ConfigDB, Table: schema.CfgTAMTailStamp, Key: "{name}", Entry: true,
+				Check:  check(schema.ParseTailStampSession),
 				Leaves: []Leaf{{"config/flowgroup", text("flowgroup")}},
 			},
 			{
@@ -127,11 +131,13 @@ func flowGroups() Group {
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: rule + "|{name}",
 				New: map[string]string{"PRIORITY": "100"}, Leaves: ruleLeaves("config"),
 			},
-			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: rule + ":{name}", Behind: "state/not-in-force", Wanted: wantedRule, Leaves: ruleLeaves("state")},
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: rule + ":{name}", Behind: "state/not-in-force", Wanted: wantedRule,
+				Leaves: ruleLeaves("state")},
 			{DB: swss.StateDB, Table: schema.StateACLRule, Key: rule + "|{name}", Behind: "state/not-in-force"},
 			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: rule + ":{name}", Counter: true,
-				Leaves: []Leaf{{"state/packets", text(aclPackets)}, {"state/octets", text(aclOctets)}},
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: rule + ":{name}",
+				Counter: true,
+				Leaves:  []Leaf{{"state/packets", text(aclPackets)}, {"state/octets", text(aclOctets)}},
 			},
 		},
 	}

@@ -128,7 +128,8 @@ func decimal(t *yang.YangType, text string) (string, error) {
 		err = ytypes.ValidateDecimalRestrictions(t, v)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s is no number in %s with %d digits behind the point", quoted(text), t.Range, t.FractionDigits)
+		return "", fmt.Errorf("%s is no number in %s with %d digits behind the point", quoted(text), t.Range,
+			t.FractionDigits)
 	}
 	out = strings.TrimRight(out, "0")
 	if strings.HasSuffix(out, ".") {
