@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tamtam/schema"
@@ -12,6 +13,9 @@ import (
 
 // A RowKey names a row of APPL_DB.
 type RowKey struct{ Table, Key string }
+
+// Row is the key of a row.
+func Row(table, key string) RowKey { return RowKey{table, key} }
 
 func (k RowKey) String() string { return k.Table + ":" + k.Key }
 
@@ -90,11 +94,17 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	return errs
 }
 
+// Anew begins a pass anew with the reasons of a plan.
+func (l *Ledger) Anew(why map[RowKey]error) {
+	clear(l.Why)
+	clear(l.Notes)
+	maps.Copy(l.Why, why)
+}
+
 // Settle does a pass and tells what has changed.
 func (l *Ledger) Settle(ctx context.Context) error {
 	l.Retry()
-	clear(l.Why)
-	clear(l.Notes)
+	l.Anew(nil)
 	err := l.pass(ctx)
 	l.Changed = nil
 	var others []string

@@ -83,7 +83,7 @@ func (o *Orch) ViewApplied(ctx context.Context) error {
 	return o.ledger.Settle(ctx)
 }
 
-func row(group string) orch.RowKey { return orch.RowKey{Table: schema.AppCOPP, Key: group} }
+func row(group string) orch.RowKey { return orch.Row(schema.AppCOPP, group) }
 
 // A plan is what the rows ask for.
 type plan struct {
@@ -127,8 +127,7 @@ func (o *Orch) plan() *plan {
 func (o *Orch) pass(ctx context.Context) error {
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
-		clear(o.ledger.Why)
-		clear(o.ledger.Notes)
+		o.ledger.Anew(nil)
 		p := o.plan()
 		o.removeTraps(ctx, p)
 		o.makeGroups(ctx, p)

@@ -126,7 +126,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return nil
 }
 
-func rowKey(key string) orch.RowKey { return orch.RowKey{Table: schema.AppFDB, Key: key} }
+func rowKey(key string) orch.RowKey { return orch.Row(schema.AppFDB, key) }
 
 // refused says whether a row must not be tried again as it is.
 func (o *Orch) refused(key string) bool { return o.ledger.Failed[rowKey(key)] != nil }

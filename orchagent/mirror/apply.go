@@ -20,7 +20,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	var p *plan
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
-		clear(o.ledger.Why)
+		o.ledger.Anew(nil)
 		p = o.plan()
 		o.removeSessions(ctx, p)
 		came := o.makeSessions(ctx, p)

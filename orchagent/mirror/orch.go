@@ -149,7 +149,7 @@ type plan struct {
 	names    map[slot]string // for errors
 }
 
-func row(name string) orch.RowKey { return orch.RowKey{Table: schema.AppMirrorSession, Key: name} }
+func row(name string) orch.RowKey { return orch.Row(schema.AppMirrorSession, name) }
 
 // plan computes the wanted state and says of rows that are not in it why.
 func (o *Orch) plan() *plan {

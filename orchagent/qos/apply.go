@@ -18,14 +18,14 @@ import (
 func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 	for _, table := range tables {
 		for _, key := range o.ledger.Keys(table.Name) {
-			k := orch.RowKey{Table: table.Name, Key: key}
+			k := orch.Row(table.Name, key)
 			s, ok := p.objects[k]
 			if !ok {
 				continue
 			}
 			attrs := s.attrs
 			if s.pool != "" {
-				pool := o.objects[orch.RowKey{Table: schema.AppBufferPool, Key: s.pool}]
+				pool := o.objects[orch.Row(schema.AppBufferPool, s.pool)]
 				if pool == nil {
 					o.ledger.Why[k] = orch.Wait("buffer pool", s.pool, "no buffer pool %s", s.pool)
 					delete(p.objects, k)

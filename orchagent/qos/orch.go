@@ -135,8 +135,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	retried := false
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
-		clear(o.ledger.Why)
-		clear(o.ledger.Notes)
+		o.ledger.Anew(nil)
 		p := o.plan()
 		o.makeObjects(ctx, p)
 		o.bind(ctx, p)

@@ -36,7 +36,7 @@ func (o *Orch) plan() *plan {
 	l := o.ledger
 	for _, table := range tables {
 		for _, key := range l.Keys(table.Name) {
-			k := orch.RowKey{Table: table.Name, Key: key}
+			k := orch.Row(table.Name, key)
 			if !o.applied {
 				l.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
 			}
@@ -122,7 +122,7 @@ func (p *plan) slots(by orch.RowKey, what string, k sai.Key, uses []use) error {
 		if other, taken := p.binds[s]; taken {
 			return fmt.Errorf("%s is configured by %s", what, schema.ConfigKey(other.by.Key))
 		}
-		p.binds[s] = bind{to: orch.RowKey{Table: u.table, Key: u.name}, by: by}
+		p.binds[s] = bind{to: orch.Row(u.table, u.name), by: by}
 	}
 	return nil
 }

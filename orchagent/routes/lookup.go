@@ -71,7 +71,7 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 		a := o.rows.addresses[key].row
 		own := a.Prefix.Addr()
 		other := !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
-		if other || o.outcome[rowKey{schema.AppInterface, key}] != nil {
+		if other || o.ledger.Why[orch.Row(schema.AppInterface, key)] != nil {
 			continue
 		}
 		r := 2

@@ -27,13 +27,13 @@ func (o *Orch) makeNeighbors(ctx context.Context, p *plan) {
 	for _, h := range sortedHops(p.neighbors) {
 		spec, have, r := p.neighbors[h], o.hops[h], o.rifs[h.name]
 		switch {
-		case r == nil || r.leaving || o.failed[spec.row] != nil:
-			o.outcome[spec.row] = orch.Wait("interface", h.name, "the router interface %s is not in the ASIC", h.name)
+		case r == nil || r.leaving || o.ledger.Failed[spec.row] != nil:
+			o.ledger.Why[spec.row] = orch.Wait("interface", h.name, "the router interface %s is not in the ASIC", h.name)
 		case have == nil:
 			missing = append(missing, h)
 		case !have.leaving && have.mac != spec.mac:
 			if err := o.api.Set(ctx, have.key(), sai.Attr{ID: sai.NeighborEntryAttrDstMACAddress, Value: spec.mac}); err != nil {
-				o.fail(spec.row, fmt.Sprintf("set the neighbour's MAC address to %s", spec.mac), err)
+				o.ledger.Fail(spec.row, fmt.Sprintf("set the neighbour's MAC address to %s", spec.mac), err)
 				continue
 			}
 			have.mac = spec.mac
@@ -58,7 +58,7 @@ func (o *Orch) createNeighbors(ctx context.Context, p *plan, list []hop) {
 	for i, err := range o.api.BulkCreateEntries(ctx, entries, attrs) {
 		h := list[i]
 		if err != nil {
-			o.fail(p.neighbors[h].row, "create the neighbour", err)
+			o.ledger.Fail(p.neighbors[h].row, "create the neighbour", err)
 			continue
 		}
 		o.hops[h] = &nextHop{entry: entries[i].(sai.NeighborEntry), mac: p.neighbors[h].mac}
@@ -78,7 +78,7 @@ func (o *Orch) createNeighbors(ctx context.Context, p *plan, list []hop) {
 			o.hops[h].oid = oids[i]
 			continue
 		}
-		o.fail(p.neighbors[h].row, "create the next hop", errs[i])
+		o.ledger.Fail(p.neighbors[h].row, "create the next hop", errs[i])
 		o.hops[h].leaving = true // removeNeighbors takes the neighbour back
 	}
 }
@@ -127,9 +127,9 @@ func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 // stays tells that a neighbour could not be removed.
 func (o *Orch) stays(h hop, what string, err error) {
 	o.log.Error("a neighbour stays in the ASIC", "neighbour", h.String(), "err", err)
-	k := rowKey{schema.AppNeigh, h.name + ":" + h.addr.String()}
-	if _, ok := o.rows.neighbors[k.key]; ok && o.failed[k] == nil {
-		o.fail(k, what, err)
+	k := orch.Row(schema.AppNeigh, h.name+":"+h.addr.String())
+	if _, ok := o.rows.neighbors[k.Key]; ok && o.ledger.Failed[k] == nil {
+		o.ledger.Fail(k, what, err)
 	}
 }
 

@@ -2,12 +2,9 @@ package routes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"tamtam/orch"
@@ -41,13 +38,13 @@ type Config struct {
 // and routes. All its methods run on the daemon's goroutine.
 type Orch struct {
 	api      sai.API
-	daemon   *orch.Daemon
 	log      *slog.Logger
 	ports    Ports
 	switchID sai.OID
 	router   sai.OID // default virtual router
 	applied  bool    // the view of the ASIC is complete
 
+	ledger *orch.Ledger
 	rows   store
 	plan   *plan
 	rifs   map[string]*rif
@@ -55,29 +52,16 @@ type Orch struct {
 	groups map[string]*group // by content
 	routes map[netip.Prefix]target
 
-	outcome map[rowKey]error  // of the last converge: rows that are not in the ASIC as they should be, and why
-	failed  map[rowKey]error  // what SAI said to a row; stays until the row changes
-	said    map[rowKey]string // what was last reported of a row
-
 	changes orch.Topic[struct{}]
-}
-
-// tables are those of APPL_DB, in the order in which they are handled.
-var tables = []string{schema.AppInterface, schema.AppNeigh, schema.AppRoute}
-
-// stateTables are those of STATE_DB with the outcomes.
-var stateTables = map[string]string{
-	schema.AppInterface: schema.StateInterface, schema.AppNeigh: schema.StateNeigh,
-	schema.AppRoute: schema.StateStaticRoute,
 }
 
 // New reads the default virtual router, makes the routes that are always there,
 // and registers the handlers of the three tables on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
-		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
+		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
 		rows: newStore(), rifs: map[string]*rif{}, hops: map[hop]*nextHop{}, groups: map[string]*group{},
-		routes: map[netip.Prefix]target{}, failed: map[rowKey]error{}, said: map[rowKey]string{},
+		routes: map[netip.Prefix]target{},
 	}
 	want := []sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)}
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, cfg.Switch), want)
@@ -85,16 +69,17 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, fmt.Errorf("read the default virtual router: %w", err)
 	}
 	o.router, _ = got[0].Value.(sai.OID)
-	appl := cfg.Redis.DB(swss.ApplDB)
-	for _, table := range tables {
-		source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, table) }
-		words := orch.Reporting{StateTable: stateTables[table], None: true}
-		cfg.Daemon.Consume(source, table, orch.HandlerFunc(o.handle), words)
+	tables := []orch.LedgerTable{
+		{Name: schema.AppInterface, State: schema.StateInterface}, {Name: schema.AppNeigh, State: schema.StateNeigh},
+		{Name: schema.AppRoute, State: schema.StateStaticRoute},
 	}
+	for i := range tables { // rows of others have no key of CONFIG_DB
+		tables[i].StateKey = func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] }
+	}
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Opers().Subscribe(o.layoutChanged)
-	o.converge(ctx)
-	return o, nil
+	return o, o.ledger.Settle(ctx)
 }
 
 // ViewApplied says that syncd has brought the ASIC to the view. Until then
@@ -107,51 +92,38 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	if o.plan != nil && o.sameLayout() {
 		return
 	}
-	o.converge(ctx)
-	o.report(ctx)
-}
-
-// handle takes a batch of rows of one table. Outcomes are reported by itself,
-// because a row's outcome changes with others'.
-func (o *Orch) handle(ctx context.Context, tasks []orch.Task) []error {
-	for _, t := range tasks {
-		k := rowKey{t.Table, t.Key}
-		was := o.rows.state(k)
-		if t.Op == orch.Del {
-			o.rows.remove(k)
-		} else {
-			o.rows.put(k, t.Fields)
-		}
-		if is := o.rows.state(k); was != is && was.table != "" {
-			o.daemon.Unreport(ctx, was.table, was.key)
-		}
-		delete(o.said, k)
-		delete(o.failed, k)
+	if err := o.ledger.Settle(ctx); err != nil {
+		o.log.Error("routes are behind", "err", err)
 	}
-	o.converge(ctx)
-	o.report(ctx)
-	return make([]error, len(tasks))
 }
 
-// converge makes the ASIC what the rows ask for, going through it again while
-// that removed what stood in the way, or a row was refused.
-func (o *Orch) converge(ctx context.Context) {
+// pass makes the ASIC what the rows ask for, going through it again while that
+// removed what stood in the way, or a row was refused.
+func (o *Orch) pass(ctx context.Context) error {
+	for _, k := range o.ledger.Changed {
+		o.rows.remove(k)
+		if fields, ok := o.ledger.Rows[k]; ok {
+			o.rows.put(k, fields)
+		}
+	}
 	const rounds = 8
-	again := true
 	for range rounds {
-		if again {
-			maps.DeleteFunc(o.failed, func(_ rowKey, err error) bool { return orch.Classify(err) == orch.Retry })
+		refused := len(o.ledger.Failed)
+		again := o.apply(ctx, o.makePlan())
+		if !again && len(o.ledger.Failed) == refused {
+			break
 		}
-		refused := len(o.failed)
-		if again = o.apply(ctx, o.makePlan()); !again && len(o.failed) == refused {
-			return
+		if again {
+			o.ledger.Retry()
 		}
 	}
+	return nil
 }
 
 // apply goes once through all that differs between the plan and the ASIC.
 func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
-	o.plan, o.outcome = p, p.why
+	o.plan = p
+	o.ledger.Anew(p.why)
 	o.markLeaving(p)
 	o.makeRIFs(ctx, p)
 	o.makeNeighbors(ctx, p)
@@ -167,56 +139,11 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 // on another port was in its place.
 func (o *Orch) unfinished(p *plan) bool {
 	for name := range p.rifs {
-		if o.rifs[name] == nil && o.failed[rowKey{schema.AppInterface, name}] == nil {
+		if o.rifs[name] == nil && o.ledger.Failed[orch.Row(schema.AppInterface, name)] == nil {
 			return true
 		}
 	}
 	return false
-}
-
-// fail keeps what SAI said to a row until the row changes.
-func (o *Orch) fail(k rowKey, what string, err error) {
-	err = fmt.Errorf("%s: %w", what, err)
-	o.failed[k] = err
-	o.log.Error("SAI failed", "row", k.table+":"+k.key, "err", err)
-}
-
-// A partlyError is the outcome of a row that is in the ASIC, with less than it
-// asks for.
-type partlyError struct{ reason string }
-
-func (e *partlyError) Error() string { return e.reason }
-
-// report writes what became of each row to STATE_DB, if that has changed.
-func (o *Orch) report(ctx context.Context) {
-	var others []string
-	for k := range o.rows.all {
-		err := o.failed[k]
-		if err == nil {
-			err = o.outcome[k]
-		}
-		var partly *partlyError
-		status, reason := "", ""
-		if errors.As(err, &partly) {
-			status, reason = schema.StatusActive, partly.reason
-		} else {
-			status, reason = o.daemon.Verdict(stateTables[k.table], err)
-		}
-		said := status + ": " + reason
-		if o.said[k] == said {
-			continue
-		}
-		o.said[k] = said
-		if s := o.rows.state(k); s.table != "" {
-			o.daemon.Report(ctx, s.table, s.key, status, reason)
-		} else if err != nil {
-			others = append(others, k.table+":"+k.key+": "+reason)
-		}
-	}
-	slices.Sort(others)
-	for _, line := range others {
-		o.log.Info("a row of others is not in the ASIC as it should be", "row", line)
-	}
 }
 
 // joined lists reasons, the first few of many.

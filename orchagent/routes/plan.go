@@ -30,7 +30,7 @@ type plan struct {
 	down      map[string]bool // router interfaces whose port is down
 	neighbors map[hop]neighborSpec
 	routes    map[netip.Prefix]routeSpec
-	why       map[rowKey]error // rows that are not in the plan
+	why       map[orch.RowKey]error // rows that are not in the plan
 }
 
 // A rifSpec is what the ASIC must know of a router interface.
@@ -43,13 +43,13 @@ type rifSpec struct {
 
 type neighborSpec struct {
 	mac sai.MAC
-	row rowKey
+	row orch.RowKey
 }
 
 // A routeSpec is a route: to the CPU, to the link of an interface, to next hops,
 // or to nowhere.
 type routeSpec struct {
-	row  rowKey // without table: always there
+	row  orch.RowKey // without table: always there
 	cpu  bool
 	link string
 	hops []schema.Hop
@@ -60,7 +60,7 @@ type routeSpec struct {
 func (o *Orch) makePlan() *plan {
 	p := &plan{
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, neighbors: map[hop]neighborSpec{},
-		routes: make(map[netip.Prefix]routeSpec, len(o.rows.routes)+16), why: map[rowKey]error{},
+		routes: make(map[netip.Prefix]routeSpec, len(o.rows.routes)+16), why: map[orch.RowKey]error{},
 	}
 	p.addDefaults(o.ports.MAC())
 	for _, name := range sorted(o.rows.interfaces) {
@@ -86,7 +86,7 @@ func (p *plan) addDefaults(mac sai.MAC) {
 var defaultRoutes = [2]netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 
 // ownRow stands for the row of a route that is always there.
-func ownRow(p netip.Prefix) rowKey { return rowKey{"", p.String()} }
+func ownRow(p netip.Prefix) orch.RowKey { return orch.Row("", p.String()) }
 
 // linkLocal is the IPv6 address that an interface with the MAC makes for itself
 // (RFC 4291, appendix A).
@@ -95,13 +95,13 @@ func linkLocal(m sai.MAC) netip.Addr {
 }
 
 func (o *Orch) planRIF(p *plan, name string) {
-	k := rowKey{schema.AppInterface, name}
+	k := orch.Row(schema.AppInterface, name)
 	row := o.rows.interfaces[name]
 	switch {
 	case row.err != nil:
 		p.why[k] = row.err
-	case o.failed[k] != nil:
-		p.why[k] = o.failed[k]
+	case o.ledger.Failed[k] != nil:
+		p.why[k] = o.ledger.Failed[k]
 	case schema.IsLoopbackName(name):
 	default:
 		on, mtu, err := o.ports.RouterPort(name)
@@ -126,12 +126,12 @@ func (o *Orch) planRIF(p *plan, name string) {
 func (o *Orch) sameLayout() bool {
 	p := &plan{
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{},
-		why: map[rowKey]error{},
+		why: map[orch.RowKey]error{},
 	}
 	for name := range o.rows.interfaces {
 		o.planRIF(p, name)
-		k := rowKey{schema.AppInterface, name}
-		if fmt.Sprint(p.why[k]) != fmt.Sprint(o.outcome[k]) {
+		k := orch.Row(schema.AppInterface, name)
+		if fmt.Sprint(p.why[k]) != fmt.Sprint(o.ledger.Why[k]) {
 			return false
 		}
 	}
@@ -154,7 +154,7 @@ func (p *plan) routing(o *Orch, name string) error {
 	if _, ok := p.rifs[name]; ok {
 		return nil
 	}
-	k := rowKey{schema.AppInterface, name}
+	k := orch.Row(schema.AppInterface, name)
 	if err := p.why[k]; err != nil {
 		return orch.Wait("interface", name, "%s: %s", name, orch.Explain(err))
 	}
@@ -167,10 +167,10 @@ func (p *plan) routing(o *Orch, name string) error {
 // planAddresses plans the routes of the interfaces' addresses and subnets.
 func (o *Orch) planAddresses(p *plan) {
 	for _, key := range sorted(o.rows.addresses) {
-		k := rowKey{schema.AppInterface, key}
+		k := orch.Row(schema.AppInterface, key)
 		row := o.rows.addresses[key]
 		a := row.row
-		err := cmp.Or(row.err, o.failed[k])
+		err := cmp.Or(row.err, o.ledger.Failed[k])
 		if err == nil {
 			err = p.routing(o, a.Name)
 		}
@@ -182,8 +182,8 @@ func (o *Orch) planAddresses(p *plan) {
 			continue // fe80::/10 leads to the CPU, whoever asks
 		}
 		own, subnet := netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()), a.Prefix.Masked()
-		if have, taken := p.routes[own]; taken && have.row.table != "" {
-			p.why[k] = orch.Wait("address", own.String(), "%s is taken by %s", own.Addr(), have.row.key)
+		if have, taken := p.routes[own]; taken && have.row.Table != "" {
+			p.why[k] = orch.Wait("address", own.String(), "%s is taken by %s", own.Addr(), have.row.Key)
 			continue
 		}
 		p.routes[own] = routeSpec{row: k, cpu: true}
@@ -195,10 +195,10 @@ func (o *Orch) planAddresses(p *plan) {
 
 func (o *Orch) planNeighbors(p *plan) {
 	for _, key := range sorted(o.rows.neighbors) {
-		k := rowKey{schema.AppNeigh, key}
+		k := orch.Row(schema.AppNeigh, key)
 		row := o.rows.neighbors[key]
 		n := row.row
-		err := cmp.Or(row.err, o.failed[k])
+		err := cmp.Or(row.err, o.ledger.Failed[k])
 		if err == nil {
 			err = p.routing(o, n.Interface)
 		}
@@ -207,7 +207,7 @@ func (o *Orch) planNeighbors(p *plan) {
 		}
 		h := hop{n.Interface, n.Addr}
 		if have, taken := p.neighbors[h]; err == nil && taken {
-			err = orch.Wait("neighbour", h.String(), "%s is the same neighbour", have.row.key)
+			err = orch.Wait("neighbour", h.String(), "%s is the same neighbour", have.row.Key)
 		}
 		if err != nil {
 			p.why[k] = err
@@ -219,9 +219,9 @@ func (o *Orch) planNeighbors(p *plan) {
 
 func (o *Orch) planRoutes(p *plan) {
 	for _, key := range sorted(o.rows.routes) {
-		k := rowKey{schema.AppRoute, key}
+		k := orch.Row(schema.AppRoute, key)
 		row := o.rows.routes[key]
-		if err := cmp.Or(row.err, o.failed[k]); err != nil {
+		if err := cmp.Or(row.err, o.ledger.Failed[k]); err != nil {
 			p.why[k] = err
 			continue
 		}
@@ -235,7 +235,7 @@ func (o *Orch) planRoutes(p *plan) {
 			}
 		}
 		switch have, taken := p.routes[r.Prefix]; {
-		case !taken || have.row.table == "" && !have.cpu:
+		case !taken || have.row.Table == "" && !have.cpu:
 			p.routes[r.Prefix] = spec
 		case have.link != "" && have.link == spec.link: // FRR says so, too
 		case have.link != "":
@@ -243,7 +243,7 @@ func (o *Orch) planRoutes(p *plan) {
 		case have.cpu:
 			p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is the switch's own", r.Prefix)
 		default:
-			p.why[k] = orch.Wait("route", r.Prefix.String(), "ROUTE_TABLE:%s is the same route", have.row.key)
+			p.why[k] = orch.Wait("route", r.Prefix.String(), "ROUTE_TABLE:%s is the same route", have.row.Key)
 		}
 	}
 }
@@ -288,16 +288,16 @@ func (o *Orch) lack(p *plan, h hop) string {
 		return err.Error()
 	}
 	if n, ok := p.neighbors[h]; ok {
-		err := o.failed[n.row]
+		err := o.ledger.Failed[n.row]
 		if err == nil {
-			err = o.failed[rowKey{schema.AppInterface, h.name}]
+			err = o.ledger.Failed[orch.Row(schema.AppInterface, h.name)]
 		}
 		if err != nil {
 			return fmt.Sprintf("neighbour %s: %s", h, orch.Explain(err))
 		}
 		return fmt.Sprintf("neighbour %s is not in the ASIC", h)
 	}
-	if err := p.why[rowKey{schema.AppNeigh, h.name + ":" + h.addr.String()}]; err != nil {
+	if err := p.why[orch.Row(schema.AppNeigh, h.name+":"+h.addr.String())]; err != nil {
 		return fmt.Sprintf("neighbour %s: %s", h, orch.Explain(err))
 	}
 	return fmt.Sprintf("no neighbour %s: there is no row NEIGH|%s|%s", h, h.name, h.addr)

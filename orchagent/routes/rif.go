@@ -36,19 +36,19 @@ func (o *Orch) markLeaving(p *plan) {
 // sets what has changed at the others.
 func (o *Orch) makeRIFs(ctx context.Context, p *plan) {
 	for _, name := range sorted(p.rifs) {
-		k := rowKey{schema.AppInterface, name}
+		k := orch.Row(schema.AppInterface, name)
 		have, spec := o.rifs[name], p.rifs[name]
 		switch {
 		case have == nil:
 			oid, err := o.api.Create(ctx, sai.ObjectTypeRouterInterface, o.rifAttrs(spec))
 			if err != nil {
-				o.fail(k, "create the router interface", orch.AtAttr(err, sai.ObjectTypeRouterInterface, o.rifAttrs(spec)))
+				o.ledger.Fail(k, "create the router interface", orch.AtAttr(err, sai.ObjectTypeRouterInterface, o.rifAttrs(spec)))
 				continue
 			}
 			o.rifs[name] = &rif{oid: oid, spec: spec}
 		case !have.leaving:
 			if err := o.updateRIF(ctx, have, spec); err != nil {
-				o.fail(k, "router interface", err)
+				o.ledger.Fail(k, "router interface", err)
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func (o *Orch) removeRIFs(ctx context.Context) (freed bool) {
 		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeRouterInterface, r.oid)); err != nil {
 			o.log.Error("a router interface stays in the ASIC", "interface", name, "err", err)
 			if _, ok := o.rows.interfaces[name]; ok {
-				o.fail(rowKey{schema.AppInterface, name}, "remove the router interface", err)
+				o.ledger.Fail(orch.Row(schema.AppInterface, name), "remove the router interface", err)
 			}
 			continue
 		}

@@ -77,13 +77,13 @@ func (o *Orch) targets(ctx context.Context, p *plan) (wanted map[netip.Prefix]ta
 	for _, prefix := range slices.SortedFunc(maps.Keys(p.routes), netip.Prefix.Compare) {
 		spec := p.routes[prefix]
 		switch {
-		case o.failed[spec.row] != nil:
+		case o.ledger.Failed[spec.row] != nil:
 		case spec.cpu:
 			wanted[prefix] = target{oid: o.ports.CPU()}
 		case spec.link != "":
 			r := o.rifs[spec.link]
 			if r == nil || r.leaving {
-				o.outcome[spec.row] = orch.Wait("interface", spec.link, "the router interface %s is not in the ASIC", spec.link)
+				o.ledger.Why[spec.row] = orch.Wait("interface", spec.link, "the router interface %s is not in the ASIC", spec.link)
 				continue
 			}
 			wanted[prefix] = target{oid: r.oid}
@@ -98,7 +98,7 @@ func (o *Orch) targets(ctx context.Context, p *plan) (wanted map[netip.Prefix]ta
 		}
 	}
 	for _, prefix := range defaultRoutes { // what their rows ask for may be missing
-		if _, ok := wanted[prefix]; !ok && o.failed[ownRow(prefix)] == nil {
+		if _, ok := wanted[prefix]; !ok && o.ledger.Failed[ownRow(prefix)] == nil {
 			wanted[prefix] = target{drop: true}
 		}
 	}
@@ -114,11 +114,11 @@ func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, 
 		hops, lacks = up, append(lacks, down...)
 	}
 	if len(lacks) > 0 {
-		o.outcome[spec.row] = &partlyError{joined(lacks)}
+		o.ledger.Notes[spec.row] = joined(lacks)
 	}
 	switch len(hops) {
 	case 0:
-		o.outcome[spec.row] = orch.Wait("neighbour", spec.row.key, "%s", joined(lacks))
+		o.ledger.Why[spec.row] = orch.Wait("neighbour", spec.row.Key, "%s", joined(lacks))
 		return target{}, false, false
 	case 1:
 	default:
@@ -127,11 +127,11 @@ func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, 
 			return target{oid: o.groups[name].oid, group: name}, true, false
 		}
 		if orch.Classify(err) != orch.Retry {
-			o.fail(spec.row, "route", err)
+			o.ledger.Fail(spec.row, "route", err)
 			return target{}, false, false
 		}
 		lacks = append(lacks, "only "+hopOf(hops[0]).String()+" is used: "+orch.Explain(err))
-		o.outcome[spec.row] = &partlyError{joined(lacks)}
+		o.ledger.Notes[spec.row] = joined(lacks)
 		short = true
 	}
 	h := hopOf(hops[0])
@@ -176,7 +176,7 @@ func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wan
 		for i, err := range o.api.BulkSet(ctx, keys, attrs) {
 			if err != nil {
 				failed[of[i]] = true
-				o.fail(p.routes[of[i]].row, "set the route to "+of[i].String(), err)
+				o.ledger.Fail(p.routes[of[i]].row, "set the route to "+of[i].String(), err)
 			}
 		}
 	}
@@ -209,7 +209,7 @@ func (o *Orch) createRoutes(
 	}
 	for i, err := range o.api.BulkCreateEntries(ctx, entries, attrs) {
 		if err != nil {
-			o.fail(p.routes[list[i]].row, "create the route to "+list[i].String(), err)
+			o.ledger.Fail(p.routes[list[i]].row, "create the route to "+list[i].String(), err)
 			short = short || orch.Classify(err) == orch.Retry
 			continue
 		}
