@@ -165,7 +165,8 @@ func (x *tuple) find(w *words) []member {
 
 // cell is where a value is, or a free cell where it would be.
 func (x *tuple) cell(v *words) *cell {
-	h := v[0]*0x9e3779b97f4a7c15 ^ v[1]*0xbf58476d1ce4e5b9 ^ v[2]*0x94d049bb133111eb ^ v[3]*0xd6e8feb86659fd93 ^ v[4]*0xff51afd7ed558ccd
+	h := v[0]*0x9e3779b97f4a7c15 ^ v[1]*0xbf58476d1ce4e5b9 ^ v[2]*0x94d049bb133111eb ^
+		v[3]*0xd6e8feb86659fd93 ^ v[4]*0xff51afd7ed558ccd
 	h = (h ^ h>>32) * 0x9e3779b97f4a7c15
 	for i := h >> x.shift; ; i++ {
 		if c := &x.cells[int(i)&(len(x.cells)-1)]; len(c.members) == 0 || c.value.is(v) {

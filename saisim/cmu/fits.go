@@ -15,14 +15,16 @@ func (g *Groups) fits(l *flymon.Layout, old *task) error {
 	stacked := g.geometry.Groups
 	for i := range l.Units {
 		if (l.Units[i].Group < stacked) != (l.Units[0].Group < stacked) {
-			bad("units in group %d and in group %d, want all below group %d, or all in the spliced ones from there on", l.Units[0].Group, l.Units[i].Group, stacked)
+			bad("units in group %d and in group %d, want all below group %d, or all in the spliced ones from there on",
+				l.Units[0].Group, l.Units[i].Group, stacked)
 			break
 		}
 	}
 	for _, m := range l.Masks {
 		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
 		if t := other(h.users, old); t != nil && h.mask != m.Key {
-			bad("group %d, hash unit %d: mask is %s, but task %q has %s there, want the same or another unit", m.Group, m.Unit, m.Key, t.layout.Task, h.mask)
+			bad("group %d, hash unit %d: mask is %s, but task %q has %s there, want the same or another unit", m.Group, m.Unit,
+				m.Key, t.layout.Task, h.mask)
 		}
 	}
 	for group := range g.groups {
@@ -59,7 +61,8 @@ func (g *Groups) beside(l *flymon.Layout, i int, old *task) error {
 			continue
 		}
 		if f := &p.task.layout.Filter; l.Filter.Meets(f) {
-			return fmt.Errorf("group %d, cmu %d: filter %s meets %s of task %q, and a CMU does one thing with a packet: want another CMU, or coins that do not meet",
+			return fmt.Errorf("group %d, cmu %d: filter %s meets %s of task %q, and a CMU does one thing with a packet: "+
+				"want another CMU, or coins that do not meet",
 				u.Group, u.CMU, l.Filter, f, p.task.layout.Task)
 		}
 	}
@@ -116,7 +119,8 @@ func (p *place) taken(u *flymon.Unit) error {
 	if p.frozen {
 		frozen = ", frozen"
 	}
-	return fmt.Errorf("group %d, cmu %d: base is %d, but task %q has buckets %d to %d there%s", u.Group, u.CMU, u.Base, p.task.layout.Task, p.base, p.end-1, frozen)
+	return fmt.Errorf("group %d, cmu %d: base is %d, but task %q has buckets %d to %d there%s", u.Group, u.CMU, u.Base,
+		p.task.layout.Task, p.base, p.end-1, frozen)
 }
 
 // apart says which partitions of the layout itself overlap: units have a CMU each, so

@@ -43,6 +43,11 @@ func (g *Groups) inherit(t, old *task) {
 	if !anew {
 		t.inheritCounts(old)
 	}
+	g.makeRoom(t)
+}
+
+// makeRoom gives a task room for digests and exact values, where it has inherited none.
+func (g *Groups) makeRoom(t *task) {
 	for b := range t.layout.Banks() {
 		if t.layout.Digest != nil && t.digests[b] == nil {
 			t.digests[b], t.seen[b] = make([]flymon.Vector, 0, g.geometry.Digests), newKeySet(g.geometry.Digests)
@@ -112,7 +117,8 @@ func (t *task) had(u *flymon.Unit, banks uint32) (counted, frozen bool) {
 // same says whether two units are the very same.
 func same(a, b *flymon.Unit) bool {
 	param := func(p, q *flymon.Param) bool {
-		return p.From == q.From && p.Value == q.Value && p.Key == q.Key && p.Bits == q.Bits && p.Scale == q.Scale && slices.Equal(p.Of, q.Of)
+		return p.From == q.From && p.Value == q.Value && p.Key == q.Key && p.Bits == q.Bits && p.Scale == q.Scale &&
+			slices.Equal(p.Of, q.Of)
 	}
 	return samePlace(a, b) && a.Key == b.Key && a.Shifted == b.Shifted && a.Op == b.Op &&
 		a.From == b.From && a.To == b.To && param(&a.P1, &b.P1) && param(&a.P2, &b.P2) && slices.Equal(a.Map, b.Map)

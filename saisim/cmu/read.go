@@ -37,7 +37,8 @@ func (g *Groups) Clear(task string, bank int) error {
 			clear(g.partition(u, t.layout.Banks())[uint32(bank)*u.Size:][:u.Size])
 		}
 	}
-	t.banks[bank], t.frozen.banks[bank] = flymon.ChipBank{Epoch: t.banks[bank].Epoch}, flymon.ChipBank{Epoch: t.frozen.banks[bank].Epoch}
+	t.banks[bank], t.frozen.banks[bank] = flymon.ChipBank{Epoch: t.banks[bank].Epoch},
+		flymon.ChipBank{Epoch: t.frozen.banks[bank].Epoch}
 	t.digests[bank], t.frozen.digests[bank] = t.digests[bank][:0], t.frozen.digests[bank][:0]
 	clear(t.seen[bank])
 	for _, truth := range []*[2]Truth{t.truth, t.frozen.truth} {

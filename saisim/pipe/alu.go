@@ -92,7 +92,8 @@ func compileALU(in *Instruction, width uint8) alu {
 // bits, as sketches and counters do; such a call has a step of its own.
 func (k *call) counts() bool {
 	u := &k.alu
-	if k.array.w32 == nil || k.to.mask != 0 || len(u.updates) != 1 || u.conditions[0].kind != never || u.conditions[1].kind != never {
+	if k.array.w32 == nil || k.to.mask != 0 || len(u.updates) != 1 || u.conditions[0].kind != never ||
+		u.conditions[1].kind != never {
 		return false
 	}
 	x := &u.updates[0]

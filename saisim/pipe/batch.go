@@ -222,7 +222,8 @@ func (p *Program) checkWrite(w RegisterWrite) error {
 
 func (r *Register) checkRange(pipeName string, from uint32, n uint64) error {
 	if n == 0 || uint64(from)+n > uint64(r.Depth) {
-		return fmt.Errorf("%s register %q: %d words from %d, want 1 or more words below %d", pipeName, r.Name, n, from, r.Depth)
+		return fmt.Errorf("%s register %q: %d words from %d, want 1 or more words below %d", pipeName, r.Name, n, from,
+			r.Depth)
 	}
 	return nil
 }

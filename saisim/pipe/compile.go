@@ -158,7 +158,8 @@ func compilePipe(p *Pipe, fields map[string]place, stages uint32, old *code, tap
 		r := &p.Registers[i]
 		a := newArray
 		if old != nil {
-			if have := old.arrays[r.Name]; have != nil && have.stage == r.Stage && have.width == r.Width && have.depth == r.Depth {
+			if have := old.arrays[r.Name]; have != nil && have.stage == r.Stage && have.width == r.Width &&
+				have.depth == r.Depth {
 				a = func(*Register) *Array { return have }
 			}
 		}
@@ -274,14 +275,7 @@ func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	if !asked {
 		slot = -1
 	}
-	var gate [][]term
-	for _, row := range t.Gate {
-		var terms []term
-		for _, x := range row {
-			terms = append(terms, c.term(x))
-		}
-		gate = append(gate, terms)
-	}
+	gate := c.gate(t)
 	plain := t.Match == "always" && len(gate) == 0 && !asked && !t.Counters
 	var ct table
 	if !plain {
@@ -326,14 +320,32 @@ func (c *compiler) compileTable(t *Table, tap int, old *code) {
 		return
 	}
 	ct.end = int32(len(c.ins))
-	var had *table
-	if old != nil {
-		if i := slices.IndexFunc(old.tables, func(x table) bool { return x.name == t.Name && x.stage == t.Stage }); i >= 0 {
-			had = &old.tables[i]
-		}
-	}
-	ct.fill(t, c.fields, had)
+	ct.fill(t, c.fields, old.like(t))
 	c.tables = append(c.tables, ct)
+}
+
+// like is what became of a table in older code; nil: it is not there.
+func (c *code) like(t *Table) *table {
+	if c == nil {
+		return nil
+	}
+	i := slices.IndexFunc(c.tables, func(x table) bool { return x.name == t.Name && x.stage == t.Stage })
+	if i < 0 {
+		return nil
+	}
+	return &c.tables[i]
+}
+
+// gate compiles what a table asks for before it looks a packet up.
+func (c *compiler) gate(t *Table) (gate [][]term) {
+	for _, row := range t.Gate {
+		var terms []term
+		for _, x := range row {
+			terms = append(terms, c.term(x))
+		}
+		gate = append(gate, terms)
+	}
+	return gate
 }
 
 // fixParams replaces the parameters of code that only ever runs with these
@@ -375,7 +387,8 @@ func (c *compiler) action(a *Action, written map[string]bool) {
 	for _, x := range a.Calls {
 		i := slices.IndexFunc(c.pipe.Registers, func(r Register) bool { return r.Name == x.Register })
 		r := &c.pipe.Registers[i]
-		k := call{array: c.arrays[r.Name], depth: uint64(r.Depth), index: c.operand(x.Index), x: c.operand(x.X), y: c.operand(x.Y)}
+		k := call{array: c.arrays[r.Name], depth: uint64(r.Depth), index: c.operand(x.Index), x: c.operand(x.X),
+			y: c.operand(x.Y)}
 		j := slices.IndexFunc(r.Instructions, func(in Instruction) bool { return in.Name == x.Instruction })
 		k.alu = compileALU(&r.Instructions[j], r.Width)
 		if x.To != "" {

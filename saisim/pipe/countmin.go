@@ -53,7 +53,8 @@ func CountMin(s CountMinSketch) (*Program, error) {
 		pp.Hashes = append(pp.Hashes, Hash{Name: row, Stage: s.Stage + 1, CRC: polys[i], Inputs: []Input{{Field: "cm_key"}}})
 		pp.Registers = append(pp.Registers, Register{
 			Name: row, Stage: s.Stage + 1, Width: s.Width, Depth: s.Depth,
-			Instructions: []Instruction{{Name: "increment", Updates: []Update{{Do: "adds", A: Source{From: "mem"}, B: Source{From: "const", Const: 1}}}}},
+			Instructions: []Instruction{{Name: "increment", Updates: []Update{{Do: "adds", A: Source{From: "mem"},
+				B: Source{From: "const", Const: 1}}}}},
 		})
 		index := Operand{} // a row of one counter
 		if s.Depth > 1 {

@@ -78,9 +78,14 @@ func (f *Fault) check(p *Program) error {
 	case into != pp || i == j:
 		return fmt.Errorf("into is %.80q, want another table of the pipe of %s", f.Into, f.Table)
 	}
-	for _, row := range pp.Tables[j].Gate {
+	return f.gateOpens(pp, i, j)
+}
+
+// gateOpens says whether what the gate of Tables[into] asks for comes before Tables[i] already.
+func (f *Fault) gateOpens(p *Pipe, i, into int) error {
+	for _, row := range p.Tables[into].Gate {
 		for _, x := range row {
-			if x.Table != "" && !pp.before(x.Table, i) {
+			if x.Table != "" && !p.before(x.Table, i) {
 				return fmt.Errorf("the gate of %s asks for table %q, which does not come before %s", f.Into, x.Table, f.Table)
 			}
 		}

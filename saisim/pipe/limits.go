@@ -151,7 +151,8 @@ func blocks(n uint64, size uint32) uint64 {
 func (u Usage) excess(l Limits) []error {
 	var errs []error
 	if u.PHVBits > uint64(l.PHVBits) {
-		errs = append(errs, fmt.Errorf("PHV: need %d bits (%d of them for the fixed fields), have %d", u.PHVBits, HeaderBits, l.PHVBits))
+		errs = append(errs, fmt.Errorf("PHV: need %d bits (%d of them for the fixed fields), have %d", u.PHVBits, HeaderBits,
+			l.PHVBits))
 	}
 	for _, s := range u.Stages {
 		check := func(what string, need uint64, have uint32) {

@@ -131,10 +131,12 @@ var fixed = [...]FixedField{
 
 	{"acl.meta", WordPorts, 0, 32, WriteIngress, "ACL user metadata: ACL entries match it and set it"},
 	{"out.port", WordPorts, 32, 16, ReadOnly, "egress: the port, by its first lane; ingress: 65535"},
-	{"in.port", WordPorts, 48, 16, ReadOnly, "the port that received the frame, by its first lane; 65535: injected by the CPU"},
+	{"in.port", WordPorts, 48, 16, ReadOnly,
+		"the port that received the frame, by its first lane; 65535: injected by the CPU"},
 
 	{"flow.hash", WordClass, 0, 32, ReadOnly, "the hash by which LAGs and ECMP choose"},
-	{"pkt.tc", WordClass, 32, 8, WriteIngress, "traffic class, as the QoS maps of the ingress port and ACLs have it; it chooses the queue"},
+	{"pkt.tc", WordClass, 32, 8, WriteIngress,
+		"traffic class, as the QoS maps of the ingress port and ACLs have it; it chooses the queue"},
 	{"q.id", WordClass, 40, 8, ReadOnly, "egress: the queue that the copy was in"},
 
 	{"rx.cycle", WordRxCycle, 0, 64, ReadOnly, "ingress timestamp point, in cycles"},
@@ -153,7 +155,8 @@ var fixed = [...]FixedField{
 
 	{"ctl.drop", WordControl, 0, 1, WriteBoth, "1: the packet goes no further than this stage"},
 	{"ctl.punt", WordControl, 1, 1, WriteIngress, "1: a copy goes to the CPU"},
-	{"ctl.port", WordControl, 16, 16, WriteIngress, "leave at this port instead; 65535, its first value: as forwarding says"},
+	{"ctl.port", WordControl, 16, 16, WriteIngress,
+		"leave at this port instead; 65535, its first value: as forwarding says"},
 }
 
 // HeaderBits is how much of Limits.PHVBits the fixed fields take.

@@ -86,7 +86,8 @@ func (c *tableChecker) checkTerm(t *Table, x Term, i int) {
 		if other.Stage > t.Stage || other.Stage == t.Stage && j >= i {
 			c.bad("table %q is in stage %d and comes after this one", x.Table, other.Stage)
 		}
-		if has := slices.ContainsFunc(other.Actions, func(a Action) bool { return a.Name == x.Action }); (x.Is == "action") != has {
+		has := slices.ContainsFunc(other.Actions, func(a Action) bool { return a.Name == x.Action })
+		if (x.Is == "action") != has {
 			c.bad("table %q: action %.80q: want one of its actions with is action, else none", x.Table, x.Action)
 		}
 		if x.Mask != 0 || x.Value != 0 {
@@ -124,7 +125,8 @@ func (c *tableChecker) checkKey(t *Table) {
 }
 
 func (c *tableChecker) checkAction(t *Table, a *Action) {
-	if !c.atMost("ops", len(a.Ops), maxOps) || !c.atMost("calls", len(a.Calls), maxOps) || !c.atMost("params", len(a.Params), maxParams) {
+	if !c.atMost("ops", len(a.Ops), maxOps) || !c.atMost("calls", len(a.Calls), maxOps) ||
+		!c.atMost("params", len(a.Params), maxParams) {
 		return
 	}
 	seen := map[string]bool{}
@@ -229,16 +231,21 @@ func (c *tableChecker) operand(t *Table, a *Action, what string, o Operand) {
 	case o.Field != "":
 		c.field(what, o.Field)
 	case o.Hash != "":
-		i := slices.IndexFunc(c.pipe.Hashes, func(h Hash) bool { return h.Name == o.Hash })
-		if i < 0 {
-			c.bad("%s: there is no hash %.80q in this pipe", what, o.Hash)
-		} else if s := c.pipe.Hashes[i].Stage; s != t.Stage {
-			c.bad("%s: hash %q is in stage %d, the table in stage %d", what, o.Hash, s, t.Stage)
-		}
+		c.hashOf(t, what, o.Hash)
 	case o.Param != "":
 		if !slices.ContainsFunc(a.Params, func(p Param) bool { return p.Name == o.Param }) {
 			c.bad("%s: there is no param %.80q", what, o.Param)
 		}
+	}
+}
+
+// hashOf checks the hash that a table's action takes: it is computed in the table's stage.
+func (c *tableChecker) hashOf(t *Table, what, name string) {
+	i := slices.IndexFunc(c.pipe.Hashes, func(h Hash) bool { return h.Name == name })
+	if i < 0 {
+		c.bad("%s: there is no hash %.80q in this pipe", what, name)
+	} else if s := c.pipe.Hashes[i].Stage; s != t.Stage {
+		c.bad("%s: hash %q is in stage %d, the table in stage %d", what, name, s, t.Stage)
 	}
 }
 
@@ -308,33 +315,39 @@ func (c *tableChecker) checkEntry(t *Table, e *Entry) {
 	}
 	bits := uint32(0)
 	for i, in := range t.Key {
-		p, m := c.fields[in.Field], e.Key[i]
-		care := p.mask()
-		if in.Mask != 0 {
-			care = in.Mask
-		}
-		switch t.Match {
-		case "ternary":
-			if m.Mask&^care != 0 {
-				c.bad("%s: mask is %#x, want within %#x", in.Field, m.Mask, care)
-			}
-			care = m.Mask
-		case "lpm":
-			care = prefixMask(p.width, bits, e.Prefix)
-		}
-		if t.Match != "ternary" && m.Mask != 0 {
-			c.bad("%s: mask is %#x, but only ternary entries have one", in.Field, m.Mask)
-		}
-		if m.Value&^care != 0 {
-			c.bad("%s: value is %#x, want within the mask %#x", in.Field, m.Value, care)
-		}
-		if t.Match == "index" && m.Value >= uint64(t.Size) {
-			c.bad("%s: value is %d, the size is %d", in.Field, m.Value, t.Size)
-		}
-		bits += uint32(p.width)
+		width := c.fields[in.Field].width
+		c.checkMatch(t, in, e.Key[i], prefixMask(width, bits, e.Prefix))
+		bits += uint32(width)
 	}
 	if t.Match == "lpm" && e.Prefix > bits || t.Match != "lpm" && e.Prefix != 0 {
 		c.bad("prefix is %d, want at most the key's %d bits for lpm, else 0", e.Prefix, bits)
+	}
+}
+
+// checkMatch checks what an entry says of one field of the key, of which an lpm entry covers prefix.
+func (c *tableChecker) checkMatch(t *Table, in Input, m Match, prefix uint64) {
+	p := c.fields[in.Field]
+	care := p.mask()
+	if in.Mask != 0 {
+		care = in.Mask
+	}
+	switch t.Match {
+	case "ternary":
+		if m.Mask&^care != 0 {
+			c.bad("%s: mask is %#x, want within %#x", in.Field, m.Mask, care)
+		}
+		care = m.Mask
+	case "lpm":
+		care = prefix
+	}
+	if t.Match != "ternary" && m.Mask != 0 {
+		c.bad("%s: mask is %#x, but only ternary entries have one", in.Field, m.Mask)
+	}
+	if m.Value&^care != 0 {
+		c.bad("%s: value is %#x, want within the mask %#x", in.Field, m.Value, care)
+	}
+	if t.Match == "index" && m.Value >= uint64(t.Size) {
+		c.bad("%s: value is %d, the size is %d", in.Field, m.Value, t.Size)
 	}
 }
 

@@ -148,7 +148,8 @@ func (p *Profile) fields() []field {
 		}},
 		{name: "flymon", sub: p.FlyMon.fields()},
 		{name: "table_record", optional: true, sub: []field{
-			num("bits", &p.TableRecord.Bits, 0, 64), num("plans", &p.TableRecord.Plans, 0, 64), num("sessions", &p.TableRecord.Sessions, 0, MaxMirrors),
+			num("bits", &p.TableRecord.Bits, 0, 64), num("plans", &p.TableRecord.Plans, 0, 64),
+			num("sessions", &p.TableRecord.Sessions, 0, MaxMirrors),
 		}},
 		{name: "tables", sub: []field{
 			num("fdb_entries", &p.FDB, 1, 1<<24), num("vlans", &p.VLANs, 1, 4094),
@@ -158,7 +159,8 @@ func (p *Profile) fields() []field {
 			objects("next_hop_members", &p.NextHopMembers),
 			num("ipv4_routes", &p.IPv4Routes, 0, 1<<24), num("ipv6_routes", &p.IPv6Routes, 0, 1<<24),
 			objects("mirror_sessions", &p.MirrorSessions), objects("schedulers", &p.Schedulers), objects("wreds", &p.WREDs),
-			objects("qos_maps", &p.QoSMaps), objects("buffer_pools", &p.BufferPools), objects("buffer_profiles", &p.BufferProfiles),
+			objects("qos_maps", &p.QoSMaps), objects("buffer_pools", &p.BufferPools),
+			objects("buffer_profiles", &p.BufferProfiles),
 		}},
 	}
 }

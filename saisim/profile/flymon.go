@@ -44,6 +44,7 @@ func (f *FlyMonCapacity) check(bad func(ok bool, field string, value any, want s
 	because("groups", f.Groups, f.CMUs, "cmus")
 	bad(f.Width >= 8, "flymon.width", f.Width, "8 to 32")
 	bad(power(f.Depth) && f.Depth >= 32, "flymon.depth", f.Depth, "a power of two, at least 32")
-	bad(power(f.Partitions) && f.Partitions <= f.Depth/2, "flymon.partitions", f.Partitions, fmt.Sprintf("a power of two, at most half of flymon.depth, %d", f.Depth))
+	bad(power(f.Partitions) && f.Partitions <= f.Depth/2, "flymon.partitions", f.Partitions,
+		fmt.Sprintf("a power of two, at most half of flymon.depth, %d", f.Depth))
 	because("spliced", f.Spliced, f.RecirculationMbps, "recirculation_mbps")
 }

@@ -164,11 +164,15 @@ func (p *Profile) Validate() error {
 		bad(p.SpeedFits(d.Mbps, d.Lanes), at+"mbps", d.Mbps, "one of speeds_mbps that the lanes carry")
 	}
 	a := p.ACL
-	bad(a.MinPriority <= a.MaxPriority, "acl.min_priority", a.MinPriority, fmt.Sprintf("at most acl.max_priority, %d", a.MaxPriority))
-	bad(a.TableEntries <= a.Entries, "acl.table_entries", a.TableEntries, fmt.Sprintf("at most acl.entries, %d", a.Entries))
+	bad(a.MinPriority <= a.MaxPriority, "acl.min_priority", a.MinPriority,
+		fmt.Sprintf("at most acl.max_priority, %d", a.MaxPriority))
+	bad(a.TableEntries <= a.Entries, "acl.table_entries", a.TableEntries,
+		fmt.Sprintf("at most acl.entries, %d", a.Entries))
 	m := p.AltMark
-	bad(m.Profiles == 0 || m.Flows > 0, "alternate_marking.flows", m.Flows, fmt.Sprintf("at least 1, because alternate_marking.profiles is %d", m.Profiles))
-	bad(m.Profiles > 0 || m.Flows == 0, "alternate_marking.profiles", m.Profiles, fmt.Sprintf("1 to %d, because alternate_marking.flows is %d", MarkLanes, m.Flows))
+	bad(m.Profiles == 0 || m.Flows > 0, "alternate_marking.flows", m.Flows,
+		fmt.Sprintf("at least 1, because alternate_marking.profiles is %d", m.Profiles))
+	bad(m.Profiles > 0 || m.Flows == 0, "alternate_marking.profiles", m.Profiles,
+		fmt.Sprintf("1 to %d, because alternate_marking.flows is %d", MarkLanes, m.Flows))
 	if p.FlyMon != (FlyMonCapacity{}) {
 		p.FlyMon.check(bad)
 	}
@@ -177,7 +181,8 @@ func (p *Profile) Validate() error {
 		bad(r.Plans > 0, "table_record.plans", r.Plans, "at least 1, or all of table_record 0")
 		bad(r.Sessions > 0, "table_record.sessions", r.Sessions, "at least 1, or all of table_record 0")
 	}
-	bad(p.PHVBits >= pipe.HeaderBits, "phv_bits", p.PHVBits, fmt.Sprintf("at least %d, which the parser and the fixed functions fill", pipe.HeaderBits))
+	bad(p.PHVBits >= pipe.HeaderBits, "phv_bits", p.PHVBits,
+		fmt.Sprintf("at least %d, which the parser and the fixed functions fill", pipe.HeaderBits))
 	s := p.Stage
 	for _, c := range []struct {
 		have, need  uint32

@@ -170,7 +170,8 @@ func (f *frame) delivered(at Time, id uint64, length int, way *hop) {
 // the order in which they were told.
 func (g *group) trim() {
 	slices.SortFunc(g.kept, func(a, b Delivery) int {
-		return cmp.Or(cmp.Compare(a.At.Sec, b.At.Sec), cmp.Compare(a.At.Ps, b.At.Ps), cmp.Compare(a.Frame, b.Frame), cmp.Compare(a.DelayPs, b.DelayPs))
+		return cmp.Or(cmp.Compare(a.At.Sec, b.At.Sec), cmp.Compare(a.At.Ps, b.At.Ps), cmp.Compare(a.Frame, b.Frame),
+			cmp.Compare(a.DelayPs, b.DelayPs))
 	})
 	g.kept = g.kept[:min(len(g.kept), g.KeepDelays)]
 }

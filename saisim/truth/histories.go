@@ -143,7 +143,8 @@ func (h *Histories) Check(b saisim.Books) error {
 		return h.err
 	}
 	got := h.books
-	if got.Received != b.Received || got.Injected != b.Injected || got.Sent != b.Sent || got.ToCPU != b.ToCPU || got.Dropped != b.Dropped {
+	if got.Received != b.Received || got.Injected != b.Injected || got.Sent != b.Sent || got.ToCPU != b.ToCPU ||
+		got.Dropped != b.Dropped {
 		return fmt.Errorf("the histories add up to %+v, the books are %+v", got, b)
 	}
 	if b.InFlight == 0 && len(h.live) > 0 {

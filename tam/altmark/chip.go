@@ -80,7 +80,8 @@ func ParseChipClock(w []uint64) (c ChipClock, err error) {
 
 func chipTime(seconds, nanoseconds uint64) (Time, error) {
 	if seconds >= 1<<48 || nanoseconds >= 1e9 {
-		return Time{}, fmt.Errorf("the time %d s %d ns, want seconds below 2^48 and nanoseconds below 10^9", seconds, nanoseconds)
+		return Time{}, fmt.Errorf("the time %d s %d ns, want seconds below 2^48 and nanoseconds below 10^9", seconds,
+			nanoseconds)
 	}
 	return Time{Seconds: seconds, Nanoseconds: uint32(nanoseconds)}, nil
 }

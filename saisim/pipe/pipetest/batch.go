@@ -39,7 +39,8 @@ func Batch(r *rand.Rand, o Options, p *pipe.Program) pipe.Batch {
 
 // change returns a random change of an entry.
 func (g *maker) change() (pipe.EntryChange, bool) {
-	x := pipe.EntryChange{Pipe: pick(g.Rand, []string{"ingress", "egress"}), Do: pick(g.Rand, []string{"add", "add", "modify", "remove", "default"})}
+	x := pipe.EntryChange{Pipe: pick(g.Rand, []string{"ingress", "egress"}),
+		Do: pick(g.Rand, []string{"add", "add", "modify", "remove", "default"})}
 	g.pp = &g.p.Ingress
 	if x.Pipe == "egress" {
 		g.pp = &g.p.Egress
@@ -91,7 +92,8 @@ func (g *maker) accesses(b *pipe.Batch, name string, pp *pipe.Pipe) {
 		case 1:
 			b.Writes = append(b.Writes, pipe.RegisterWrite{Pipe: name, Register: reg.Name, From: from, Count: n})
 		case 2, 3:
-			b.Reads = append(b.Reads, pipe.RegisterRead{Pipe: name, Register: reg.Name, From: from, Count: n, Clear: g.chance(30)})
+			b.Reads = append(b.Reads, pipe.RegisterRead{Pipe: name, Register: reg.Name, From: from, Count: n,
+				Clear: g.chance(30)})
 		}
 	}
 	for i := range pp.Tables {

@@ -56,7 +56,8 @@ func (g *maker) chance(percent int) bool { return g.IntN(100) < percent }
 
 // lively fields differ from packet to packet in their low bits.
 var lively = []string{
-	"ip.ttl", "ip.dscp", "ip.ecn", "l4.src", "l4.dst", "ipv4.src", "ipv4.dst", "ip.src.lo", "ip.dst.hi", "ip.dst.lo", "ip.id",
+	"ip.ttl", "ip.dscp", "ip.ecn", "l4.src", "l4.dst", "ipv4.src", "ipv4.dst", "ip.src.lo", "ip.dst.hi", "ip.dst.lo",
+	"ip.id",
 	"eth.dst", "eth.src", "tcp.flags", "pkt.length", "flow.hash", "vlan.id", "in.port", "out.port", "pkt.tc", "acl.meta",
 	"rx.cycle", "rx.fraction", "rx.nanos", "rx.ns", "rx.seconds", "now.cycle", "now.ns", "now.fraction",
 	"q.depth", "q.delay", "q.id", "is.ipv4", "is.l4", "is.tagged", "ip.proto", "eth.type", "ip.reserved", "vlan.outer",
@@ -149,7 +150,8 @@ func (g *maker) register() *pipe.Register {
 	for i := range 1 + g.IntN(4) {
 		in := pipe.Instruction{Name: fmt.Sprintf("i%d", i)}
 		if g.chance(20) { // the plain counter, which engines like to do in a way of its own
-			in.Updates = []pipe.Update{{Do: pick(g.Rand, []string{"add", "adds"}), A: pipe.Source{From: "mem"}, B: pipe.Source{From: "const", Const: g.number()}}}
+			in.Updates = []pipe.Update{{Do: pick(g.Rand, []string{"add", "adds"}), A: pipe.Source{From: "mem"},
+				B: pipe.Source{From: "const", Const: g.number()}}}
 			r.Instructions = append(r.Instructions, in)
 			continue
 		}
@@ -161,7 +163,8 @@ func (g *maker) register() *pipe.Register {
 		n := len(in.Conditions)
 		for range pick(g.Rand, []int{0, 1, 1, 1, 2, 2, 2}) {
 			u := pipe.Update{
-				When: g.guard(n), Do: pick(g.Rand, []string{"set", "add", "add", "sub", "adds", "subs", "and", "or", "xor", "andnot", "min", "max"}), A: g.source(),
+				When: g.guard(n), Do: pick(g.Rand, []string{"set", "add", "add", "sub", "adds", "subs", "and", "or", "xor",
+					"andnot", "min", "max"}), A: g.source(),
 			}
 			if u.Do != "set" {
 				u.B = g.source()
@@ -235,7 +238,8 @@ func (g *maker) term() pipe.Term {
 	if g.chance(50) {
 		f := g.field()
 		m := g.few(f)
-		return pipe.Term{Field: f, Mask: m, Is: pick(g.Rand, []string{"eq", "ne", "lt", "le", "gt", "ge"}), Value: g.Uint64() & m}
+		return pipe.Term{Field: f, Mask: m, Is: pick(g.Rand, []string{"eq", "ne", "lt", "le", "gt", "ge"}),
+			Value: g.Uint64() & m}
 	}
 	other := pick(g.Rand, g.pp.Tables)
 	x := pipe.Term{Table: other.Name, Is: pick(g.Rand, []string{"ran", "skipped", "hit", "miss", "action"})}
@@ -362,7 +366,8 @@ func (g *maker) action(name string, registers []*pipe.Register, mine map[string]
 		}
 		c := pipe.Call{
 			Register: r.Name, Instruction: pick(g.Rand, r.Instructions).Name, X: g.operand(&a), Y: g.operand(&a),
-			Index: pipe.Operand{Field: pick(g.Rand, lively), Bits: uint8(bits.Len32(r.Depth - 1))}, // a depth of 5 is missed now and then
+			// a depth of 5 is missed now and then
+			Index: pipe.Operand{Field: pick(g.Rand, lively), Bits: uint8(bits.Len32(r.Depth - 1))},
 		}
 		if g.chance(10) || r.Depth == 1 {
 			c.Index = g.operand(&a)
@@ -389,7 +394,8 @@ func (g *maker) op(a *pipe.Action, to string) pipe.Op {
 		// Seldom: three bits of the flow's hash at once.
 		return pipe.Op{Do: "shr", To: to, A: pipe.Operand{Const: 0x8000_0001}, B: pipe.Operand{Field: "flow.hash", Bits: 5}}
 	case "ctl.port":
-		return pipe.Op{Do: "select", To: to, A: pipe.Operand{Const: uint64(pick(g.Rand, g.o.Ports))}, B: pipe.Operand{Const: 0xffff}, If: g.operand(a)}
+		return pipe.Op{Do: "select", To: to, A: pipe.Operand{Const: uint64(pick(g.Rand, g.o.Ports))},
+			B: pipe.Operand{Const: 0xffff}, If: g.operand(a)}
 	case "pkt.tc":
 		return pipe.Op{Do: "and", To: to, A: g.operand(a), B: pipe.Operand{Const: 15}}
 	}
