@@ -71,6 +71,15 @@ func (c *client) get(ctx context.Context, kind gpb.GetRequest_DataType, paths ..
 	return out, nil
 }
 
+// all reads what is configured at a path and what is.
+func (c *client) all(ctx context.Context, path *gpb.Path) (tree, error) {
+	found, err := c.get(ctx, gpb.GetRequest_ALL, path)
+	if err != nil {
+		return tree{}, err
+	}
+	return found[0], nil
+}
+
 // getOne asks for one path: one that has no data makes a server refuse the
 // whole request, so paths do not share one.
 func (c *client) getOne(ctx context.Context, kind gpb.GetRequest_DataType, p *gpb.Path) (*gpb.GetResponse, error) {
@@ -182,7 +191,8 @@ func (c *client) explain(err error) error {
 	case codes.Unavailable:
 		return fmt.Errorf("no answer from the gNMI server at %s: %s%s", c.conf.Target, c.hint(text), lastCause(text))
 	case codes.DeadlineExceeded:
-		return fmt.Errorf("no answer from the gNMI server at %s within %s", c.conf.Target, c.conf.Timeout.Round(time.Millisecond))
+		timeout := c.conf.Timeout.Round(time.Millisecond)
+		return fmt.Errorf("no answer from the gNMI server at %s within %s", c.conf.Target, timeout)
 	case codes.Canceled:
 		return errors.New("interrupted")
 	case codes.Unauthenticated:

@@ -162,19 +162,16 @@ func (p *page) running(indent string, o object, entries []tree) {
 func (l tamList) read(ctx context.Context, c *call) (entries []tree, data map[string]any, err error) {
 	if name := c.args["name"]; name != "" {
 		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, l.path(name))
+		if err == nil && !found[0].exists() {
+			err = l.missing(name)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
-		if !found[0].exists() {
-			return nil, nil, l.missing(name)
-		}
-		return allInForce(found), entry("openconfig-tam", l.list, found[0]), nil
+		return allInForce(found), entry("openconfig-tam:"+l.list, found[0]), nil
 	}
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, l.container))
-	if err != nil {
-		return nil, nil, err
-	}
-	return allInForce(found[0].sorted(l.list)), one("openconfig-tam", l.container, found[0]), nil
+	found, err := c.sh.client.all(ctx, gpath(tamRoot, l.container))
+	return allInForce(found.sorted(l.list)), one("openconfig-tam:"+l.container, found), err
 }
 
 // readParts gets containers of the list's entries, or of the one that the call
@@ -263,5 +260,5 @@ func (p *page) objects(o object, entries []tree) {
 		}
 	}
 	p.table(columns, rows)
-	p.whyNots(entries)
+	p.after(whyNots(entries))
 }

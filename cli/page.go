@@ -56,6 +56,15 @@ func (p *page) field(width int, label, value string) {
 	p.line("%-*s: %s", width, label, value)
 }
 
+// optional are fields, label and value in turn, but not those without value.
+func (p *page) optional(width int, fields ...string) {
+	for ; len(fields) > 0; fields = fields[2:] {
+		if fields[1] != "" {
+			p.field(width, fields[0], fields[1])
+		}
+	}
+}
+
 // column is a heading, the least width of its dashes, and the blanks behind it.
 type column struct {
 	head  string

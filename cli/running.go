@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,7 +12,12 @@ import (
 // showRunning writes the configuration as the commands that make it. Read back
 // with -f, or pasted at the prompt, they make it again.
 func showRunning(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(tamRoot), gpath(interfacesRoot), gpath(vlansRoot), gpath(routingRoot), gpath(fdbRoot))
+	roots := []string{tamRoot, interfacesRoot, vlansRoot, routingRoot, fdbRoot}
+	paths := make([]*gpb.Path, len(roots))
+	for i, root := range roots {
+		paths[i] = gpath(root)
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, paths...)
 	if err != nil {
 		return nil, err
 	}
@@ -20,14 +26,9 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	tam, interfaces, vlans, routing, fdb := found[0], found[1], found[2], found[3], found[4]
-	data := one("openconfig-tam", "tam", tam)
-	for name, t := range map[string]tree{interfacesRoot: interfaces, vlansRoot: vlans, routingRoot: routing, fdbRoot: fdb} {
-		if t.exists() {
-			data[name] = t.v
-		}
-	}
-	if tables[0].exists() {
-		data[configTables] = tables[0].v
+	data := one(configTables, tables[0])
+	for i, root := range roots {
+		maps.Copy(data, one(root, found[i]))
 	}
 	text := func(p *page) {
 		p.line("configure terminal")
@@ -59,7 +60,7 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 		p.runningFeatures(found[0])
 		p.line("end")
 	}
-	return &view{one("openconfig-tam", "tam", found[0]), text}, nil
+	return &view{one(tamRoot, found[0]), text}, nil
 }
 
 // runningLinks writes what makes interfaces: breakouts first, since they give
@@ -87,7 +88,9 @@ func (p *page) runningTAM(tam tree) {
 		lines.running(" ", o, o.entries(tam))
 	}
 	groups := flowGroup.entries(tam)
-	slices.SortStableFunc(groups, func(a, b tree) int { return btoi(groupID.text(a) == "") - btoi(groupID.text(b) == "") })
+	slices.SortStableFunc(groups, func(a, b tree) int {
+		return btoi(groupID.text(a) == "") - btoi(groupID.text(b) == "")
+	})
 	lines.running(" ", flowGroup, groups)
 	p.block("tam", &lines)
 }

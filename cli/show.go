@@ -71,18 +71,16 @@ func showCommands() []*command {
 	return out
 }
 
-// one is the member of a view's data for a container or a list entry.
-func one(module, name string, t tree) map[string]any {
+// one is a view's data for a container, which has its module in front.
+func one(name string, t tree) map[string]any {
 	if !t.exists() {
 		return map[string]any{}
 	}
-	return map[string]any{module + ":" + name: t.v}
+	return map[string]any{name: t.v}
 }
 
-// entry is the view's data for one entry of a list.
-func entry(module, list string, t tree) map[string]any {
-	return map[string]any{module + ":" + list: []any{t.v}}
-}
+// entry is a view's data for one entry of a list.
+func entry(list string, t tree) map[string]any { return map[string]any{list: []any{t.v}} }
 
 // framed is a view whose text stands between blank lines.
 func framed(data map[string]any, text func(p *page)) *view {
@@ -91,6 +89,14 @@ func framed(data map[string]any, text func(p *page)) *view {
 		text(p)
 		p.line("")
 	}}
+}
+
+// tableView is a table, with lines below it.
+func tableView(data map[string]any, columns []column, rows [][]string, below []string) *view {
+	return framed(data, func(p *page) {
+		p.table(columns, rows)
+		p.after(below)
+	})
 }
 
 // config is a leaf of the entry as configured or, failing that, as it is.
@@ -123,18 +129,16 @@ func (p *page) whyNot(width int, state tree) {
 		return
 	}
 	p.field(width, "Status", title(state.word("status")))
-	if reason := state.text("reason"); reason != "" {
-		p.field(width, "Reason", reason)
-	}
+	p.optional(width, "Reason", state.text("reason"))
 }
 
-// whyNots writes, below a table, a line for each entry that is not in effect.
-func (p *page) whyNots(entries []tree) {
+// whyNots are lines for the entries that are not in effect.
+func whyNots(entries []tree) []string {
 	var lines []string
 	for _, e := range entries {
 		lines = append(lines, whyNotLine(e.name(), e.at("state"))...)
 	}
-	p.after(lines)
+	return lines
 }
 
 // whyNotLine is a line for an object that is not in effect.
@@ -156,21 +160,18 @@ func (p *page) after(lines []string) {
 }
 
 func showSwitch(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "switch"))
+	found, err := c.sh.client.all(ctx, gpath(tamRoot, "switch"))
 	if err != nil {
 		return nil, err
 	}
-	state := inForce(found[0]).at("state")
-	text := func(p *page) {
-		p.line("")
+	state := inForce(found).at("state")
+	return framed(one("openconfig-tam:switch", found), func(p *page) {
 		p.line("TAM Device information")
 		p.line("----------------------")
 		p.field(15, "Switch ID", state.text("op-switch-id"))
 		p.field(15, "Enterprise ID", state.text("op-enterprise-id"))
 		p.whyNot(15, state)
-		p.line("")
-	}
-	return &view{one("openconfig-tam", "switch", found[0]), text}, nil
+	}), nil
 }
 
 // showVersion asks for the server's capabilities.
@@ -184,7 +185,9 @@ func showVersion(ctx context.Context, c *call) (*view, error) {
 	var models []any
 	var rows [][]string
 	for _, m := range reply.GetSupportedModels() {
-		models = append(models, map[string]any{"name": m.GetName(), "organization": m.GetOrganization(), "version": m.GetVersion()})
+		models = append(models, map[string]any{
+			"name": m.GetName(), "organization": m.GetOrganization(), "version": m.GetVersion(),
+		})
 		rows = append(rows, []string{m.GetName(), m.GetVersion(), m.GetOrganization()})
 	}
 	client := c.sh.conf.Version
@@ -192,13 +195,10 @@ func showVersion(ctx context.Context, c *call) (*view, error) {
 		client = "unknown"
 	}
 	data := map[string]any{"client-version": client, "gnmi-version": reply.GetGNMIVersion(), "models": models}
-	text := func(p *page) {
-		p.line("")
+	return framed(data, func(p *page) {
 		p.field(15, "Client version", client)
 		p.field(15, "gNMI version", reply.GetGNMIVersion())
 		p.line("")
 		p.table([]column{{"Model", 24, 2}, {"Version", 10, 2}, {"Organization", 12, 0}}, rows)
-		p.line("")
-	}
-	return &view{data, text}, nil
+	}), nil
 }

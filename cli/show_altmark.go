@@ -15,27 +15,19 @@ const altMarkResults = "tamtam-altmark:alt-mark-results"
 // altMarkState writes what is in effect of a session, and its last period.
 func (p *page) altMarkState(e tree) {
 	state := e.at("state")
-	optional := func(label, text string) {
-		if text != "" {
-			p.field(flowWidth, label, text)
-		}
+	p.optional(flowWidth,
+		"Guard", duration(state.text("guard")), "Engine", state.text("engine"), "Timing", state.text("timing"))
+	last := state.at("last-period")
+	if !last.exists() {
+		return
 	}
-	optional("Guard", duration(state.text("guard")))
-	optional("Engine", state.text("engine"))
-	optional("Timing", state.text("timing"))
-	if last := state.at("last-period"); last.exists() {
-		p.field(flowWidth, "Last Period", orDash(last.text("number")))
-		p.field(flowWidth, "   Colour", orDash(last.text("colour")))
-		p.field(flowWidth, "   Packet Count", counted(last, "packets"))
-		p.field(flowWidth, "   Byte Count", counted(last, "octets"))
-		p.field(flowWidth, "   Captures", counted(last, "captures"))
-		optional("   Timestamp", clockTime(last.text("timestamp")))
-		p.field(flowWidth, "   Out of Window", counted(last, "out-of-window"))
-		optional("   Foreign Marks", unless(counted(last, "foreign-marks"), "0"))
-		optional("   Read at", clockTime(last.text("read-at")))
-		optional("   Flags", last.text("flags"))
-		optional("   Clock", last.text("clock"))
-	}
+	p.optional(flowWidth,
+		"Last Period", orDash(last.text("number")), "   Colour", orDash(last.text("colour")),
+		"   Packet Count", counted(last, "packets"), "   Byte Count", counted(last, "octets"),
+		"   Captures", counted(last, "captures"), "   Timestamp", clockTime(last.text("timestamp")),
+		"   Out of Window", counted(last, "out-of-window"),
+		"   Foreign Marks", unless(counted(last, "foreign-marks"), "0"), "   Read at", clockTime(last.text("read-at")),
+		"   Flags", last.text("flags"), "   Clock", last.text("clock"))
 }
 
 // periodColumns are the columns of a period, as cells gives them.
@@ -45,12 +37,12 @@ var periodColumns = []column{
 }
 
 func periodCells(number string, period tree) []string {
-	cells := []string{orDash(number)}
-	cells = append(cells, orDash(period.text("colour")))
+	cells := []string{orDash(number), orDash(period.text("colour"))}
 	for _, leaf := range []string{"packets", "octets", "captures"} {
 		cells = append(cells, counted(period, leaf))
 	}
-	return append(cells, orDash(clockTime(period.text("timestamp"))), counted(period, "out-of-window"), orDash(period.text("flags")))
+	at := orDash(clockTime(period.text("timestamp")))
+	return append(cells, at, counted(period, "out-of-window"), orDash(period.text("flags")))
 }
 
 // showAltMarkCounters shows the last period of each session.
@@ -59,78 +51,66 @@ func showAltMarkCounters(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
-		var rows [][]string
-		for _, e := range entries {
-			last := e.at("state", "last-period")
-			rows = append(rows, append([]string{e.name(), orDash(e.text("state", "engine"))}, periodCells(last.text("number"), last)...))
-		}
-		p.line("")
-		p.table(append([]column{{"Session", 11, 2}, {"Engine", 6, 2}}, periodColumns...), rows)
-		p.whyNots(entries)
-		p.line("")
+	var rows [][]string
+	for _, e := range entries {
+		last := e.at("state", "last-period")
+		row := []string{e.name(), orDash(e.text("state", "engine"))}
+		rows = append(rows, append(row, periodCells(last.text("number"), last)...))
 	}
-	return &view{data, text}, nil
+	columns := append([]column{{"Session", 11, 2}, {"Engine", 6, 2}}, periodColumns...)
+	return tableView(data, columns, rows, whyNots(entries)), nil
 }
 
 func showAltMarkPeriods(ctx context.Context, c *call) (*view, error) {
 	name := c.args["name"]
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, altMarkSessions.path(name, "config"), altMarkSessions.path(name, "periods"), altMarkSessions.path(name, "state"))
+	at := func(part string) *gpb.Path { return altMarkSessions.path(name, part) }
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, at("config"), at("periods"), at("state"))
 	if err != nil {
 		return nil, err
 	}
 	if len(withLeft(found[0].items(), found[2].items())) == 0 {
 		return nil, altMarkSessions.missing(name)
 	}
-	text := func(p *page) {
-		var rows [][]string
-		for _, e := range found[1].sortedBy("number", "period") {
-			rows = append(rows, periodCells(e.text("number"), e.at("state")))
-		}
-		p.line("")
-		p.table(periodColumns, rows)
-		p.line("")
+	var rows [][]string
+	for _, e := range found[1].sortedBy("number", "period") {
+		rows = append(rows, periodCells(e.text("number"), e.at("state")))
 	}
-	return &view{one("tamtam-altmark", "periods", found[1]), text}, nil
+	return tableView(one("tamtam-altmark:periods", found[1]), periodColumns, rows, nil), nil
 }
 
 // showAltMarkResults shows what a collector wrote of all paths, or of one.
 func showAltMarkResults(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, altMarkResults))
+	found, err := c.sh.client.all(ctx, gpath(tamRoot, altMarkResults))
 	if err != nil {
 		return nil, err
 	}
-	entries := []tree{}
+	want := c.args["name"]
 	list := []any{}
-	for _, e := range found[0].items("alt-mark-result") {
-		if want := c.args["name"]; want == "" || e.text("path") == want {
-			entries, list = append(entries, e), append(list, e.v)
+	var rows [][]string
+	var why []string
+	for _, e := range found.items("alt-mark-result") {
+		s, path, from, to := e.at("state"), e.text("path"), e.text("from"), e.text("to")
+		if want != "" && path != want {
+			continue
+		}
+		status := title(s.word("status"))
+		list = append(list, e.v)
+		rows = append(rows, []string{
+			path, from, to, orDash(s.text("period")), status,
+			counted(s, "sent-packets"), counted(s, "received-packets"), orDash(s.text("lost-packets")),
+			orDash(duration(s.text("delay"))), orDash(duration(s.text("jitter"))),
+		})
+		if reasons := s.texts("reasons"); len(reasons) > 0 {
+			why = append(why, fmt.Sprintf("%s %s-%s: %s: %s", path, from, to, status, strings.Join(reasons, "; ")))
 		}
 	}
-	if want := c.args["name"]; want != "" && len(entries) == 0 {
+	if want != "" && len(list) == 0 {
 		return nil, fmt.Errorf("there is no result of a path %s", want)
 	}
-	text := func(p *page) {
-		var rows [][]string
-		var why []string
-		for _, e := range entries {
-			s := e.at("state")
-			rows = append(rows, []string{e.text("path"), e.text("from"), e.text("to"), orDash(s.text("period")), title(s.word("status")),
-				counted(s, "sent-packets"), counted(s, "received-packets"), orDash(s.text("lost-packets")),
-				orDash(duration(s.text("delay"))), orDash(duration(s.text("jitter")))})
-			if reasons := s.texts("reasons"); len(reasons) > 0 {
-				why = append(why, fmt.Sprintf("%s %s-%s: %s: %s", e.text("path"), e.text("from"), e.text("to"), title(s.word("status")), strings.Join(reasons, "; ")))
-			}
-		}
-		p.line("")
-		p.table([]column{
-			{"Path", 8, 2}, {"From", 8, 2}, {"To", 8, 2}, {"Period", 10, 2}, {"Status", 7, 2}, {"Sent", 8, 2}, {"Received", 8, 2}, {"Lost", 6, 2},
-			{"Delay", 10, 2}, {"Jitter", 10, 0},
-		}, rows)
-		p.after(why)
-		p.line("")
-	}
-	return &view{map[string]any{"tamtam-altmark:alt-mark-result": list}, text}, nil
+	return tableView(map[string]any{"tamtam-altmark:alt-mark-result": list}, []column{
+		{"Path", 8, 2}, {"From", 8, 2}, {"To", 8, 2}, {"Period", 10, 2}, {"Status", 7, 2}, {"Sent", 8, 2},
+		{"Received", 8, 2}, {"Lost", 6, 2}, {"Delay", 10, 2}, {"Jitter", 10, 0},
+	}, rows, why), nil
 }
 
 // periodLength writes n of 2^n seconds as the length of a period.

@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 func showFlyMonTasks(ctx context.Context, c *call) (*view, error) {
@@ -45,14 +43,17 @@ func (p *page) flyMonTasks(entries []tree) {
 		if packets == "" {
 			packets = "any"
 		}
-		rows = append(rows, []string{e.name(), packets, config(e, "key"), config(e, "attribute"), flyMonAlgorithm(e), orDash(place.text("buckets")),
-			flyMonEpoch(config(e, "epoch")), groups, orDash(e.text("state", "last-epoch", "epoch")), orDash(percent(e.at("state", "last-epoch"), "load"))})
+		last := e.at("state", "last-epoch")
+		rows = append(rows, []string{
+			e.name(), packets, config(e, "key"), config(e, "attribute"), flyMonAlgorithm(e), orDash(place.text("buckets")),
+			flyMonEpoch(config(e, "epoch")), groups, orDash(last.text("epoch")), orDash(percent(last, "load")),
+		})
 	}
 	p.table([]column{
-		{"Name", 11, 2}, {"Packets", 10, 2}, {"Key", 8, 2}, {"Attribute", 9, 2}, {"Algorithm", 9, 2}, {"Buckets", 7, 2}, {"Epoch", 6, 2},
-		{"Groups", 6, 2}, {"Last Epoch", 10, 2}, {"Load", 6, 0},
+		{"Name", 11, 2}, {"Packets", 10, 2}, {"Key", 8, 2}, {"Attribute", 9, 2}, {"Algorithm", 9, 2},
+		{"Buckets", 7, 2}, {"Epoch", 6, 2}, {"Groups", 6, 2}, {"Last Epoch", 10, 2}, {"Load", 6, 0},
 	}, rows)
-	p.whyNots(entries)
+	p.after(whyNots(entries))
 }
 
 // flyMonAlgorithm is the algorithm that was chosen or, failing that, wanted.
@@ -116,22 +117,16 @@ func (p *page) flyMonPlacement(place tree) {
 		in = "groups"
 	}
 	p.field(flowWidth, head, fmt.Sprintf("%s in %s %s", place.text("algorithm"), in, place.text("groups")))
-	for _, l := range []struct{ label, leaf string }{{"Rows", "rows"}, {"Buckets", "buckets"}, {"Banks", "banks"}, {"Bytes", "bytes"}, {"Rules", "rules"}, {"TCAM Entries", "tcam-entries"}} {
-		if v := place.text(l.leaf); v != "" {
-			p.field(flowWidth, "   "+l.label, v)
-		}
+	translation := place.text("translation")
+	if !strings.HasPrefix(translation, "shift") {
+		translation = ""
 	}
-	for _, l := range []struct{ label, leaf string }{{"Units", "units"}, {"Hash Units", "hash-units"}} {
-		if v := place.texts(l.leaf); len(v) > 0 {
-			p.field(flowWidth, "   "+l.label, strings.Join(v, "  "))
-		}
-	}
-	if v := place.text("translation"); strings.HasPrefix(v, "shift") {
-		p.field(flowWidth, "   Translation", v)
-	}
-	if v := place.text("expected"); v != "" {
-		p.field(flowWidth, "   Expected", v)
-	}
+	p.optional(flowWidth,
+		"   Rows", place.text("rows"), "   Buckets", place.text("buckets"), "   Banks", place.text("banks"),
+		"   Bytes", place.text("bytes"), "   Rules", place.text("rules"), "   TCAM Entries", place.text("tcam-entries"),
+		"   Units", strings.Join(place.texts("units"), "  "),
+		"   Hash Units", strings.Join(place.texts("hash-units"), "  "),
+		"   Translation", translation, "   Expected", place.text("expected"))
 }
 
 func (p *page) flyMonLastEpoch(last tree) {
@@ -139,15 +134,11 @@ func (p *page) flyMonLastEpoch(last tree) {
 		return
 	}
 	p.field(flowWidth, "Last Epoch", last.text("epoch"))
-	for _, l := range []struct{ label, text string }{
-		{"Start", clockTime(last.text("start"))}, {"End", clockTime(last.text("end"))}, {"Flags", last.text("flags")},
-		{"Load", percent(last, "load")}, {"Full", percent(last, "full")}, {"Flows From", last.text("flows-from")},
-		{"Digests Lost", unless(counted(last, "digests-lost"), "0")}, {"Flows Cut", unless(counted(last, "flows-cut"), "0")},
-	} {
-		if l.text != "" {
-			p.field(flowWidth, "   "+l.label, l.text)
-		}
-	}
+	p.optional(flowWidth,
+		"   Start", clockTime(last.text("start")), "   End", clockTime(last.text("end")), "   Flags", last.text("flags"),
+		"   Load", percent(last, "load"), "   Full", percent(last, "full"), "   Flows From", last.text("flows-from"),
+		"   Digests Lost", unless(counted(last, "digests-lost"), "0"),
+		"   Flows Cut", unless(counted(last, "flows-cut"), "0"))
 }
 
 // unless is a text, or nothing if it is that word.
@@ -163,28 +154,25 @@ func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
-		var rows [][]string
-		var bounds theories
-		var others []string
-		for _, e := range entries {
-			answer := e.at("state", "answer")
-			others = append(others, answerOfAnother(e, answer)...)
-			row := []string{e.name(), config(e, "task"), config(e, "flow"), orDash(answer.text("epoch"))}
-			cells := estimateCells(answer)
-			rows = append(rows, append(append(row, cells...), orDash(answer.text("flags"))))
-			bounds.add(e.name(), cells, answer.text("bound"))
-		}
-		columns := append([]column{{"Name", 11, 2}, {"Task", 11, 2}, {"Flow", 16, 2}, {"Epoch", 10, 2}}, estimateColumns...)
-		columns[len(columns)-1].gap = 2
-		p.line("")
+	var rows [][]string
+	var bounds theories
+	var others []string
+	for _, e := range entries {
+		answer := e.at("state", "answer")
+		others = append(others, answerOfAnother(e, answer)...)
+		row := []string{e.name(), config(e, "task"), config(e, "flow"), orDash(answer.text("epoch"))}
+		cells := estimateCells(answer)
+		rows = append(rows, append(append(row, cells...), orDash(answer.text("flags"))))
+		bounds.add(e.name(), cells, answer.text("bound"))
+	}
+	columns := append([]column{{"Name", 11, 2}, {"Task", 11, 2}, {"Flow", 16, 2}, {"Epoch", 10, 2}}, estimateColumns...)
+	columns[len(columns)-1].gap = 2
+	return framed(data, func(p *page) {
 		p.table(append(columns, column{"Flags", 5, 0}), rows)
 		p.after(bounds.lines())
 		p.after(others)
-		p.whyNots(entries)
-		p.line("")
-	}
-	return &view{data, text}, nil
+		p.after(whyNots(entries))
+	}), nil
 }
 
 // answerOfAnother is a line for a query whose last answer is not of the flow that it is
@@ -199,31 +187,29 @@ func answerOfAnother(query, answer tree) []string {
 
 // showFlyMonGroups shows the CMU groups, a line for each CMU or hash unit.
 func showFlyMonGroups(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "tamtam-flymon:flymon-groups"))
+	const container = "tamtam-flymon:flymon-groups"
+	found, err := c.sh.client.all(ctx, gpath(tamRoot, container))
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
-		var rows [][]string
-		for _, g := range found[0].sortedBy("number", "flymon-group") {
-			s := g.at("state")
-			units, free, most := s.texts("hash-units"), s.texts("free-buckets"), s.texts("largest-free")
-			for i := range max(1, len(units), len(free)) {
-				row := []string{"", ""}
-				if i == 0 {
-					row = []string{g.text("number"), orDash(s.text("tasks"))}
-				}
-				cmu, buckets := place(free, i)
-				_, largest := place(most, i)
-				unit, key := place(units, i)
-				rows = append(rows, append(row, cmu, buckets, largest, unit, key))
+	var rows [][]string
+	for _, g := range found.sortedBy("number", "flymon-group") {
+		s := g.at("state")
+		units, free, most := s.texts("hash-units"), s.texts("free-buckets"), s.texts("largest-free")
+		for i := range max(1, len(units), len(free)) {
+			row := []string{"", ""}
+			if i == 0 {
+				row = []string{g.text("number"), orDash(s.text("tasks"))}
 			}
+			cmu, buckets := place(free, i)
+			_, largest := place(most, i)
+			unit, key := place(units, i)
+			rows = append(rows, append(row, cmu, buckets, largest, unit, key))
 		}
-		p.line("")
-		p.table([]column{{"Group", 5, 2}, {"Tasks", 5, 2}, {"CMU", 3, 2}, {"Free", 7, 2}, {"Largest", 7, 2}, {"Hash", 4, 2}, {"Key", 16, 0}}, rows)
-		p.line("")
 	}
-	return &view{one("tamtam-flymon", "flymon-groups", found[0]), text}, nil
+	return tableView(one(container, found), []column{
+		{"Group", 5, 2}, {"Tasks", 5, 2}, {"CMU", 3, 2}, {"Free", 7, 2}, {"Largest", 7, 2}, {"Hash", 4, 2}, {"Key", 16, 0},
+	}, rows, nil), nil
 }
 
 // place is the i-th of values that are number=value.

@@ -3,10 +3,9 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // interfaces reads all interfaces, or the one that the call names.
@@ -16,17 +15,11 @@ func (s *Shell) interfaces(ctx context.Context, c *call) ([]tree, map[string]any
 		if err != nil {
 			return nil, nil, err
 		}
-		found, err := s.client.get(ctx, gpb.GetRequest_ALL, interfacePath(name))
-		if err != nil {
-			return nil, nil, err
-		}
-		return found, entry("openconfig-interfaces", "interface", found[0]), nil
+		found, err := s.client.all(ctx, interfacePath(name))
+		return []tree{found}, entry("openconfig-interfaces:interface", found), err
 	}
-	found, err := s.client.get(ctx, gpb.GetRequest_ALL, gpath(interfacesRoot))
-	if err != nil {
-		return nil, nil, err
-	}
-	return found[0].sorted("interface"), one("openconfig-interfaces", "interfaces", found[0]), nil
+	found, err := s.client.all(ctx, gpath(interfacesRoot))
+	return found.sorted("interface"), one(interfacesRoot, found), err
 }
 
 // orDash stands for a value that there is none of.
@@ -42,24 +35,19 @@ func showInterfaceStatus(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
-		var rows [][]string
-		for _, e := range entries {
-			state := e.at("state")
-			rows = append(rows, []string{
-				e.name(), orDash(config(e, "description")), orDash(strings.ToLower(state.word("oper-status"))), orDash(adminOf(e)),
-				orDash(speedText(state.text("speed"))), orDash(config(e, "mtu")), orDash(state.text("alias")), orDash(state.text("lanes")),
-			})
-		}
-		p.line("")
-		p.table([]column{
-			{"Name", 14, 2}, {"Description", 14, 2}, {"Oper", 6, 2}, {"Admin", 6, 2}, {"Speed", 7, 2}, {"MTU", 6, 2},
-			{"Alternate Name", 14, 2}, {"Lanes", 8, 0},
-		}, rows)
-		p.whyNots(entries)
-		p.line("")
+	var rows [][]string
+	for _, e := range entries {
+		state := e.at("state")
+		rows = append(rows, []string{
+			e.name(), orDash(config(e, "description")), orDash(strings.ToLower(state.word("oper-status"))),
+			orDash(adminOf(e)), orDash(speedText(state.text("speed"))), orDash(config(e, "mtu")),
+			orDash(state.text("alias")), orDash(state.text("lanes")),
+		})
 	}
-	return &view{data, text}, nil
+	return tableView(data, []column{
+		{"Name", 14, 2}, {"Description", 14, 2}, {"Oper", 6, 2}, {"Admin", 6, 2}, {"Speed", 7, 2}, {"MTU", 6, 2},
+		{"Alternate Name", 14, 2}, {"Lanes", 8, 0},
+	}, rows, whyNots(entries)), nil
 }
 
 // adminOf is whether an interface is wanted up.
@@ -93,24 +81,21 @@ func showInterfaceCounters(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	leaves := []string{"in-pkts", "in-octets", "in-errors", "in-discards", "out-pkts", "out-octets", "out-errors", "out-discards"}
-	text := func(p *page) {
-		var rows [][]string
-		for _, e := range entries {
-			row := []string{e.name(), stateLetter(e)}
-			for _, leaf := range leaves {
-				row = append(row, counted(e, "state", "counters", leaf))
-			}
-			rows = append(rows, row)
-		}
-		p.line("")
-		p.table([]column{
-			{"Interface", 14, 2}, {"State", 5, 2}, {"RX_OK", 10, 2}, {"RX_BYTES", 12, 2}, {"RX_ERR", 6, 2}, {"RX_DRP", 6, 2},
-			{"TX_OK", 10, 2}, {"TX_BYTES", 12, 2}, {"TX_ERR", 6, 2}, {"TX_DRP", 6, 0},
-		}, rows)
-		p.line("")
+	leaves := []string{
+		"in-pkts", "in-octets", "in-errors", "in-discards", "out-pkts", "out-octets", "out-errors", "out-discards",
 	}
-	return &view{data, text}, nil
+	var rows [][]string
+	for _, e := range entries {
+		row := []string{e.name(), stateLetter(e)}
+		for _, leaf := range leaves {
+			row = append(row, counted(e, "state", "counters", leaf))
+		}
+		rows = append(rows, row)
+	}
+	return tableView(data, []column{
+		{"Interface", 14, 2}, {"State", 5, 2}, {"RX_OK", 10, 2}, {"RX_BYTES", 12, 2}, {"RX_ERR", 6, 2},
+		{"RX_DRP", 6, 2}, {"TX_OK", 10, 2}, {"TX_BYTES", 12, 2}, {"TX_ERR", 6, 2}, {"TX_DRP", 6, 0},
+	}, rows, nil), nil
 }
 
 // stateLetter is SONiC's letter for an interface's state: up, down or disabled.
@@ -138,86 +123,66 @@ func showBreakout(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
-		var rows [][]string
-		for _, e := range entries {
-			for _, g := range e.items("breakout-mode", "groups", "group") {
-				state := g.at("state")
-				rows = append(rows, []string{e.name(), breakoutOf(g), orDash(title(state.word("status"))), state.text("reason")})
-			}
+	var rows [][]string
+	for _, e := range entries {
+		for _, g := range e.items("breakout-mode", "groups", "group") {
+			s := g.at("state")
+			rows = append(rows, []string{e.name(), breakoutOf(g), orDash(title(s.word("status"))), s.text("reason")})
 		}
-		p.line("")
-		p.table([]column{{"Port", 14, 2}, {"Breakout Mode", 13, 2}, {"Status", 9, 2}, {"Reason", 6, 0}}, rows)
-		p.line("")
 	}
-	return &view{data, text}, nil
+	columns := []column{{"Port", 14, 2}, {"Breakout Mode", 13, 2}, {"Status", 9, 2}, {"Reason", 6, 0}}
+	return tableView(data, columns, rows, nil), nil
 }
 
 func showVLAN(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(vlansRoot))
+	vlans, err := c.sh.client.all(ctx, gpath(vlansRoot))
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
-		var rows [][]string
-		var why []string
-		for _, v := range found[0].sortedBy("vlan-id", "vlan") {
-			name := "Vlan" + v.text("vlan-id")
-			why = append(why, whyNotLine(name, v.at("state"))...)
-			members := v.sortedBy("interface", "members", "member")
-			if len(members) == 0 {
-				rows = append(rows, []string{v.text("vlan-id"), "-", "-"})
-			}
-			for _, m := range members {
-				rows = append(rows, []string{v.text("vlan-id"), m.text("interface"), strings.ToLower(config(m, "tagging-mode"))})
-				why = append(why, whyNotLine(name+" "+m.text("interface"), m.at("state"))...)
-			}
+	var rows [][]string
+	var why []string
+	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
+		id := v.text("vlan-id")
+		why = append(why, whyNotLine("Vlan"+id, v.at("state"))...)
+		members := v.sortedBy("interface", "members", "member")
+		if len(members) == 0 {
+			rows = append(rows, []string{id, "-", "-"})
 		}
-		p.line("")
-		p.table([]column{{"VLAN", 6, 2}, {"Member", 14, 2}, {"Tagging", 8, 0}}, rows)
-		p.after(why)
-		p.line("")
+		for _, m := range members {
+			rows = append(rows, []string{id, m.text("interface"), strings.ToLower(config(m, "tagging-mode"))})
+			why = append(why, whyNotLine("Vlan"+id+" "+m.text("interface"), m.at("state"))...)
+		}
 	}
-	return &view{one("tamtam-interfaces", "vlans", found[0]), text}, nil
+	return tableView(one(vlansRoot, vlans), []column{{"VLAN", 6, 2}, {"Member", 14, 2}, {"Tagging", 8, 0}}, rows, why), nil
 }
 
 func showACL(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(aclRoot, "acl-sets"))
+	found, err := c.sh.client.all(ctx, gpath(aclRoot, "acl-sets"))
 	if err != nil {
 		return nil, err
 	}
-	sets := found[0].sorted("acl-set")
-	data := one("openconfig-acl", "acl-sets", found[0])
+	sets := found.sorted("acl-set")
+	data := one("openconfig-acl:acl-sets", found)
 	if want := c.args["name"]; want != "" {
-		var only []tree
-		var raw []any
-		for _, s := range sets {
-			if s.name() == want {
-				only, raw = append(only, s), append(raw, s.v)
-			}
-		}
-		if len(only) == 0 {
+		if sets = slices.DeleteFunc(sets, func(s tree) bool { return s.name() != want }); len(sets) == 0 {
 			return nil, fmt.Errorf("ACL table %s does not exist", want)
 		}
-		sets, data = only, map[string]any{"openconfig-acl:acl-set": raw}
+		data = entry("openconfig-acl:acl-set", sets[0])
 	}
-	text := func(p *page) {
-		var rows [][]string
-		for _, s := range sets {
-			entries := s.sortedBy("sequence-id", "acl-entries", "acl-entry")
-			rows = append(rows, []string{s.name(), "", s.text("type"), "", "", orDash(s.text("state", "status")), s.text("state", "reason")})
-			for _, e := range entries {
-				rows = append(rows, []string{
-					"", e.text("sequence-id"), orDash(e.text("state", "priority")), counted(e, "state", "matched-packets"),
-					counted(e, "state", "matched-octets"), orDash(e.text("state", "status")), e.text("state", "reason"),
-				})
-			}
+	var rows [][]string
+	for _, s := range sets {
+		status, reason := orDash(s.text("state", "status")), s.text("state", "reason")
+		rows = append(rows, []string{s.name(), "", s.text("type"), "", "", status, reason})
+		for _, e := range s.sortedBy("sequence-id", "acl-entries", "acl-entry") {
+			state := e.at("state")
+			rows = append(rows, []string{
+				"", e.text("sequence-id"), orDash(state.text("priority")), counted(state, "matched-packets"),
+				counted(state, "matched-octets"), orDash(state.text("status")), state.text("reason"),
+			})
 		}
-		p.line("")
-		p.table([]column{
-			{"Table", 10, 2}, {"Rule", 14, 2}, {"Type/Prio", 9, 2}, {"Packets", 10, 2}, {"Bytes", 12, 2}, {"Status", 8, 2}, {"Reason", 6, 0},
-		}, rows)
-		p.line("")
 	}
-	return &view{data, text}, nil
+	return tableView(data, []column{
+		{"Table", 10, 2}, {"Rule", 14, 2}, {"Type/Prio", 9, 2}, {"Packets", 10, 2}, {"Bytes", 12, 2},
+		{"Status", 8, 2}, {"Reason", 6, 0},
+	}, rows, nil), nil
 }

@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // ipVersion is 4 or 6: the family of an address or prefix; 0: it is neither.
@@ -22,11 +20,8 @@ func ipVersion(text string) int {
 }
 
 func (c *call) routing(ctx context.Context) (tree, map[string]any, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(routingRoot))
-	if err != nil {
-		return tree{}, nil, err
-	}
-	return found[0], one("tamtam-routing", "routing", found[0]), nil
+	found, err := c.sh.client.all(ctx, gpath(routingRoot))
+	return found, one(routingRoot, found), err
 }
 
 // byPrefix orders entries by network, the shorter first.
@@ -161,26 +156,22 @@ func showIPInterfaces(family int) func(context.Context, *call) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := func(p *page) {
-			var rows [][]string
-			var why []string
-			for _, i := range routing.sorted("interfaces", "interface") {
-				why = append(why, whyNotLine(i.name(), i.at("state"))...)
-				for _, a := range byPrefix(i.items("addresses", "address")) {
-					if prefix := a.text("prefix"); ipVersion(prefix) == family {
-						rows = append(rows, []string{i.name(), prefix, orDash(a.text("state", "status"))})
-						if !inactive(i.at("state")) {
-							why = append(why, whyNotLine(i.name()+" "+prefix, a.at("state"))...)
-						}
-					}
+		var rows [][]string
+		var why []string
+		for _, i := range routing.sorted("interfaces", "interface") {
+			why = append(why, whyNotLine(i.name(), i.at("state"))...)
+			for _, a := range byPrefix(i.items("addresses", "address")) {
+				prefix := a.text("prefix")
+				if ipVersion(prefix) != family {
+					continue
+				}
+				rows = append(rows, []string{i.name(), prefix, orDash(a.text("state", "status"))})
+				if !inactive(i.at("state")) {
+					why = append(why, whyNotLine(i.name()+" "+prefix, a.at("state"))...)
 				}
 			}
-			p.line("")
-			p.table([]column{{"Interface", 14, 2}, {"Address", 18, 2}, {"Status", 8, 0}}, rows)
-			p.after(why)
-			p.line("")
 		}
-		return &view{data, text}, nil
+		return tableView(data, []column{{"Interface", 14, 2}, {"Address", 18, 2}, {"Status", 8, 0}}, rows, why), nil
 	}
 }
 
@@ -190,46 +181,38 @@ func showNeighbors(family int) func(context.Context, *call) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := func(p *page) {
-			var rows [][]string
-			var why []string
-			for _, n := range routing.sortedBy("interface", "neighbors", "neighbor") {
-				address := n.text("address")
-				if family != 0 && ipVersion(address) != family {
-					continue
-				}
-				rows = append(rows, []string{address, orDash(config(n, "mac-address")), n.text("interface"), orDash(n.text("state", "status"))})
-				why = append(why, whyNotLine(address, n.at("state"))...)
+		var rows [][]string
+		var why []string
+		for _, n := range routing.sortedBy("interface", "neighbors", "neighbor") {
+			address := n.text("address")
+			if family != 0 && ipVersion(address) != family {
+				continue
 			}
-			p.line("")
-			p.table([]column{{"Address", 16, 2}, {"MacAddress", 17, 2}, {"Iface", 12, 2}, {"Status", 8, 0}}, rows)
-			p.after(why)
-			p.line("")
+			mac, status := orDash(config(n, "mac-address")), orDash(n.text("state", "status"))
+			rows = append(rows, []string{address, mac, n.text("interface"), status})
+			why = append(why, whyNotLine(address, n.at("state"))...)
 		}
-		return &view{data, text}, nil
+		columns := []column{{"Address", 16, 2}, {"MacAddress", 17, 2}, {"Iface", 12, 2}, {"Status", 8, 0}}
+		return tableView(data, columns, rows, why), nil
 	}
 }
 
 func showMACs(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, gpath(fdbRoot))
+	fdb, err := c.sh.client.all(ctx, gpath(fdbRoot))
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
-		var rows [][]string
-		for _, e := range found[0].sortedBy("vlan-id", "entries", "entry") {
-			rows = append(rows, []string{e.text("vlan-id"), e.text("mac-address"), title(e.word("state", "entry-type")), e.text("state", "port")})
-		}
-		var why []string
-		for _, e := range found[0].sortedBy("vlan-id", "static-entries", "entry") {
-			why = append(why, whyNotLine("Vlan"+e.text("vlan-id")+" "+e.text("mac-address"), e.at("state"))...)
-		}
-		p.line("")
-		p.table([]column{{"Vlan", 4, 2}, {"MacAddress", 17, 2}, {"Type", 7, 2}, {"Port", 12, 0}}, rows)
-		p.after(why)
-		p.line("")
+	var rows [][]string
+	for _, e := range fdb.sortedBy("vlan-id", "entries", "entry") {
+		kind, port := title(e.word("state", "entry-type")), e.text("state", "port")
+		rows = append(rows, []string{e.text("vlan-id"), e.text("mac-address"), kind, port})
 	}
-	return &view{one("tamtam-routing", "fdb", found[0]), text}, nil
+	var why []string
+	for _, e := range fdb.sortedBy("vlan-id", "static-entries", "entry") {
+		why = append(why, whyNotLine("Vlan"+e.text("vlan-id")+" "+e.text("mac-address"), e.at("state"))...)
+	}
+	columns := []column{{"Vlan", 4, 2}, {"MacAddress", 17, 2}, {"Type", 7, 2}, {"Port", 12, 0}}
+	return tableView(one(fdbRoot, fdb), columns, rows, why), nil
 }
 
 // runningRouting writes the addresses and neighbours of interfaces, and routes.

@@ -31,7 +31,7 @@ func showTableRecord(ctx context.Context, c *call) (*view, error) {
 	}
 	maps.Copy(data, said)
 	return framed(data, func(p *page) {
-		p.featureStatus(feature)
+		p.featureStatus(flowWidth, feature)
 		p.line("")
 		p.recordSessions(entries)
 	}), nil
@@ -46,14 +46,17 @@ func (p *page) recordSessions(entries []tree) {
 		if plan.exists() {
 			tables = strconv.Itoa(len(plan.texts("tables")))
 		}
-		rows = append(rows, []string{e.name(), config(e, "flowgroup"), e.text("config", "collector"), orDash(title(e.text("state", "status"))), config(e, "phv"), tables,
-			orDash(ofPossible(plan)), orDash(percent(plan, "recovery")), counted(counters, "matched"), counted(counters, "recorded"), counted(counters, "lost")})
+		rows = append(rows, []string{
+			e.name(), config(e, "flowgroup"), e.text("config", "collector"), orDash(title(e.text("state", "status"))),
+			config(e, "phv"), tables, orDash(ofPossible(plan)), orDash(percent(plan, "recovery")),
+			counted(counters, "matched"), counted(counters, "recorded"), counted(counters, "lost"),
+		})
 	}
 	p.table([]column{
-		{"Name", 11, 2}, {"Flow Group", 11, 2}, {"Collector", 9, 2}, {"Status", 7, 2}, {"PHV", 5, 2}, {"Tables", 6, 2}, {"Entropy", 12, 2},
-		{"Recovery", 8, 2}, {"Matched", 8, 2}, {"Recorded", 8, 2}, {"Lost", 4, 0},
+		{"Name", 11, 2}, {"Flow Group", 11, 2}, {"Collector", 9, 2}, {"Status", 7, 2}, {"PHV", 5, 2},
+		{"Tables", 6, 2}, {"Entropy", 12, 2}, {"Recovery", 8, 2}, {"Matched", 8, 2}, {"Recorded", 8, 2}, {"Lost", 4, 0},
 	}, rows)
-	p.whyNots(entries)
+	p.after(whyNots(entries))
 }
 
 // ofPossible is a plan's entropy beside that of recording everything.
@@ -68,17 +71,14 @@ func ofPossible(plan tree) string {
 // recordState writes what became of a session, what it has recorded, and by which plan.
 func (p *page) recordState(e tree) {
 	state, counters := e.at("state"), e.at("state", "counters")
-	for _, l := range []struct{ label, text string }{{"Status", title(state.text("status"))}, {"Reason", state.text("reason")}, {"Since", state.text("since")}} {
-		if l.text != "" {
-			p.field(flowWidth, l.label, l.text)
-		}
+	notSampled := ""
+	if counters.exists() {
+		notSampled = unless(counted(counters, "not-sampled"), "0")
 	}
-	p.field(flowWidth, "Matched", counted(counters, "matched"))
-	if v := counted(counters, "not-sampled"); v != "0" && counters.exists() {
-		p.field(flowWidth, "   Not Sampled", v)
-	}
-	p.field(flowWidth, "Recorded", counted(counters, "recorded"))
-	p.field(flowWidth, "   Lost", counted(counters, "lost"))
+	p.optional(flowWidth,
+		"Status", title(state.text("status")), "Reason", state.text("reason"), "Since", state.text("since"),
+		"Matched", counted(counters, "matched"), "   Not Sampled", notSampled,
+		"Recorded", counted(counters, "recorded"), "   Lost", counted(counters, "lost"))
 	if text, _ := state.at("plan", "json").v.(string); text != "" {
 		if plan, err := readPlan(text); err != nil {
 			p.field(flowWidth, "Plan", err.Error())
@@ -125,17 +125,17 @@ func sampling(e tree) string {
 // readers of records take it.
 func showTableRecordPlan(ctx context.Context, c *call) (*view, error) {
 	name := c.args["name"]
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, recordSessions.path(name, "config"), recordSessions.path(name, "state"))
+	config, state := recordSessions.path(name, "config"), recordSessions.path(name, "state")
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, config, state)
 	if err != nil {
 		return nil, err
 	}
 	if len(withLeft(found[0].items(), found[1].items())) == 0 {
 		return nil, recordSessions.missing(name)
 	}
-	state := found[1]
-	text, _ := state.at("plan", "json").v.(string)
+	text, _ := found[1].at("plan", "json").v.(string)
 	if text == "" {
-		return nil, fmt.Errorf("%s %s has no plan%s", recordSessions.what, name, because(state))
+		return nil, fmt.Errorf("%s %s has no plan%s", recordSessions.what, name, because(found[1]))
 	}
 	plan, err := readPlan(text)
 	if err != nil {
@@ -179,23 +179,18 @@ func readPlan(text string) (tree, error) {
 // recordPlan writes how much a plan tells, and which tables write which bits; with
 // all, also what it was made from.
 func (p *page) recordPlan(plan tree, all bool) {
-	optional := func(label, text string) {
-		if text != "" {
-			p.field(flowWidth, label, text)
-		}
-	}
 	id, _ := plan.count("id")
 	p.field(flowWidth, "Plan", fmt.Sprintf("%d (0x%08x)", id, id))
 	if all {
-		graph := plan.at("graph")
-		optional("   Program", plan.text("program"))
-		p.field(flowWidth, "   Pipeline", fmt.Sprintf("%s, %d tables, %s stages", plan.text("pipeline"), tablesOf(graph), plan.text("stages")))
-		optional("   Stages From", plan.text("stages_why"))
+		tables := tablesOf(plan.at("graph"))
+		pipeline := fmt.Sprintf("%s, %d tables, %s stages", plan.text("pipeline"), tables, plan.text("stages"))
+		p.optional(flowWidth,
+			"   Program", plan.text("program"), "   Pipeline", pipeline, "   Stages From", plan.text("stages_why"))
 		p.field(flowWidth, "   Mode", plan.text("mode"))
 		p.field(flowWidth, "   Algorithm", plan.text("algorithm"))
-		optional("   Must Record", plan.text("must_record"))
+		p.optional(flowWidth, "   Must Record", plan.text("must_record"))
 	}
-	optional("   Probabilities", plan.text("probabilities_from"))
+	p.optional(flowWidth, "   Probabilities", plan.text("probabilities_from"))
 	tables := plan.items("recorded")
 	var bits, room uint64
 	for _, t := range tables {
@@ -211,8 +206,8 @@ func (p *page) recordPlan(plan tree, all bool) {
 	p.field(flowWidth, "   Bound", boundOfPlan(plan))
 	p.field(flowWidth, "   Recovery", orDash(percent(plan, "recovery")))
 	if all {
-		optional("   Equation 2", quantity(plan, "entropy_equation2"))
-		p.field(flowWidth, "   Weighed", fmt.Sprintf("%s sets, %s held against the constraints", plan.text("sets"), plan.text("solves")))
+		weighed := plan.text("sets") + " sets, " + plan.text("solves") + " held against the constraints"
+		p.optional(flowWidth, "   Equation 2", quantity(plan, "entropy_equation2"), "   Weighed", weighed)
 	}
 	p.recordedTables(tables)
 }
@@ -257,10 +252,14 @@ func (p *page) recordedTables(tables []tree) {
 	})
 	var rows [][]string
 	for _, t := range tables {
-		rows = append(rows, []string{t.text("table"), t.text("stage"), t.text("container"), orDash(t.text("ran")), orDash(t.text("hit"))})
+		rows = append(rows, []string{
+			t.text("table"), t.text("stage"), t.text("container"), orDash(t.text("ran")), orDash(t.text("hit")),
+		})
 	}
 	p.line("")
-	p.table([]column{{"Table", 20, 2}, {"Stage", 5, 2}, {"Container", 9, 2}, {"Bit If Run", 10, 2}, {"Bit If Hit", 10, 0}}, rows)
+	p.table([]column{
+		{"Table", 20, 2}, {"Stage", 5, 2}, {"Container", 9, 2}, {"Bit If Run", 10, 2}, {"Bit If Hit", 10, 0},
+	}, rows)
 }
 
 func firstBit(t tree) string {

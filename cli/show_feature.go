@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// feature is the state of a feature as it is right now, and what the switch says of it, as
+// data of a view.
+func (s *Shell) feature(ctx context.Context, ref string) (state tree, said map[string]any, err error) {
+	features, states, err := s.features(ctx)
+	if err != nil {
+		return tree{}, nil, err
+	}
+	said = map[string]any{}
+	for _, f := range states.items("feature") {
+		if f.name() == ref {
+			said["openconfig-tam:feature"] = []any{f.v}
+		}
+	}
+	for _, f := range features {
+		if f.name() == ref {
+			state = f.at("state")
+		}
+	}
+	return state, said, nil
+}
+
+// showFeature shows what a feature is.
+func showFeature(ref string) func(context.Context, *call) (*view, error) {
+	return func(ctx context.Context, c *call) (*view, error) {
+		state, data, err := c.sh.feature(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return framed(data, func(p *page) { p.featureStatus(flowWidth, state) }), nil
+	}
+}
+
+// featureStatus writes what a feature is, and why.
+func (p *page) featureStatus(width int, state tree) {
+	p.field(width, "Status", featureStatus(state))
+	p.optional(width, "Reason", state.text("reason"))
+}
+
+// featureStatus is a feature's state in words; a feature without state is inactive.
+func featureStatus(state tree) string {
+	if status := state.word("op-status"); status != "" {
+		return title(status)
+	}
+	return "Inactive"
+}
+
+// features are all that there are, with their state; those that the switch says
+// nothing of are not configured, or have just been. data has what the switch says.
+func (s *Shell) features(ctx context.Context) (features []tree, states tree, err error) {
+	found, err := s.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "features"), gpath(tamRoot, "features-state"))
+	if err != nil {
+		return nil, tree{}, err
+	}
+	return allFeatures(found[0], found[1]), found[1], nil
+}
+
+// allFeatures joins what is configured of features and what the switch says.
+func allFeatures(configured, states tree) []tree {
+	wanted, said := map[string]string{}, map[string]tree{}
+	refs := map[string]bool{}
+	for _, f := range features() {
+		refs[f.ref] = true
+	}
+	for _, f := range configured.items("feature") {
+		wanted[f.name()] = f.word("config", "status")
+		refs[f.name()] = true
+	}
+	for _, f := range states.items("feature") {
+		said[f.name()] = f
+		refs[f.name()] = true
+	}
+	var out []tree
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		f, ok := said[ref]
+		switch {
+		case ok && wanted[ref] == "ACTIVE" && !saysWhat(f.at("state")):
+			f = featureOf(ref, "PENDING", notYet) // what it says is of before
+		case ok:
+		case wanted[ref] == "ACTIVE":
+			f = featureOf(ref, "PENDING", notYet)
+		default:
+			f = featureOf(ref, "INACTIVE", "")
+		}
+		if wanted[ref] != "ACTIVE" && f.word("state", "op-status") == "ACTIVE" {
+			f = featureOf(ref, "ACTIVE", "not configured any more, not yet out of the switch")
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// saysWhat says whether the state of a feature that is wanted is more than that of one
+// that is not.
+func saysWhat(state tree) bool {
+	status := state.word("op-status")
+	return status != "" && (status != "INACTIVE" || state.text("reason") != "")
+}
+
+// featureOf is a feature as the tree has it.
+func featureOf(ref, status, reason string) tree {
+	state := map[string]any{"feature-ref": ref, "op-status": status}
+	if reason != "" {
+		state["reason"] = reason
+	}
+	return tree{map[string]any{"feature-ref": ref, "state": state}}
+}
+
+func showFeatures(ctx context.Context, c *call) (*view, error) {
+	features, states, err := c.sh.features(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if want := c.args["name"]; want != "" {
+		return featureView(features, want)
+	}
+	return framed(one("openconfig-tam:features-state", states), func(p *page) { p.features(features) }), nil
+}
+
+func featureView(features []tree, name string) (*view, error) {
+	for _, f := range features {
+		if featureName(f.name()) != name {
+			continue
+		}
+		return framed(entry("openconfig-tam:feature", f), func(p *page) {
+			p.field(14, "Name", name)
+			p.featureStatus(14, f.at("state"))
+		}), nil
+	}
+	return nil, fmt.Errorf("the switch does not report the feature %s", name)
+}
+
+// features writes the table of features and why one is not what it should be.
+func (p *page) features(features []tree) {
+	var rows [][]string
+	var why []string
+	for _, f := range features {
+		name, status := featureName(f.name()), featureStatus(f.at("state"))
+		rows = append(rows, []string{name, status})
+		if reason := f.text("state", "reason"); reason != "" {
+			why = append(why, name+": "+status+": "+reason)
+		}
+	}
+	p.table([]column{{"Name", 11, 2}, {"Status", 9, 0}}, rows)
+	p.after(why)
+}
