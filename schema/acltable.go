@@ -96,7 +96,10 @@ func BuiltinACLType(name string) (ACLTableType, bool) {
 	return t, ok
 }
 
-const ownTypeForm = "a name that no built-in table type has"
+const (
+	ownTypeForm = "a name that no built-in table type has"
+	wordsForm   = "a comma separated list"
+)
 
 // aclTypeRows: unknown words and unknown fields are errors, as in SONiC.
 var aclTypeRows = rows[ACLTableType]{
@@ -111,17 +114,21 @@ var aclTypeRows = rows[ACLTableType]{
 	fields: []field[ACLTableType]{
 		own("MATCHES", "names of matches, separated by commas",
 			"What the rules of a table may match.", (*reader).typeMatches,
-			func(t *ACLTableType) string { return joined(t.Matches.Fields()) }).must("a comma separated list").always(),
+			func(t *ACLTableType) string { return joined(t.Matches.Fields()) }).must(""),
 		own("ACTIONS", "names of actions, separated by commas",
 			"What the rules of a table may do.", (*reader).typeActions,
 			func(t *ACLTableType) string { return joined(t.Actions.Fields()) }),
 		own("BIND_POINTS", "PORT, PORTCHANNEL", "What a table may be bound to.", (*reader).typeBindPoints,
-			func(t *ACLTableType) string { return strings.Join(t.BindPoints, ",") }).must("a comma separated list").always(),
+			func(t *ACLTableType) string { return strings.Join(t.BindPoints, ",") }).must(""),
 	},
 }
 
 func (r *reader) typeMatches(t *ACLTableType) {
-	for _, w := range r.words("MATCHES") {
+	words := r.words("MATCHES")
+	if len(words) == 0 {
+		r.bad("MATCHES", "", wordsForm)
+	}
+	for _, w := range words {
 		f, ok := matchByName[w]
 		if !ok || matchSpecs[f].tam {
 			r.badWord("MATCHES", w, "names of matches", plainMatchNames())
@@ -143,7 +150,11 @@ func (r *reader) typeActions(t *ACLTableType) {
 }
 
 func (r *reader) typeBindPoints(t *ACLTableType) {
-	for _, w := range r.words("BIND_POINTS") {
+	words := r.words("BIND_POINTS")
+	if len(words) == 0 {
+		r.bad("BIND_POINTS", "", wordsForm)
+	}
+	for _, w := range words {
 		if w != BindPort && w != BindPortChannel {
 			r.bad("BIND_POINTS", w, "PORT or PORTCHANNEL")
 			continue

@@ -41,7 +41,7 @@ func (r *reader) poolType(p *BufferPool) {
 	case "ingress":
 		r.bad("type", "ingress", "egress or both: packets are held at egress")
 	case "":
-		if _, present := r.fields["type"]; !present {
+		if r.fields["type"] == "" {
 			r.bad("type", "", "egress or both")
 		}
 	}
