@@ -209,7 +209,7 @@ func Problems(ctx context.Context, r *swss.Redis) ([]Problem, error) {
 			return nil, err
 		}
 		for _, key := range SortedKeys(rows) {
-			status, reason := rows[key][t.Field], rows[key][schema.FieldReason]
+			status, reason := rows[key][t.Status], rows[key][schema.FieldReason]
 			if status == "" || t.OK(status, reason) {
 				continue // or no status row: others write rows of their own into these tables
 			}

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -307,4 +308,26 @@ func (r *reader) unknownMatch(t ACLTableType) {
 			return
 		}
 	}
+}
+
+// aclRules completes the entry of [Tables] for rules. What a rule may hold depends on its table's type.
+func aclRules(t Table) Table {
+	t.Key = "table|rule"
+	t.Fields = []Field{{Name: "PRIORITY", Form: rangeForm(0, MaxRulePriority), Default: "0", Words: fmt.Sprintf(
+		"Of several rules that match, the one with the largest counts. Of flow groups %d..%d, default %d.",
+		1, MaxFlowGroupPriority, DefaultFlowGroupPriority)}}
+	for _, s := range matchSpecs {
+		f := Field{Name: s.name, Form: s.form()}
+		if s.tam {
+			f.Words = "In tables of type TAM."
+		}
+		t.Fields = append(t.Fields, f)
+	}
+	for a := range ActionCounter {
+		t.Fields = append(t.Fields, Field{Name: a.String(), Form: a.form(), Words: "An action. Not in tables of type TAM."})
+	}
+	t.Parse = func(key string, f map[string]string) (Row, error) {
+		return ParseACLRule(builtinACLTypes[ACLTypeTAM], key, f)
+	}
+	return t
 }

@@ -3,7 +3,6 @@ package schema
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,15 +21,22 @@ type FlyMonTask struct {
 	flymon.Task
 }
 
+// taskName is the key of tasks: a chip takes names of so many characters.
+func taskName[T any](at func(*T) *string) key[T] {
+	name := named(at)
+	form := fmt.Sprintf("at most %d characters", maxTaskName)
+	return key[T]{form: "a name of " + form, read: func(r *reader, key string, t *T) {
+		if name.read(r, key, t); len(key) > maxTaskName {
+			r.bad("", key, form)
+		}
+	}}
+}
+
+const maxTaskName = 64
+
 var flyMonTaskRows = rows[FlyMonTask]{
 	table: CfgTAMFlyMonTask,
-	key: key[FlyMonTask]{form: fmt.Sprintf("a name of at most %d characters", maxTaskName),
-		read: func(r *reader, key string, t *FlyMonTask) {
-			named(func(t *FlyMonTask) *string { return &t.Name }).read(r, key, t)
-			if len(key) > maxTaskName {
-				r.bad("", key, fmt.Sprintf("at most %d characters", maxTaskName))
-			}
-		}},
+	key:   taskName(func(t *FlyMonTask) *string { return &t.Name }),
 	fields: append([]field[FlyMonTask]{
 		own("flowgroup", "a name",
 			"The flow group whose packets are measured. Either this or filter. In APPL_DB its match is the filter.",
@@ -114,9 +120,6 @@ func ParseFlyMonTask(key string, f map[string]string) (FlyMonTask, error) {
 // Fields formats the row.
 func (t FlyMonTask) Fields() map[string]string { return flyMonTaskRows.fieldsOf(t) }
 
-// maxTaskName is what a chip takes.
-const maxTaskName = 64
-
 // FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its
 // flow group as filter.
 type FlyMonFlow struct {
@@ -125,28 +128,29 @@ type FlyMonFlow struct {
 	flymon.Task
 }
 
+var flyMonFlowRows = rows[FlyMonFlow]{
+	table: AppTAMFlyMonTask,
+	key:   taskName(func(t *FlyMonFlow) *string { return &t.Name }),
+	fields: append([]field[FlyMonFlow]{
+		own("flowgroup", "a name", "The flow group whose match is the filter, if it is one.", func(r *reader, t *FlyMonFlow) {
+			if t.Of = r.text("flowgroup"); t.Of != "" && r.fields["filter"] == "" {
+				r.bad("flowgroup", t.Of, "its match beside it, as filter")
+			}
+		}, func(t *FlyMonFlow) string { return t.Of }),
+	}, within(func(t *FlyMonFlow) *flymon.Task { return &t.Task }, flyMonTaskFields...)...),
+	check: func(r *reader, t *FlyMonFlow) {
+		r.unknown()
+		r.whole(t.Check)
+	},
+}
+
 // ParseFlyMonFlow reads TAM_FLYMON_TASK_TABLE of APPL_DB.
-func ParseFlyMonFlow(key string, fields map[string]string) (FlyMonFlow, error) {
-	rest := maps.Clone(fields)
-	delete(rest, "flowgroup")
-	t, err := ParseFlyMonTask(key, rest)
-	of := fields["flowgroup"]
-	if of != "" && fields["filter"] == "" {
-		err = errors.Join(err, &FieldError{
-			Object: AppTAMFlyMonTask + ":" + key, Field: "flowgroup", Value: of, Want: "its match beside it, as filter",
-		})
-	}
-	return FlyMonFlow{Name: key, Of: of, Task: t.Task}, err
+func ParseFlyMonFlow(key string, f map[string]string) (FlyMonFlow, error) {
+	return flyMonFlowRows.parse(key, f)
 }
 
 // Fields formats the row.
-func (t FlyMonFlow) Fields() map[string]string {
-	f := FlyMonTask{Name: t.Name, Task: t.Task}.Fields()
-	if t.Of != "" {
-		f["flowgroup"] = t.Of
-	}
-	return f
-}
+func (t FlyMonFlow) Fields() map[string]string { return flyMonFlowRows.fieldsOf(t) }
 
 // FlyMonQuery is a row of TAM_FLYMON_QUERY_TABLE: a flow to be answered for each epoch.
 type FlyMonQuery struct {

@@ -191,6 +191,25 @@ func ParseRecordCounters(key string, f map[string]string) (RecordCounters, error
 	return recordCounterRows.parse(key, f)
 }
 
+// recordPlanFields are the fields of a plan.
+func recordPlanFields() []Field {
+	return []Field{
+		{Name: "ID", Form: rangeForm(0, 1<<32-1), Words: "What records call the plan."},
+		{Name: "PHV", Form: record.ContainerWords, Words: "The containers of a record."},
+		{Name: "MODE", Form: "exec or exec+hit", Words: "What is recorded."},
+		{Name: "ALGORITHM", Form: "text", Words: "How it was chosen."},
+		{Name: "BITS", Form: "a number", Words: "Bits of a record."},
+		{Name: "TABLES", Form: "names, separated by commas", Words: "The tables that are recorded."},
+		{Name: "ENTROPY", Form: "a number", Words: "Of the record, in bits."},
+		{Name: "ENTROPY_FULL", Form: "a number", Words: "Of recording everything, in bits."},
+		{Name: "BOUND", Form: "a number", Words: "What no plan of so many bits exceeds."},
+		{Name: "OPTIMAL", Form: "true or false", Words: "Whether no plan is better."},
+		{Name: "PROBABILITIES", Form: "uniform or counted", Words: "What the plan was made with."},
+		{Name: "RECOVERY", Form: "0 to 1", Words: "How likely a path follows from its record."},
+		{Name: "PLAN", Form: "JSON", Words: "The whole plan, as `tamtam decode record --plan` takes it."},
+	}
+}
+
 // RecordPlanFields formats a row of COUNTERS_DB TAM_TABLERECORD_PLANS: the plan that
 // a session records by. PLAN is the whole of it, as decoders take it.
 func RecordPlanFields(p *record.Plan) (map[string]string, error) {

@@ -325,3 +325,37 @@ func ParseTailStampFlow(key string, f map[string]string) (TailStampFlow, error) 
 
 // Fields formats the row.
 func (s TailStampFlow) Fields() map[string]string { return tailStampFlowRows.fieldsOf(s) }
+
+// TailStampCounters is a row of COUNTERS_DB TAM_TAILSTAMPING_COUNTERS: what became of the packets
+// of a session. What the silicon does not count is nil.
+type TailStampCounters struct {
+	Matched, MatchedBytes                  *uint64
+	Stamped                                *uint64
+	NotTCPUDP, NotEthernetII, Cut, TooLong *uint64 // not stamped
+}
+
+var tailStampCounterRows = rows[TailStampCounters]{
+	table: CountersTailStamp, open: true,
+	key: sessionKey[TailStampCounters](),
+	fields: []field[TailStampCounters]{
+		known("MATCHED_PACKETS", func(c *TailStampCounters) **uint64 { return &c.Matched }, "Packets of the flow group."),
+		known("MATCHED_BYTES", func(c *TailStampCounters) **uint64 { return &c.MatchedBytes }, "Their bytes."),
+		known("STAMPED_PACKETS", func(c *TailStampCounters) **uint64 { return &c.Stamped },
+			"Packets that left with a stamp."),
+		known("NOT_STAMPED_NOT_TCP_UDP", func(c *TailStampCounters) **uint64 { return &c.NotTCPUDP },
+			"Not stamped: neither TCP nor UDP."),
+		known("NOT_STAMPED_NOT_ETHERNET_II", func(c *TailStampCounters) **uint64 { return &c.NotEthernetII },
+			"Not stamped: not Ethernet II."),
+		known("NOT_STAMPED_CUT", func(c *TailStampCounters) **uint64 { return &c.Cut }, "Not stamped: cut short."),
+		known("NOT_STAMPED_MTU", func(c *TailStampCounters) **uint64 { return &c.TooLong },
+			"Not stamped: the frame would be larger than the MTU."),
+	},
+}
+
+// ParseTailStampCounters reads TAM_TAILSTAMPING_COUNTERS.
+func ParseTailStampCounters(session string, f map[string]string) (TailStampCounters, error) {
+	return tailStampCounterRows.parse(session, f)
+}
+
+// Fields formats the row.
+func (c TailStampCounters) Fields() map[string]string { return tailStampCounterRows.fieldsOf(c) }

@@ -1,0 +1,280 @@
+package schema
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tamtam/internal/randtest"
+)
+
+// A rowSpec is a kind of rows of the table of tables, with a row that has no more than it must.
+type rowSpec struct {
+	name   string // table, or "table in APPL_DB", or "table address"
+	fields []Field
+	open   bool
+	parse  func(key string, f map[string]string) (Row, error)
+	key    string
+	least  map[string]string
+}
+
+// leastRows are rows that have no more than they must: key and fields.
+var leastRows = map[string]string{
+	"DEVICE_METADATA": "localhost", "SWITCH": "switch", "BREAKOUT_CFG": "Ethernet0 brkout_mode=4x25G",
+	"PORT": "Ethernet0 lanes=1 speed=1000", "PORTCHANNEL": "PortChannel1", "PORTCHANNEL_MEMBER": "PortChannel1|Ethernet0",
+	"VLAN": "Vlan10", "VLAN_MEMBER": "Vlan10|Ethernet0",
+	"INTERFACE": "Ethernet0", "VLAN_INTERFACE": "Vlan10", "PORTCHANNEL_INTERFACE": "PortChannel1",
+	"LOOPBACK_INTERFACE": "Loopback0", "INTERFACE address": "Ethernet0|10.0.0.1/24",
+	"VLAN_INTERFACE address": "Vlan10|10.0.0.1/24", "PORTCHANNEL_INTERFACE address": "PortChannel1|2001:db8::1/64",
+	"LOOPBACK_INTERFACE address": "Loopback0|10.0.0.1/32",
+	"STATIC_ROUTE":               "10.1.0.0/16 nexthop=10.0.0.2", "ROUTE_TABLE": "10.1.0.0/16 nexthop=10.0.0.2 ifname=Vlan10",
+	"NEIGH": "Vlan10|10.0.0.2 neigh=02:00:00:00:00:02", "FDB": "Vlan10|02:00:00:00:00:02 port=Ethernet0",
+	"FDB_TABLE": "Vlan10|02:00:00:00:00:02 port=Ethernet0", "DSCP_TO_TC_MAP": "m 0=1", "DOT1P_TO_TC_MAP": "m 0=1",
+	"TC_TO_QUEUE_MAP": "m 0=1", "PORT_QOS_MAP": "Ethernet0", "SCHEDULER": "s", "WRED_PROFILE": "w", "QUEUE": "Ethernet0|3",
+	"BUFFER_POOL": "p type=egress size=1000", "BUFFER_PROFILE": "b pool=p static_th=1", "BUFFER_QUEUE": "Ethernet0|3 profile=b",
+	"MIRROR_SESSION": "m src_ip=10.0.0.1 dst_ip=10.0.0.2", "COPP_GROUP": "g", "COPP_TRAP": "t trap_ids=bgp trap_group=g",
+	"ACL_TABLE_TYPE": "T MATCHES=SRC_IP BIND_POINTS=PORT", "ACL_TABLE": "T TYPE=L3", "ACL_RULE": "TAM|r",
+	"FLEX_COUNTER_TABLE": "ACL", "CRM": "Config", "TAM_SWITCH_TABLE": "global", "TAM_APPL_SWITCH_TABLE": "global",
+	"TAM_FEATURES_TABLE": "ALTMARK", "TAM_COLLECTORS_TABLE": "c ipaddress=10.0.0.1 port=9",
+	"TAM_SAMPLINGRATE_TABLE": "s sampling-rate=10", "TAM_FLOWGROUP_TABLE": "f", "TAM_TAILSTAMPING_TABLE": "s flowgroup=f",
+	"TAM_TAILSTAMPING_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f",
+	"TAM_ALTMARK_TABLE":                 "s flowgroup=f role=initiator method=step interval=0 mark=dscp0",
+	"TAM_ALTMARK_TABLE in APPL_DB":      "s acl-table-name=TAM acl-rule-name=f role=initiator method=step interval=0 mark=dscp0",
+	"TAM_FLYMON_TASK_TABLE":             "t attribute=frequency key=src-ip",
+	"TAM_FLYMON_TASK_TABLE in APPL_DB":  "t attribute=frequency key=src-ip", "TAM_FLYMON_QUERY_TABLE": "q task=t flow=10.0.0.1",
+	"TAM_TABLERECORD_TABLE":            "s flowgroup=f collector=c",
+	"TAM_TABLERECORD_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f collector=10.0.0.1:9",
+	"TAM_TAILSTAMPING_COUNTERS":        "s", "TAM_ALTMARK_COUNTERS": "s", "TAM_ALTMARK_RESULTS": "p:a:b STATUS=ok",
+	"TAM_TABLERECORD_COUNTERS": "s", "TAM_FLYMON_PLACEMENT": "t", "TAM_FLYMON_GROUPS": "1", "TAM_FLYMON_RESULTS": "t",
+}
+
+// heldTogether are fields whose values others of the row, or the key, allow: a good value may be refused.
+var heldTogether = map[string][]string{
+	"PORT": {"alias"}, "VLAN": {"vlanid"}, "TAM_COLLECTORS_TABLE": {"ipaddress-type"},
+	"WRED_PROFILE": {"green_max_threshold"}, "ACL_TABLE": {"STAGE"}, "TAM_FLYMON_TASK_TABLE": {"filter", ""},
+	"TAM_TABLERECORD_TABLE": {"algorithm"}, "TAM_TABLERECORD_TABLE in APPL_DB": {"algorithm"},
+	// as a whole
+	"TAM_ALTMARK_TABLE": {""}, "TAM_ALTMARK_TABLE in APPL_DB": {""}, "TAM_FLYMON_TASK_TABLE in APPL_DB": {"", "flowgroup"},
+}
+
+// specs are all kinds of rows that something reads.
+func specs(t *testing.T) (list []rowSpec) {
+	t.Helper()
+	add := func(name string, s rowSpec) {
+		if slices.ContainsFunc(list, func(o rowSpec) bool { return o.name == name }) {
+			name += " address"
+		}
+		text, ok := leastRows[name]
+		if !ok {
+			t.Fatalf("no row of %s to begin with", name)
+		}
+		key, fields, _ := strings.Cut(text, " ")
+		s.name, s.key, s.least = name, key, fieldsOf(fields)
+		list = append(list, s)
+	}
+	for _, tab := range Tables() {
+		name := cmp.Or(tab.Config, tab.Counters, tab.State)
+		if tab.Parse != nil {
+			add(name, rowSpec{fields: tab.Fields, open: tab.Open, parse: tab.Parse})
+		}
+		if tab.ParseApplied != nil {
+			if name = tab.Appl; name == tab.Config {
+				name += " in APPL_DB"
+			}
+			add(name, rowSpec{fields: tab.Applied, open: tab.AppliedOpen, parse: tab.ParseApplied})
+		}
+	}
+	if len(list) != len(leastRows) {
+		t.Errorf("%d kinds of rows, %d rows to begin with", len(list), len(leastRows))
+	}
+	return list
+}
+
+// good makes a value that the field can have; false: it is read by functions of its own.
+func (f Field) good(r *rand.Rand) (string, bool) {
+	switch f.kind {
+	case numberKind:
+		n := []uint64{f.lo, f.hi, min(f.hi, f.lo+1), max(f.lo, f.hi-1), f.lo + r.Uint64()%max(1, f.hi-f.lo)}[r.IntN(5)]
+		if r.IntN(3) == 0 {
+			return "0x" + strconv.FormatUint(n, 16), true
+		}
+		return utoa(n), true
+	case wordKind:
+		return f.words[r.IntN(len(f.words))], true
+	case macKind:
+		return MAC{byte(r.IntN(128)) << 1, 1, byte(r.Uint32()), byte(r.Uint32()), 3, 4}.String(), true
+	case nameKind, textKind:
+		b := make([]byte, 1+r.IntN(20))
+		for i := range b {
+			for b[i] == '|' || b[i] == ',' || b[i] == ':' || b[i] == 0 {
+				b[i] = byte('!' + r.IntN('~'-'!'+1))
+			}
+		}
+		return string(b), true
+	}
+	return "", false
+}
+
+// bad are values that the field cannot have.
+func (f Field) bad() []string {
+	switch f.kind {
+	case numberKind:
+		list := []string{"-1", "+1", "1.5", "many", "0x", "18446744073709551616"}
+		if f.hi+1 > f.hi {
+			list = append(list, utoa(f.hi+1))
+		}
+		if f.lo > 0 {
+			list = append(list, utoa(f.lo-1))
+		}
+		return list
+	case wordKind:
+		return []string{"other", f.words[0] + "s", "1.5"}
+	case macKind:
+		return []string{"01:00:00:00:00:01", "00:00:00:00:00:00", "2:0:0:0:0:1"}
+	case nameKind:
+		return []string{"a,b", "a|b", "a b", strings.Repeat("n", 256)}
+	}
+	return nil
+}
+
+// Whatever a row of any table has of the values that its fields can have: it is read, written and read
+// again as the same row; what is not given is written with its default.
+func TestEveryTable(t *testing.T) {
+	all := specs(t)
+	read := map[string]int{}
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for _, s := range all {
+			in := maps.Clone(s.least)
+			for _, f := range s.fields {
+				if v, ok := f.good(r); ok && r.IntN(3) == 0 && f.Name != FieldIgnored {
+					in[f.Name] = v
+				}
+			}
+			row, err := s.parse(s.key, in)
+			if err != nil {
+				s.heldTogether(t, in, err)
+				continue
+			}
+			read[s.name]++
+			out := row.Fields()
+			for _, f := range s.fields {
+				_, given := in[f.Name]
+				if v, ok := out[f.Name]; !given && ok && f.kind != ownKind && v != f.Default && f.Default != "" {
+					t.Errorf("%s %v: %s is %q without it, want its default %q", s.name, in, f.Name, v, f.Default)
+				}
+			}
+			again, err := s.parse(s.key, out)
+			if err != nil || !gocmp.Equal(row, again, ignoreAddrs) {
+				t.Errorf("%s|%s %v: %+v is read again as %+v, %v", s.name, s.key, in, row, again, err)
+			}
+		}
+	})
+	for _, s := range all {
+		if read[s.name] == 0 {
+			t.Errorf("no row of %s was good", s.name)
+		}
+	}
+}
+
+// heldTogether checks that a row of good values is refused for what they say together, or with the key.
+func (s rowSpec) heldTogether(t *testing.T, in map[string]string, err error) {
+	t.Helper()
+	for _, e := range flatten(err) {
+		fe := (*FieldError)(nil)
+		if !errors.As(e, &fe) || !slices.Contains(heldTogether[s.name], fe.Field) {
+			t.Errorf("%s %v: %v", s.name, in, e)
+		}
+	}
+}
+
+// What a field cannot hold is refused by an error that names table, key, field, value and what would be right; so
+// is a row without a field that it must have, and where other fields are not ignored one with a field that
+// no row has.
+func TestEveryTableRefuses(t *testing.T) {
+	for _, s := range specs(t) {
+		refuses := func(field, value string, in map[string]string) {
+			t.Helper()
+			_, err := s.parse(s.key, in)
+			for _, e := range flatten(err) {
+				fe := (*FieldError)(nil)
+				if errors.As(e, &fe) && fe.Field == field && fe.Value == value && fe.Want != "" &&
+					strings.HasSuffix(fe.Object, "|"+s.key) && strings.HasPrefix(s.name, strings.TrimSuffix(fe.Object, "|"+s.key)) {
+					return
+				}
+			}
+			t.Errorf("%s %v: %s=%q gives %v", s.name, in, field, value, err)
+		}
+		for _, f := range s.fields {
+			in := maps.Clone(s.least)
+			for _, v := range f.bad() {
+				in[f.Name] = v
+				refuses(f.Name, v, in)
+			}
+			if f.Must {
+				delete(in, f.Name)
+				refuses(f.Name, "", in)
+			}
+		}
+		in := maps.Clone(s.least)
+		in["STRANGE"] = "1"
+		if !s.open {
+			refuses("STRANGE", "1", in)
+		} else if _, err := s.parse(s.key, in); err != nil {
+			t.Errorf("%s: a field that is not of the table: %v", s.name, err)
+		}
+	}
+}
+
+// Nothing that a row of any table may hold stops who reads it, and every error names the row.
+func TestEveryTableTakesGarbage(t *testing.T) {
+	words := []string{"", " ", ",", "|", "-", "0", "1", "-1", "10.0.0.1", "::", "Ethernet0", "1,2,,3", "x=y", "{}", "[", "\x00\xff",
+		"2x", "NULL", "true", "1/2", "1.000000000", "SRC_IP,", "/", "1-2"}
+	all := specs(t)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 50}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		for _, s := range all {
+			key, in := s.key, maps.Clone(s.least)
+			if r.IntN(4) == 0 {
+				key = words[r.IntN(len(words))]
+			}
+			for range r.IntN(6) {
+				in[s.fields[r.IntN(len(s.fields))].Name] = words[r.IntN(len(words))] + words[r.IntN(len(words))]
+			}
+			row, err := s.parse(key, in)
+			for _, e := range flatten(err) {
+				if fe := (*FieldError)(nil); !errors.As(e, &fe) || Reason(e) == "" || !strings.Contains(fe.Object, "|"+key) {
+					t.Errorf("%s|%s %v: %v does not name the row and what would be right", s.name, key, in, e)
+				}
+			}
+			if err != nil {
+				continue
+			}
+			if again, err := s.parse(key, row.Fields()); err != nil || !gocmp.Equal(row, again, ignoreAddrs) {
+				t.Errorf("%s|%s %v: %+v is read again as %+v, %v", s.name, key, in, row, again, err)
+			}
+		}
+	})
+}
+
+// Every entry says what its rows are and what each field holds.
+func TestEveryTableIsDescribed(t *testing.T) {
+	for _, tab := range Tables() {
+		name := cmp.Or(tab.Config, tab.Counters, tab.State)
+		if !strings.HasSuffix(tab.Words, ".") {
+			t.Errorf("%s: words %q", name, tab.Words)
+		}
+		for _, f := range slices.Concat(tab.Fields, tab.Applied) {
+			if f.Name == "" || f.Form == "" || f.Words != "" && !strings.HasSuffix(f.Words, ".") {
+				t.Errorf("%s %q: form %q, words %q", name, f.Name, f.Form, f.Words)
+			}
+		}
+	}
+}
