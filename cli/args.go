@@ -16,9 +16,9 @@ import (
 )
 
 // liveNames completes from the names in a list of the tree.
-func liveNames(container string, list string) func(context.Context, *Shell) ([]string, error) {
+func liveNames(list ...any) func(context.Context, *Shell) ([]string, error) {
 	return func(ctx context.Context, s *Shell) ([]string, error) {
-		found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, gpath(tamRoot, container, keyed{list, "name", "*"}, "config", "name"))
+		found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, gpath(append(list, "config", "name")...))
 		if err != nil {
 			return nil, err
 		}
@@ -27,17 +27,7 @@ func liveNames(container string, list string) func(context.Context, *Shell) ([]s
 }
 
 // liveInterfaces completes from the interfaces there are.
-func liveInterfaces(ctx context.Context, s *Shell) ([]string, error) {
-	found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, gpath(interfacesRoot, keyed{"interface", "name", "*"}, "config", "name"))
-	if err != nil {
-		return nil, err
-	}
-	return naturally(found[0].texts()), nil
-}
-
-func nameKind(live func(context.Context, *Shell) ([]string, error)) *argKind {
-	return &argKind{label: "<name>", parse: parseName, live: live}
-}
+var liveInterfaces = liveNames(interfacesRoot, keyed{"interface", "name", "*"})
 
 // parseName takes what the tree takes for a name: visible ASCII without "|".
 func parseName(text string) (string, error) {

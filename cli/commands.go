@@ -14,15 +14,12 @@ const (
 )
 
 var (
-	anywhere      = []mode{modeExec, modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeTableRecord, modeInterface}
-	inExec        = []mode{modeExec}
-	inConfig      = []mode{modeConfig}
-	inTAM         = []mode{modeTAM}
-	inTailStamp   = []mode{modeTailStamp}
-	inAltMark     = []mode{modeAltMark}
-	inFlyMon      = []mode{modeFlyMon}
-	inTableRecord = []mode{modeTableRecord}
-	inInterface   = []mode{modeInterface}
+	configuring = []mode{modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeTableRecord, modeInterface}
+	anywhere    = append([]mode{modeExec}, configuring...)
+	inExec      = []mode{modeExec}
+	inConfig    = []mode{modeConfig}
+	inTAM       = []mode{modeTAM}
+	inInterface = []mode{modeInterface}
 )
 
 // wordHelp explains keywords that occur in many commands.

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -21,26 +21,15 @@ func interfaceCommands() []*command {
 	out := []*command{
 		{modes: inConfig, form: seq("interface", arg("name", iface, "Name")), do: enterInterface("")},
 		{modes: inConfig, form: seq("interface Ethernet", arg("name", num, "Number")), do: enterInterface("Ethernet")},
-		{
-			modes: inConfig, do: enterInterface("PortChannel"),
-			form: seq("interface PortChannel", arg("name", num, "Number")),
-			no:   noForm("interface PortChannel", arg("name", num, "Number")),
-		},
-		{
-			modes: inConfig, do: enterInterface("Vlan"),
-			form: seq("interface Vlan", arg("name", vlan, "Number")),
-			no:   noForm("interface Vlan", arg("name", vlan, "Number")),
-		},
+		same(inConfig, enterInterface("PortChannel"), "interface PortChannel", arg("name", num, "Number")),
+		same(inConfig, enterInterface("Vlan"), "interface Vlan", arg("name", vlan, "Number")),
 		{
 			modes: inConfig, do: setBreakout,
 			form: seq("interface breakout port", arg("port", port, "The cage's first port"),
 				"mode", arg("mode", breakoutMode, "Such as 1x100G, 2x50G, 4x25G")),
 			no: noForm("interface breakout port", arg("port", port, "The cage's first port")),
 		},
-		{
-			modes: inInterface, form: seq("flow-group", arg("name", groupName, "Name of the flow group")), do: attachFlowGroup,
-			no: noForm("flow-group", arg("name", groupName, "Name of the flow group")),
-		},
+		same(inInterface, attachFlowGroup, "flow-group", arg("name", groupName, "Name of the flow group")),
 		{
 			modes: inInterface, do: setChannelGroup,
 			form: seq(kw("channel-group", "Join a port channel"), arg("value", num, "Number of the port channel")),
@@ -51,11 +40,8 @@ func interfaceCommands() []*command {
 			form: seq("switchport", kw("access", "Frames without tag"), "Vlan", arg("value", vlan, "Number")),
 			no:   noForm("switchport", kw("access", "Frames without tag"), "Vlan", opt(arg("value", vlan, "Number"))),
 		},
-		{
-			modes: inInterface, do: setVLANMember("TAGGED"),
-			form: seq("switchport", kw("trunk", "Frames with tag"), kw("allowed", "These may pass"), "Vlan", arg("value", vlan, "Number")),
-			no:   noForm("switchport", kw("trunk", "Frames with tag"), kw("allowed", "These may pass"), "Vlan", arg("value", vlan, "Number")),
-		},
+		same(inInterface, setVLANMember("TAGGED"), "switchport", kw("trunk", "Frames with tag"),
+			kw("allowed", "These may pass"), "Vlan", arg("value", vlan, "Number")),
 	}
 	for _, l := range interfaceLeaves {
 		out = append(out, l.single(inInterface, func(c *call) (*gpb.Path, error) {
@@ -126,9 +112,10 @@ func (s *Shell) resolve(ctx context.Context, text string) (string, error) {
 func enterInterface(kind string) func(context.Context, *call) error {
 	return func(ctx context.Context, c *call) error {
 		name := kind + c.args["name"]
-		path, made := interfacePath(name), interfaceEntry(name, nil)
+		path, made := interfacePath(name), listed("openconfig-interfaces", map[string]any{"name": name}, nil)
 		if kind == "Vlan" {
-			path, made = vlanPath(c.args["name"]), vlanEntry(c.args["name"])
+			vlan := map[string]any{"vlan-id": json.Number(c.args["name"])}
+			path, made = vlanPath(c.args["name"]), listed("tamtam-interfaces", vlan, nil)
 		}
 		switch {
 		case c.no:
@@ -146,20 +133,6 @@ func enterInterface(kind string) func(context.Context, *call) error {
 		c.sh.mode, c.sh.iface = modeInterface, name
 		return nil
 	}
-}
-
-// interfaceEntry is an interface as the tree has it, with the leaves of config.
-func interfaceEntry(name string, config map[string]any) map[string]any {
-	all := map[string]any{"name": name}
-	for k, v := range config {
-		all[k] = v
-	}
-	return map[string]any{"openconfig-interfaces:name": name, "openconfig-interfaces:config": all}
-}
-
-func vlanEntry(id string) map[string]any {
-	n, _ := strconv.ParseUint(id, 10, 16) // number has checked it
-	return map[string]any{"tamtam-interfaces:vlan-id": n, "tamtam-interfaces:config": map[string]any{"vlan-id": n}}
 }
 
 // only refuses a command on a kind of interface that it does not apply to.
@@ -208,13 +181,8 @@ func setBreakout(ctx context.Context, c *call) error {
 		return c.sh.client.set(ctx, change{path: path})
 	}
 	count, speed, _ := strings.Cut(c.args["mode"], "x")
-	n, err := strconv.ParseUint(count, 10, 8)
-	if err != nil {
-		return err
-	}
-	config := map[string]any{"index": 1, "num-breakouts": n, "breakout-speed": "SPEED_" + speed + "B"}
-	value := map[string]any{"tamtam-interfaces:index": 1, "tamtam-interfaces:config": config}
-	return c.sh.client.set(ctx, change{path: path, value: value})
+	config := map[string]any{"num-breakouts": json.Number(count), "breakout-speed": "SPEED_" + speed + "B"}
+	return c.sh.client.set(ctx, change{path: path, value: listed("tamtam-interfaces", map[string]any{"index": 1}, config)})
 }
 
 // setChannelGroup makes the port a member of a port channel or of none.
@@ -229,10 +197,7 @@ func setChannelGroup(ctx context.Context, c *call) error {
 		if _, err := c.sh.resolve(ctx, "PortChannel"+c.args["value"]); err != nil {
 			return err // a Set would make the port channel
 		}
-		value := map[string]any{
-			"tamtam-interfaces:interface": c.sh.iface,
-			"tamtam-interfaces:config":    map[string]any{"interface": c.sh.iface},
-		}
+		value := listed("tamtam-interfaces", map[string]any{"interface": c.sh.iface}, nil)
 		return c.sh.client.set(ctx, change{path: member("PortChannel" + c.args["value"]), value: value})
 	}
 	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(interfacesRoot))
@@ -260,8 +225,8 @@ func setVLANMember(tagging string) func(context.Context, *call) error {
 			if _, err := c.sh.existing(ctx, "VLAN "+c.args["value"], vlanPath(c.args["value"])); err != nil {
 				return err // a Set would make it
 			}
-			config := map[string]any{"interface": c.sh.iface, "tagging-mode": tagging}
-			value := map[string]any{"tamtam-interfaces:interface": c.sh.iface, "tamtam-interfaces:config": config}
+			keys, config := map[string]any{"interface": c.sh.iface}, map[string]any{"tagging-mode": tagging}
+			value := listed("tamtam-interfaces", keys, config)
 			return c.sh.client.set(ctx, change{path: vlanPath(c.args["value"], "members", member), value: value})
 		}
 		found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(vlansRoot))

@@ -13,8 +13,9 @@ import (
 
 // Roots of the tree.
 const (
-	routingRoot = "tamtam-routing:routing"
-	fdbRoot     = "tamtam-routing:fdb"
+	routingModule = "tamtam-routing"
+	routingRoot   = routingModule + ":routing"
+	fdbRoot       = routingModule + ":fdb"
 )
 
 // ipWords are what differs between the commands of the two families.
@@ -36,11 +37,8 @@ func ipCommands() []*command {
 	)
 	entry := append(slices.Clone(table), arg("mac", mac, "Address"), kw("Vlan", "Its VLAN"), arg("vlan", vlan, "Number"))
 	return append(out,
-		&command{
-			modes: inConfig, do: setLoopback,
-			form: seq("interface", kw("Loopback", "Addresses of the switch itself"), arg("name", number(0, 9999), "Number")),
-			no:   noForm("interface", kw("Loopback", "Addresses of the switch itself"), arg("name", number(0, 9999), "Number")),
-		},
+		same(inConfig, setLoopback, "interface", kw("Loopback", "Addresses of the switch itself"),
+			arg("name", number(0, 9999), "Number")),
 		&command{
 			modes: inConfig, do: setStaticMAC,
 			form: form{fixed: append(slices.Clone(entry), kw("interface", "Behind this port"), arg("interface", iface, "Name"))},
@@ -52,16 +50,17 @@ func ipCommands() []*command {
 func familyCommands(family string) []*command {
 	w := ipWords[family]
 	var (
-		addr    = &argKind{label: w.address, parse: parseName6}
-		prefix  = &argKind{label: w.prefix, parse: parseName6}
-		routed  = &argKind{label: "<EthernetN | PortChannelN | VlanN>", parse: parseRouted}
-		mac     = &argKind{label: "<XX:XX:XX:XX:XX:XX>", parse: parseMAC}
-		ip      = kw(family, "Internet protocol")
-		route   = kw("route", "Where packets go")
-		to      = arg("prefix", prefix, "Where it leads")
-		metric  = opt(kw("distance", "The smallest is taken; default 0"), arg("distance", number(0, 255), "Distance"))
-		by      = kw("interface", "Out of this interface")
-		through = arg("interface", routed, "Name")
+		addr     = &argKind{label: w.address, parse: parseName6}
+		prefix   = &argKind{label: w.prefix, parse: parseName6}
+		routed   = &argKind{label: "<EthernetN | PortChannelN | VlanN>", parse: parseRouted}
+		mac      = &argKind{label: "<XX:XX:XX:XX:XX:XX>", parse: parseMAC}
+		ip       = kw(family, "Internet protocol")
+		route    = kw("route", "Where packets go")
+		neighbor = kw(w.neighbor, "Who is on the link")
+		to       = arg("prefix", prefix, "Where it leads")
+		metric   = opt(kw("distance", "The smallest is taken; default 0"), arg("distance", number(0, 255), "Distance"))
+		by       = kw("interface", "Out of this interface")
+		through  = arg("interface", routed, "Name")
 	)
 	return []*command{
 		{
@@ -71,15 +70,11 @@ func familyCommands(family string) []*command {
 		},
 		{modes: inConfig, do: setRoute, form: seq(ip, route, to, by, through, metric)},
 		{modes: inConfig, do: setRoute, form: seq(ip, route, to, kw("blackhole", "Nowhere"), metric)},
+		same(inInterface, setAddress, ip, kw("address", "Address of the interface"),
+			arg("prefix", prefix, "Address and length of its subnet")),
 		{
-			modes: inInterface, do: setAddress,
-			form: seq(ip, kw("address", "Address of the interface"), arg("prefix", prefix, "Address and length of its subnet")),
-			no:   noForm(ip, kw("address", "Address of the interface"), arg("prefix", prefix, "Address and length of its subnet")),
-		},
-		{
-			modes: inInterface, do: setNeighbor,
-			form: seq(ip, kw(w.neighbor, "Who is on the link"), arg("address", addr, "Address"), arg("mac", mac, "Its address on the link")),
-			no:   noForm(ip, kw(w.neighbor, "Who is on the link"), arg("address", addr, "Address")),
+			modes: inInterface, do: setNeighbor, no: noForm(ip, neighbor, arg("address", addr, "Address")),
+			form: seq(ip, neighbor, arg("address", addr, "Address"), arg("mac", mac, "Its address on the link")),
 		},
 	}
 }
@@ -112,25 +107,13 @@ func routedPath(name string, below ...any) *gpb.Path {
 	return gpath(append([]any{routingRoot, "interfaces", keyed{"interface", "name", name}}, below...)...)
 }
 
-// put is an entry of a list of tamtam-routing, with its keys and config.
-func put(keys map[string]any, config map[string]any) map[string]any {
-	out, all := map[string]any{}, map[string]any{}
-	for k, v := range keys {
-		out["tamtam-routing:"+k], all[k] = v, v
-	}
-	for k, v := range config {
-		all[k] = v
-	}
-	out["tamtam-routing:config"] = all
-	return out
-}
-
 func setLoopback(ctx context.Context, c *call) error {
 	name := "Loopback" + c.args["name"]
 	if c.no {
 		return c.sh.removeEntry(ctx, "interface "+name, routedPath(name))
 	}
-	if err := c.sh.client.set(ctx, change{path: routedPath(name), value: put(map[string]any{"name": name}, nil)}); err != nil {
+	loopback := listed(routingModule, map[string]any{"name": name}, nil)
+	if err := c.sh.client.set(ctx, change{path: routedPath(name), value: loopback}); err != nil {
 		return err
 	}
 	c.sh.mode, c.sh.iface = modeInterface, name
@@ -163,7 +146,7 @@ func setAddress(ctx context.Context, c *call) error {
 	prefix := c.args["prefix"]
 	path := routedPath(c.sh.iface, "addresses", keyed{"address", "prefix", prefix})
 	if !c.no {
-		return c.sh.client.set(ctx, change{path: path, value: put(map[string]any{"prefix": prefix}, nil)})
+		return c.sh.client.set(ctx, change{path: path, value: listed(routingModule, map[string]any{"prefix": prefix}, nil)})
 	}
 	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, routedPath(c.sh.iface))
 	if err != nil {
@@ -173,7 +156,8 @@ func setAddress(ctx context.Context, c *call) error {
 	if !slices.ContainsFunc(all, func(a tree) bool { return a.text("prefix") == prefix }) {
 		return fmt.Errorf("%s has no address %s", c.sh.iface, prefix)
 	}
-	if len(all) == 1 && !strings.HasPrefix(c.sh.iface, "Loopback") && config(found[0], "mtu")+config(found[0], "mac-address") == "" {
+	own := config(found[0], "mtu") + config(found[0], "mac-address") // what the interface has beside
+	if len(all) == 1 && !strings.HasPrefix(c.sh.iface, "Loopback") && own == "" {
 		path = routedPath(c.sh.iface)
 	}
 	return c.sh.client.set(ctx, change{path: path})
@@ -185,7 +169,8 @@ func setNeighbor(ctx context.Context, c *call) error {
 		return c.sh.removeEntry(ctx, "neighbor "+c.args["address"]+" on "+c.sh.iface, path)
 	}
 	keys := map[string]any{"interface": c.sh.iface, "address": c.args["address"]}
-	return c.sh.client.set(ctx, change{path: path, value: put(keys, map[string]any{"mac-address": c.args["mac"]})})
+	value := listed(routingModule, keys, map[string]any{"mac-address": c.args["mac"]})
+	return c.sh.client.set(ctx, change{path: path, value: value})
 }
 
 // setRoute adds a way to a route, or removes the route.
@@ -205,7 +190,8 @@ func setRoute(ctx context.Context, c *call) error {
 	if d := c.args["distance"]; d != "" && d != "0" {
 		way += "#" + d
 	}
-	return c.sh.client.set(ctx, change{path: path, value: put(map[string]any{"prefix": prefix}, map[string]any{"next-hop": []string{way}})})
+	config := map[string]any{"next-hop": []string{way}}
+	return c.sh.client.set(ctx, change{path: path, value: listed(routingModule, map[string]any{"prefix": prefix}, config)})
 }
 
 func setStaticMAC(ctx context.Context, c *call) error {
@@ -221,10 +207,12 @@ func setStaticMAC(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sh.client.set(ctx, change{path: path, value: put(map[string]any{"vlan-id": vlan, "mac-address": c.args["mac"]}, map[string]any{"port": port})})
+	keys := map[string]any{"vlan-id": vlan, "mac-address": c.args["mac"]}
+	return c.sh.client.set(ctx, change{path: path, value: listed(routingModule, keys, map[string]any{"port": port})})
 }
 
 // agingTime is the one leaf of the table of addresses.
 var agingTime = leaf{
-	word: "aging-time", help: "After which a learned address goes", kind: number(0, 1000000), value: "Seconds; 0: never", def: "600",
+	word: "aging-time", help: "After which a learned address goes", kind: number(0, 1000000), value: "Seconds; 0: never",
+	def: "600",
 }

@@ -61,8 +61,3 @@ func tamCommands() []*command {
 	out = append(out, collector.command(inTAM, ""), sampler.command(inTAM, ""), flowGroupCommand())
 	return append(out, featureCommands()...)
 }
-
-func noForm(parts ...any) *form {
-	f := seq(parts...)
-	return &f
-}

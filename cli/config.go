@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -56,21 +57,23 @@ type Config struct {
 	Version string
 }
 
-// check completes the configuration and names the first field that is wrong.
+// usesTLS says whether a field of TLS is set.
+func (c *Config) usesTLS() bool {
+	return c.SkipVerify || c.CAFile+c.CertFile+c.KeyFile+c.ServerName != ""
+}
+
+// check names the first field that is wrong, and completes the configuration.
 func (c *Config) check() error {
-	if c.Target == "" {
-		return errors.New("target is empty: want HOST:PORT or unix:/PATH")
-	}
 	unix := strings.HasPrefix(c.Target, "unix:")
-	if !unix {
-		if _, _, err := net.SplitHostPort(c.Target); err != nil {
-			return fmt.Errorf("target %q: want HOST:PORT or unix:/PATH: %w", c.Target, err)
-		}
-	}
-	usesTLS := c.SkipVerify || c.CAFile != "" || c.CertFile != "" || c.KeyFile != "" || c.ServerName != ""
+	_, _, err := net.SplitHostPort(c.Target)
 	switch {
-	case c.Insecure && usesTLS:
-		return errors.New("insecure (cleartext) excludes skip-verify, CA, certificate, key and server name (TLS): give one or the other")
+	case c.Target == "":
+		return errors.New("target is empty: want HOST:PORT or unix:/PATH")
+	case !unix && err != nil:
+		return fmt.Errorf("target %q: want HOST:PORT or unix:/PATH: %w", c.Target, err)
+	case c.Insecure && c.usesTLS():
+		return errors.New("insecure (cleartext) excludes skip-verify, CA, certificate, key and server name (TLS): " +
+			"give one or the other")
 	case c.SkipVerify && c.CAFile != "":
 		return errors.New("skip-verify (believe any server) excludes a CA file (believe only its certificates)")
 	case (c.CertFile == "") != (c.KeyFile == ""):
@@ -78,15 +81,9 @@ func (c *Config) check() error {
 	case c.User == "" && c.Password != "":
 		return errors.New("a password needs a user")
 	}
-	if unix && !usesTLS {
-		c.Insecure = true
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 10 * time.Second
-	}
-	if c.Hostname == "" {
-		c.Hostname = "sonic"
-	}
+	c.Insecure = c.Insecure || unix && !c.usesTLS()
+	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
+	c.Hostname = cmp.Or(c.Hostname, "sonic")
 	if c.In == nil {
 		c.In = strings.NewReader("")
 	}

@@ -72,10 +72,7 @@ func setFeature(name string) func(context.Context, *call) error {
 		if c.no {
 			status = "INACTIVE"
 		}
-		value := map[string]any{
-			"openconfig-tam:feature-ref": name,
-			"openconfig-tam:config":      map[string]any{"feature-ref": name, "status": status},
-		}
+		value := listed("openconfig-tam", map[string]any{"feature-ref": name}, map[string]any{"status": status})
 		path := gpath(tamRoot, "features", keyed{"feature", "feature-ref", name})
 		if err := c.sh.client.set(ctx, change{path: path, value: value}); err != nil || c.no {
 			return err

@@ -22,16 +22,25 @@ const (
 	modePipe // not a place: the grammar of what follows "|"
 )
 
+// places are the modes below exec mode: the one above each, and what the prompt says.
+var places = map[mode]struct {
+	parent mode
+	prompt string
+}{
+	modeConfig:      {modeExec, "(config)"},
+	modeTAM:         {modeConfig, "(config-tam)"},
+	modeTailStamp:   {modeTAM, "(config-tam-ts)"},
+	modeAltMark:     {modeTAM, "(config-tam-am)"},
+	modeFlyMon:      {modeTAM, "(config-tam-fm)"},
+	modeTableRecord: {modeTAM, "(config-tam-tr)"},
+	modeInterface:   {modeConfig, "(conf-if-IFACE)"},
+}
+
 // parent is the mode that `exit` returns to, and the one whose commands are
 // tried when the present mode does not know a command.
 func (m mode) parent() (mode, bool) {
-	switch m {
-	case modeConfig:
-		return modeExec, true
-	case modeTAM, modeInterface:
-		return modeConfig, true
-	case modeTailStamp, modeAltMark, modeFlyMon, modeTableRecord:
-		return modeTAM, true
+	if p, ok := places[m]; ok {
+		return p.parent, true
 	}
 	return m, false
 }
@@ -138,6 +147,17 @@ func seq(parts ...any) form {
 	return f
 }
 
+// same is a command that "no" takes back in the same words.
+func same(modes []mode, do func(context.Context, *call) error, parts ...any) *command {
+	f := seq(parts...)
+	return &command{modes: modes, form: f, no: &f, do: do}
+}
+
+func noForm(parts ...any) *form {
+	f := seq(parts...)
+	return &f
+}
+
 func opt(elements ...element) []element { return elements }
 
 // path is a compiled form: one command, with or without "no" or "do" in front.
@@ -165,7 +185,7 @@ func compile(table []*command) grammar {
 	}
 	for _, p := range g[modeExec] {
 		p.fixed = append(words("do"), p.fixed...)
-		for _, m := range []mode{modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeTableRecord, modeInterface} {
+		for _, m := range configuring {
 			g[m] = append(g[m], p)
 		}
 	}

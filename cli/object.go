@@ -43,7 +43,9 @@ func (l tamList) entries(tam tree) []tree {
 }
 
 // names is the kind of parameter that names an entry.
-func (l tamList) names() *argKind { return nameKind(liveNames(l.container, l.list)) }
+func (l tamList) names() *argKind {
+	return &argKind{label: "<name>", parse: parseName, live: liveNames(tamRoot, l.container, keyed{l.list, "name", "*"})}
+}
 
 // missing says that there is no such entry.
 func (l tamList) missing(name string) error { return fmt.Errorf("%s %s does not exist", l.what, name) }
@@ -98,29 +100,22 @@ type draft struct {
 }
 
 func (o object) draft(name string) draft {
-	d := draft{module: o.module(), entry: map[string]any{}}
-	d.entry[d.module+":name"] = name
-	d.config("")["name"] = name
-	return d
+	return draft{module: o.module(), entry: listed(o.module(), map[string]any{"name": name}, nil)}
 }
 
 // config is what holds the leaves of a container of the entry.
 func (d draft) config(box string) map[string]any {
-	in, at := d.entry, d.module+":config"
-	if box != "" {
-		if box == "ip" {
-			box = d.family
-		}
-		box = d.module + ":" + box
-		if in[box] == nil {
-			in[box] = map[string]any{}
-		}
-		in, at = in[box].(map[string]any), "config"
+	switch box {
+	case "":
+		return d.entry[d.module+":config"].(map[string]any)
+	case "ip":
+		box = d.family
 	}
-	if in[at] == nil {
-		in[at] = map[string]any{}
+	box = d.module + ":" + box
+	if d.entry[box] == nil {
+		d.entry[box] = map[string]any{"config": map[string]any{}}
 	}
-	return in[at].(map[string]any)
+	return d.entry[box].(map[string]any)["config"].(map[string]any)
 }
 
 // fill writes what a command says into the entry.

@@ -263,7 +263,8 @@ func (g grammar) parseIn(m mode, line string, tokens []token) (position, *Syntax
 	for len(padded) < end {
 		padded += " "
 	}
-	return position{}, &SyntaxError{Line: padded, Col: end, Reason: "incomplete command, expected " + describe(expected(at))}
+	reason := "incomplete command, expected " + describe(expected(at))
+	return position{}, &SyntaxError{Line: padded, Col: end, Reason: reason}
 }
 
 // describe lists what may come, as one phrase.

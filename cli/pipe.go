@@ -17,7 +17,8 @@ type pipe struct {
 // parsePipes reads the words.
 func pipeTable() []*command {
 	in := []mode{modePipe}
-	re := arg("re", &argKind{label: "<expression>", parse: parseExpression}, "Regular expression (Go's RE2 syntax); may hold blanks")
+	re := arg("re", &argKind{label: "<expression>", parse: parseExpression},
+		"Regular expression (Go's RE2 syntax); may hold blanks")
 	return []*command{
 		{modes: in, form: seq(kw("json", "As one JSON document (RFC 7951); first in the pipe"))},
 		{modes: in, form: seq(kw("include", "Only lines that match"), re)},

@@ -45,24 +45,7 @@ func (s *Shell) Close() error { return s.client.close() }
 // Prompt is what an interactive session shows before the next command, for
 // example "sonic(config-tam)# ".
 func (s *Shell) Prompt() string {
-	where := ""
-	switch s.mode {
-	case modeConfig:
-		where = "(config)"
-	case modeTAM:
-		where = "(config-tam)"
-	case modeTailStamp:
-		where = "(config-tam-ts)"
-	case modeAltMark:
-		where = "(config-tam-am)"
-	case modeFlyMon:
-		where = "(config-tam-fm)"
-	case modeTableRecord:
-		where = "(config-tam-tr)"
-	case modeInterface:
-		where = "(conf-if-" + s.iface + ")"
-	}
-	return s.conf.Hostname + where + "# "
+	return s.conf.Hostname + strings.Replace(places[s.mode].prompt, "IFACE", s.iface, 1) + "# "
 }
 
 // Exec runs one command line in the present mode. Blank lines and lines that
@@ -70,7 +53,8 @@ func (s *Shell) Prompt() string {
 // included, and is not printed here; a *SyntaxError also holds the line and
 // the place in it.
 func (s *Shell) Exec(ctx context.Context, line string) error {
-	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }) {
+	steers := func(r rune) bool { return unicode.IsControl(r) && r != '\t' }
+	if !utf8.ValidString(line) || strings.ContainsFunc(line, steers) {
 		return commandError{errors.New("the line holds control characters or is not UTF-8")}
 	}
 	line = strings.TrimRight(line, " \t")

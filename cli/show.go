@@ -15,59 +15,61 @@ func showCommands() []*command {
 		record  = recordSessions.names()
 		acl     = &argKind{label: "<table>", parse: parseName}
 		iface   = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
+		ip      = kw("ip", "Internet protocol")
+		ipv6    = kw("ipv6", "Internet protocol")
 		names   []choice
+		out     []*command
 	)
 	for _, f := range features() {
 		names = append(names, choice{f.word, f.help})
 	}
-	rows := []struct {
-		form form
-		show func(context.Context, *call) (*view, error)
-	}{
-		{seq("show tam", kw("switch", "Attributes of the switch that are in use")), showSwitch},
-		{seq("show tam", kw("summary", "All of it on one page")), showSummary},
-		{seq("show tam", kw("collectors", "Where reports go"), opt(arg("name", collectors.names(), "Only this one"))), collector.shown},
-		{seq("show tam", kw("samplers", "One packet in how many"), opt(arg("name", samplers.names(), "Only this one"))), sampler.shown},
-		{seq("show tam", kw("flow-groups", "Which packets are meant"), opt(arg("name", groupName, "Only this one"))), showFlowGroups},
-		{seq("show tam", kw("features", "What is active"), opt(arg("name", oneOf(names...), "Only this one"))), showFeatures},
-		{seq("show tam tail-stamping"), showTailStamping},
-		{seq("show tam tail-stamping", kw("sessions", "Flow groups that are stamped"), opt(arg("name", session, "Only this one"))), showSessions},
-		{seq("show tam alt-mark"), showFeature("ALTMARK")},
-		{seq("show tam alt-mark", kw("sessions", "Flow groups that are marked"), opt(arg("name", altMark, "Only this one"))), altMarkSession.shown},
-		{seq("show tam alt-mark counters", opt(arg("name", altMark, "Only of this session"))), showAltMarkCounters},
-		{seq("show tam alt-mark", kw("periods", "The last periods of a session"), arg("name", altMark, "Name of the session")), showAltMarkPeriods},
-		{seq("show tam alt-mark", kw("results", "What a collector made of the reports"), opt(arg("name", altMarkPathName, "Only of this path"))), showAltMarkResults},
-		{seq("show tam flymon"), showFeature("FLYMON")},
-		{seq("show tam flymon", kw("task", "What is measured"), opt(arg("name", flyMonTasks.names(), "All of this one"))), showFlyMonTasks},
-		{seq("show tam flymon", kw("query", "Flows that are answered for"), opt(arg("name", flyMonQueries.names(), "Only this one"))), showFlyMonQueries},
-		{seq("show tam flymon", kw("groups", "What of the CMU groups is in use")), showFlyMonGroups},
-		{seq("show tam table-record", opt(arg("name", record, "All of this session"))), showTableRecord},
-		{seq("show tam table-record", kw("plan", "Which tables write which bits of the record"), arg("name", record, "Name of the session")), showTableRecordPlan},
-		{seq("show interface", kw("status", "State of the ports"), opt(arg("name", iface, "Only this one"))), showInterfaceStatus},
-		{seq("show interface counters", opt(arg("name", iface, "Only this one"))), showInterfaceCounters},
-		{seq("show interface breakout"), showBreakout},
-		{seq("show", kw("vlan", "VLANs and their members")), showVLAN},
-		{seq("show", kw("access-list", "ACL tables and rules"), opt(arg("name", acl, "Only this table"))), showACL},
-		{seq("show", kw("acl", "The same as access-list"), opt(arg("name", acl, "Only this table"))), showACL},
-		{seq("show", kw("ip", "Internet protocol"), kw("route", "IPv4 routes")), showRoutes(4)},
-		{seq("show", kw("ipv6", "Internet protocol"), kw("route", "IPv6 routes")), showRoutes(6)},
-		{seq("show", kw("ip", "Internet protocol"), "interface"), showIPInterfaces(4)},
-		{seq("show", kw("ipv6", "Internet protocol"), "interface"), showIPInterfaces(6)},
-		{seq("show", kw("arp", "IPv4 neighbours")), showNeighbors(4)},
-		{seq("show", kw("ipv6", "Internet protocol"), kw("neighbors", "IPv6 neighbours")), showNeighbors(6)},
-		{seq("show", kw("neighbors", "Neighbours of both families")), showNeighbors(0)},
-		{seq("show", kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are")), showMACs},
-		{seq("show", kw("queue", "Egress queues"), "counters", opt(arg("name", iface, "Only of this port"))), showQueues},
-		{seq("show", kw("qos", "Quality of service"), kw("scheduler", "How queues are served")), showSchedulers},
-		{seq("show", kw("mirror-session", "SPAN and ERSPAN sessions")), showMirrorSessions},
-		{seq("show running-configuration"), showRunning},
-		{seq("show running-configuration tam"), showRunningTAM},
-		{seq("show", kw("version", "Versions of client and server")), showVersion},
+	add := func(show func(context.Context, *call) (*view, error), parts ...any) {
+		out = append(out, &command{modes: inExec, form: seq(parts...), show: show})
 	}
-	out := make([]*command, len(rows))
-	for i, r := range rows {
-		out[i] = &command{modes: inExec, form: r.form, show: r.show}
-	}
+	name := func(kind *argKind, help string) []element { return opt(arg("name", kind, help)) }
+	only := func(kind *argKind) []element { return name(kind, "Only this one") }
+	add(showSwitch, "show tam", kw("switch", "Attributes of the switch that are in use"))
+	add(showSummary, "show tam", kw("summary", "All of it on one page"))
+	add(collector.shown, "show tam", kw("collectors", "Where reports go"), only(collectors.names()))
+	add(sampler.shown, "show tam", kw("samplers", "One packet in how many"), only(samplers.names()))
+	add(showFlowGroups, "show tam", kw("flow-groups", "Which packets are meant"), only(groupName))
+	add(showFeatures, "show tam", kw("features", "What is active"), only(oneOf(names...)))
+	add(showTailStamping, "show tam tail-stamping")
+	add(showSessions, "show tam tail-stamping", kw("sessions", "Flow groups that are stamped"), only(session))
+	add(showFeature("ALTMARK"), "show tam alt-mark")
+	add(altMarkSession.shown, "show tam alt-mark", kw("sessions", "Flow groups that are marked"), only(altMark))
+	add(showAltMarkCounters, "show tam alt-mark counters", name(altMark, "Only of this session"))
+	add(showAltMarkPeriods, "show tam alt-mark", kw("periods", "The last periods of a session"),
+		arg("name", altMark, "Name of the session"))
+	add(showAltMarkResults, "show tam alt-mark", kw("results", "What a collector made of the reports"),
+		name(altMarkPathName, "Only of this path"))
+	add(showFeature("FLYMON"), "show tam flymon")
+	add(showFlyMonTasks, "show tam flymon", kw("task", "What is measured"), name(flyMonTasks.names(), "All of this one"))
+	add(showFlyMonQueries, "show tam flymon", kw("query", "Flows that are answered for"), only(flyMonQueries.names()))
+	add(showFlyMonGroups, "show tam flymon", kw("groups", "What of the CMU groups is in use"))
+	add(showTableRecord, "show tam table-record", name(record, "All of this session"))
+	add(showTableRecordPlan, "show tam table-record", kw("plan", "Which tables write which bits of the record"),
+		arg("name", record, "Name of the session"))
+	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
+	add(showInterfaceCounters, "show interface counters", only(iface))
+	add(showBreakout, "show interface breakout")
+	add(showVLAN, "show", kw("vlan", "VLANs and their members"))
+	add(showACL, "show", kw("access-list", "ACL tables and rules"), name(acl, "Only this table"))
+	add(showACL, "show", kw("acl", "The same as access-list"), name(acl, "Only this table"))
+	add(showRoutes(4), "show", ip, kw("route", "IPv4 routes"))
+	add(showRoutes(6), "show", ipv6, kw("route", "IPv6 routes"))
+	add(showIPInterfaces(4), "show", ip, "interface")
+	add(showIPInterfaces(6), "show", ipv6, "interface")
+	add(showNeighbors(4), "show", kw("arp", "IPv4 neighbours"))
+	add(showNeighbors(6), "show", ipv6, kw("neighbors", "IPv6 neighbours"))
+	add(showNeighbors(0), "show", kw("neighbors", "Neighbours of both families"))
+	add(showMACs, "show", kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are"))
+	add(showQueues, "show", kw("queue", "Egress queues"), "counters", name(iface, "Only of this port"))
+	add(showSchedulers, "show", kw("qos", "Quality of service"), kw("scheduler", "How queues are served"))
+	add(showMirrorSessions, "show", kw("mirror-session", "SPAN and ERSPAN sessions"))
+	add(showRunning, "show running-configuration")
+	add(showRunningTAM, "show running-configuration tam")
+	add(showVersion, "show", kw("version", "Versions of client and server"))
 	return out
 }
 

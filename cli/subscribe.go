@@ -23,7 +23,9 @@ type Subscription struct {
 // Subscribe prints what there is at paths and what it becomes: a line for each update, the path and
 // the value as JSON, and one for each delete. It uses no session's settings of conf but the server's.
 func Subscribe(ctx context.Context, conf Config, sub Subscription) error {
-	list := &gpb.SubscriptionList{Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF, UpdatesOnly: sub.UpdatesOnly}
+	list := &gpb.SubscriptionList{
+		Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF, UpdatesOnly: sub.UpdatesOnly,
+	}
 	for _, text := range sub.Paths {
 		p, err := parsePath(text)
 		if err != nil {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -195,6 +196,18 @@ func below(p *gpb.Path, names ...string) *gpb.Path {
 		p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
 	}
 	return p
+}
+
+// listed is an entry of a list as a Set has it: its keys, in front of and in its
+// config, and what else is configured.
+func listed(module string, keys, config map[string]any) map[string]any {
+	out, all := map[string]any{}, map[string]any{}
+	for k, v := range keys {
+		out[module+":"+k], all[k] = v, v
+	}
+	maps.Copy(all, config)
+	out[module+":config"] = all
+	return out
 }
 
 // pathText writes a path for people.
