@@ -161,14 +161,14 @@ var altMarkCounterRows = rows[AltMarkCounters]{
 	table: CountersAltMark,
 	open:  true,
 	key:   sessionKey[AltMarkCounters](),
-	fields: []field[AltMarkCounters]{
+	fields: append([]field[AltMarkCounters]{
 		text("ENGINE", func(c *AltMarkCounters) *string { return &c.Engine },
 			"Who switches the colour: chip or orchestrator.").always(),
 		text("TIMING", func(c *AltMarkCounters) *string { return &c.Timing },
 			"How exact the marks are in time, in words.").always(),
 		duration("GUARD", 1, 0, 1<<62, 0, func(c *AltMarkCounters) *time.Duration { return &c.Guard },
 			"In ns: so long after a period's end its packets may come."),
-	},
+	}, described[AltMarkCounters](periodRows.fields)...),
 	check: func(r *reader, c *AltMarkCounters) {
 		if c.Has = r.fields["PERIOD"] != ""; c.Has {
 			periodRows.take(r, &c.Period)

@@ -43,7 +43,7 @@ var flexCounterRows = rows[FlexCounter]{
 			}),
 		duration("POLL_INTERVAL", time.Millisecond, minPoll, maxPoll, 0,
 			func(c *FlexCounter) *time.Duration { return &c.Interval },
-			"In ms; without it, as the group's default is.").ifSet(),
+			"In ms; without it, as the group's default is."),
 	},
 }
 

@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -60,7 +61,6 @@ func number[T any, N unsigned](name string, lo, hi, def uint64, at func(*T) *N, 
 // optional is a number that a row without it holds as 0, which is not in lo..hi.
 func optional[T any, N unsigned](name string, lo, hi uint64, at func(*T) *N, words string) field[T] {
 	f := number(name, lo, hi, 0, at, words)
-	f.quiet = true
 	f.write = func(row *T) string { return put0(uint64(*at(row))) }
 	f.Default = ""
 	return f
@@ -113,9 +113,15 @@ func put0(n uint64) string {
 	return utoa(n)
 }
 
-func rangeForm(lo, hi uint64) string { return utoa(lo) + ".." + utoa(hi) }
+// rangeForm is a range in words.
+func rangeForm(lo, hi uint64) string {
+	if lo == 0 && hi >= 1<<62 {
+		return "a number of " + strconv.Itoa(bits.Len64(hi)) + " bits"
+	}
+	return utoa(lo) + ".." + utoa(hi)
+}
 
-// duration is a number of units of time.
+// duration is a number of units of time; without a default, and 0 not in lo..hi, 0 where it is not given.
 func duration[T any](
 	name string, unit time.Duration, lo, hi uint64, def time.Duration, at func(*T) *time.Duration, words string,
 ) field[T] {
@@ -124,6 +130,10 @@ func duration[T any](
 		*at(row) = time.Duration(r.number(f.Name, lo, hi, uint64(def/unit))) * unit
 	}
 	f.write = func(row *T) string { return utoa(uint64(*at(row) / unit)) }
+	if def == 0 && lo > 0 {
+		f.Default = ""
+		f.write = func(row *T) string { return put0(uint64(*at(row) / unit)) }
+	}
 	return f
 }
 
@@ -309,6 +319,15 @@ func within[T, U any](at func(*T) *U, fields ...field[U]) []field[T] {
 		if f.write != nil {
 			out[i].write = func(row *T) string { return f.write(at(row)) }
 		}
+	}
+	return out
+}
+
+// described are fields of a part of a row as its table lists them. Who reads them decides whether the part is there.
+func described[T, U any](fields []field[U]) []field[T] {
+	out := make([]field[T], len(fields))
+	for i, f := range fields {
+		out[i].Field = f.Field
 	}
 	return out
 }

@@ -80,7 +80,7 @@ var flyMonTaskFields = []field[flymon.Task]{
 	number("threshold", 0, 1<<32-1, 0, func(t *flymon.Task) *uint64 { return &t.Threshold },
 		"From which on a flow is heavy, or distinct values are too many; 0: none."),
 	either("readout", "banked", "live", func(t *flymon.Task) *bool { return &t.Live },
-		"Whether the registers are read while they count, or in turn with others."),
+		"Banked: of two banks one is read while the other counts; live: one is read while it counts."),
 	either("translation", "tcam", "shift", func(t *flymon.Task) *bool { return &t.Shifted },
 		"How addresses are translated."),
 	own("share", shareForm, "The part of the packets that the task sees.", func(r *reader, t *flymon.Task) {

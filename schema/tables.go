@@ -73,8 +73,8 @@ func Tables() []Table {
 func switchTables() []Table {
 	return []Table{
 		of(Table{Config: CfgDeviceMetadata, Words: "The switch itself."}, &metadataRows),
-		of(Table{Config: CfgSwitch, Appl: AppSwitch, State: StateSwitch,
-			Words: "What holds for the switch as a whole. In APPL_DB also what the ASIC can do."}, &switchRows),
+		withCapabilities(of(Table{Config: CfgSwitch, Appl: AppSwitch, State: StateSwitch,
+			Words: "What holds for the switch as a whole. In APPL_DB also what the ASIC can do."}, &switchRows)),
 		of(Table{Config: CfgBreakout, State: StateBreakout, Words: "How a cage is divided into ports."}, &breakoutRows),
 		of(Table{Config: CfgPort, Appl: AppPort, State: StatePort, Words: "A port."}, &portRows),
 		of(Table{Config: CfgPortChannel, Appl: AppLAG, State: StateLAG, Words: "A PortChannel."}, &portChannelRows),
@@ -84,6 +84,14 @@ func switchTables() []Table {
 		of(Table{Config: CfgVLANMember, Appl: AppVLANMember, State: StateVLANMember,
 			Words: "A port or PortChannel in a VLAN."}, &vlanMemberRows),
 	}
+}
+
+// withCapabilities adds the fields in which orchagent says what the ASIC can do.
+func withCapabilities(t Table) Table {
+	t.Applied, t.AppliedOpen = append(slices.Clone(t.Fields),
+		Field{Name: "tam-FEATURE-capable", Form: "true or false", Words: "Whether the ASIC can do the feature."},
+		Field{Name: "tam-FEATURE-reason", Form: "text", Words: "Why not. FEATURE is its name in small letters."}), true
+	return t
 }
 
 func interfaceTables() (list []Table) {

@@ -51,7 +51,7 @@ var leastRows = map[string]string{
 	"TAM_FLYMON_TASK_TABLE in APPL_DB":  "t attribute=frequency key=src-ip", "TAM_FLYMON_QUERY_TABLE": "q task=t flow=10.0.0.1",
 	"TAM_TABLERECORD_TABLE":            "s flowgroup=f collector=c",
 	"TAM_TABLERECORD_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f collector=10.0.0.1:9",
-	"TAM_TAILSTAMPING_COUNTERS":        "s", "TAM_ALTMARK_COUNTERS": "s", "TAM_ALTMARK_RESULTS": "p:a:b STATUS=ok",
+	"TAM_TAILSTAMPING_COUNTERS":        "s", "TAM_ALTMARK_COUNTERS": "s PERIOD=5", "TAM_ALTMARK_RESULTS": "p:a:b STATUS=ok",
 	"TAM_TABLERECORD_COUNTERS": "s", "TAM_FLYMON_PLACEMENT": "t", "TAM_FLYMON_GROUPS": "1", "TAM_FLYMON_RESULTS": "t",
 }
 

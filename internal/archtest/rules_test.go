@@ -76,6 +76,7 @@ var rules = []room{
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
 	{name: "sai"},
+	{name: "internal/tables", below: []string{"schema"}}, // the table of tables as a page
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "tam/recordplan/check", below: []string{"tam/record"}},                         // by itself: it shares no code with the planner
 	{name: "tam/recordplan", below: []string{"tam/record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep

@@ -1,0 +1,118 @@
+// Command tables prints the table of tables as docs/databases.md has it: a part for each
+// database.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"tamtam/schema"
+)
+
+func main() {
+	part := ""
+	if len(os.Args) == 2 {
+		part = os.Args[1]
+	}
+	switch tables := schema.Tables(); part {
+	case "config":
+		fields(os.Stdout, "|", tables, func(t schema.Table) string { return t.Config })
+	case "appl":
+		applied(os.Stdout, tables)
+	case "state":
+		state(os.Stdout, tables)
+	case "counters":
+		fields(os.Stdout, ":", tables, func(t schema.Table) string { return t.Counters })
+	default:
+		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters")
+		os.Exit(2)
+	}
+}
+
+// fields prints the tables of a database with their fields, those with the same fields at once.
+func fields(w io.Writer, separator string, tables []schema.Table, name func(schema.Table) string) {
+	fmt.Fprint(w, "| table, key | field | holds | default | |\n| --- | --- | --- | --- | --- |\n")
+	done := map[string]bool{}
+	for _, t := range tables {
+		if name(t) == "" || done[t.Words] {
+			continue
+		}
+		done[t.Words] = true
+		var alike []string
+		for _, o := range tables {
+			if o.Words == t.Words {
+				alike = append(alike, title(name(o), separator, o.Key))
+			}
+		}
+		fmt.Fprintf(w, "| **%s** | | | | %s |\n", cell(strings.Join(alike, "**, **")), cell(t.Words))
+		rows(w, t.Fields)
+	}
+}
+
+// applied prints the tables of APPL_DB: what they are made of, and their fields where these are not the same.
+func applied(w io.Writer, tables []schema.Table) {
+	fmt.Fprint(w, "| table, key | field | holds | default | |\n| --- | --- | --- | --- | --- |\n")
+	done := map[string]bool{}
+	for _, t := range tables {
+		if t.Appl == "" || done[t.Appl] {
+			continue
+		}
+		done[t.Appl] = true
+		words := t.Words
+		if t.Applied == nil {
+			words = "As in CONFIG_DB."
+		}
+		key := strings.Replace(t.Key, "|", ":", 1)
+		fmt.Fprintf(w, "| **%s** | | | | %s |\n", cell(title(t.Appl, ":", key)), cell(words))
+		rows(w, t.Applied)
+	}
+}
+
+// state prints the tables of STATE_DB: those with the status of rows of CONFIG_DB, and the others with their fields.
+func state(w io.Writer, tables []schema.Table) {
+	fmt.Fprint(w, "| table | of the rows of | status in | in force |\n| --- | --- | --- | --- |\n")
+	of := map[string][]string{}
+	for _, t := range tables {
+		if n := len(of[t.State]); t.Status != "" && (n == 0 || of[t.State][n-1] != "`"+t.Config+"`") {
+			of[t.State] = append(of[t.State], "`"+t.Config+"`")
+		}
+	}
+	for _, t := range schema.StatusTables() {
+		good := "`" + t.Good + "`"
+		if t.Off != "" {
+			good += "; `" + t.Off + "` as configured"
+		}
+		fmt.Fprintf(w, "| `%s` | %s | `%s` | %s |\n", t.State, strings.Join(of[t.State], ", "), t.Status, good)
+	}
+	for _, t := range tables {
+		if t.State != "" && t.Status == "" {
+			fmt.Fprintf(w, "| `%s` | | | %s |\n", t.State, cell(t.Words))
+		}
+	}
+}
+
+func title(table, separator, key string) string {
+	if key == "" {
+		return table
+	}
+	return table + separator + key
+}
+
+// rows prints fields, one in a row.
+func rows(w io.Writer, list []schema.Field) {
+	for _, f := range list {
+		def := ""
+		switch {
+		case f.Must:
+			def = "must be given"
+		case f.Default != "":
+			def = "`" + f.Default + "`"
+		}
+		fmt.Fprintf(w, "| | `%s` | %s | %s | %s |\n", f.Name, cell(f.Form), def, cell(f.Words))
+	}
+}
+
+// cell is a text as a cell of a table has it.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
