@@ -90,7 +90,7 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 		if rnd.IntN(2) == 0 { // queues soon have no room, but for the collector's
 			c["BUFFER_POOL"] = map[string]swss.FieldValues{"P": {"type": "egress", "mode": "static", "size": "20000"}}
 			c["BUFFER_PROFILE"] = map[string]swss.FieldValues{"F": {"pool": "P", "size": "0", "static_th": "200"}}
-			c["BUFFER_QUEUE"] = map[string]swss.FieldValues{"Ethernet0,Ethernet1,Ethernet3|0": {"prof": "F"}}
+			c["BUFFER_QUEUE"] = map[string]swss.FieldValues{"Ethernet0,Ethernet1,Ethernet3|0": {"profile": "F"}}
 		}
 		c[schema.CfgACLRule]["DATA|late"] = swss.FieldValues{"PRIORITY": "7", "L4_DST_PORT": pick("80", "4791"), "PACKET_ACTION": pick("DROP", "FORWARD", "FORWARD")}
 	})
