@@ -62,7 +62,7 @@ func (c *Config) usesTLS() bool {
 	return c.SkipVerify || c.CAFile+c.CertFile+c.KeyFile+c.ServerName != ""
 }
 
-// check names the first field that is wrong, and completes the configuration.
+// check names the first field that is wrong, and completes the rest.
 func (c *Config) check() error {
 	unix := strings.HasPrefix(c.Target, "unix:")
 	_, _, err := net.SplitHostPort(c.Target)
@@ -81,7 +81,15 @@ func (c *Config) check() error {
 	case c.User == "" && c.Password != "":
 		return errors.New("a password needs a user")
 	}
-	c.Insecure = c.Insecure || unix && !c.usesTLS()
+	if unix && !c.usesTLS() {
+		c.Insecure = true
+	}
+	c.complete()
+	return nil
+}
+
+// complete gives fields that are not set their meaning.
+func (c *Config) complete() {
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.Hostname = cmp.Or(c.Hostname, "sonic")
 	if c.In == nil {
@@ -93,7 +101,6 @@ func (c *Config) check() error {
 	if c.Err == nil {
 		c.Err = io.Discard
 	}
-	return nil
 }
 
 // credentials reads the TLS files.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"strings"
@@ -57,48 +59,56 @@ func newBench() *cobra.Command {
 			if len(args) == 1 {
 				name = args[0]
 			}
-			var results []bench.Result
-			var err error
-			switch name {
-			case "config":
-				results, err = bench.Config(cmd.Context(), groups, changes)
-			case "asic":
-				results, err = bench.ASIC(cmd.Context(), duration)
-			case "altmark":
-				results, err = bench.AltMark(cmd.Context(), groups, changes, duration)
-			case "flymon":
-				results, err = bench.FlyMon(cmd.Context(), duration)
-			case "tablerecord":
-				results, err = bench.TableRecord(cmd.Context(), duration, lab.EmbeddedProgram)
-			default:
-				return usagef("bench %q: want config, asic, altmark, flymon or tablerecord", name)
-			}
+			results, err := runBench(cmd.Context(), name, groups, changes, duration)
 			if err != nil {
 				return err
 			}
-			report := benchReport{Bench: name, Machine: machine(), Results: results}
-			if format == "json" {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(report)
-			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', 0)
-			fmt.Fprintf(w, "%s, %d cores, %s\n", report.Machine.CPU, report.Machine.Cores, report.Machine.Go)
-			for _, r := range results {
-				fmt.Fprintf(w, "%s\t%.3f %s\n", r.Name, r.Value, r.Unit)
-			}
-			return w.Flush()
+			return benchReport{Bench: name, Machine: machine(), Results: results}.write(cmd.OutOrStdout(), format)
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	c.Flags().IntVar(&groups, "groups", 10000, "config, altmark: flow groups with a session each, written at once")
 	c.Flags().IntVar(&changes, "changes", 1000, "config, altmark: changes made one by one")
-	c.Flags().DurationVar(&duration, "duration", time.Second, "asic, altmark, flymon, tablerecord: least time of each measurement")
+	c.Flags().DurationVar(&duration, "duration", time.Second,
+		"asic, altmark, flymon, tablerecord: least time of each measurement")
 	return c
 }
 
+func runBench(ctx context.Context, name string, groups, changes int, least time.Duration) ([]bench.Result, error) {
+	switch name {
+	case "config":
+		return bench.Config(ctx, groups, changes)
+	case "asic":
+		return bench.ASIC(ctx, least)
+	case "altmark":
+		return bench.AltMark(ctx, groups, changes, least)
+	case "flymon":
+		return bench.FlyMon(ctx, least)
+	case "tablerecord":
+		return bench.TableRecord(ctx, least, lab.EmbeddedProgram)
+	}
+	return nil, usagef("bench %q: want config, asic, altmark, flymon or tablerecord", name)
+}
+
+// write prints the report as text or json.
+func (r benchReport) write(out io.Writer, format string) error {
+	if format == "json" {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "%s, %d cores, %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Go)
+	for _, x := range r.Results {
+		fmt.Fprintf(w, "%s\t%.3f %s\n", x.Name, x.Value, x.Unit)
+	}
+	return w.Flush()
+}
+
 func machine() benchMachine {
-	m := benchMachine{CPU: "unknown CPU", Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH}
+	m := benchMachine{
+		CPU: "unknown CPU", Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH,
+	}
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
 		return m

@@ -47,7 +47,9 @@ type collect struct {
 
 func newCollect() *cobra.Command {
 	var c collect
-	cmd := &cobra.Command{Use: "collect --paths FILE", Short: "Join alternate marking of switches: loss, delay and jitter of paths", Long: collectHelp, Args: cobra.NoArgs,
+	cmd := &cobra.Command{
+		Use: "collect --paths FILE", Short: "Join alternate marking of switches: loss, delay and jitter of paths",
+		Long: collectHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) }}
 	f := cmd.Flags()
 	f.StringVar(&c.paths, "paths", "", "file of paths, YAML or JSON")
@@ -61,7 +63,8 @@ func newCollect() *cobra.Command {
 	f.StringVarP(&c.dial.User, "user", "u", "", "user name")
 	f.StringVarP(&c.dial.Password, "password", "p", "", "password")
 	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, as :8081")
-	f.StringVar(&c.north.data, "gnmi-data", filepath.Join(device.DataDir(), "collector"), "directory for the generated certificates of --gnmi")
+	f.StringVar(&c.north.data, "gnmi-data", filepath.Join(device.DataDir(), "collector"),
+		"directory for the generated certificates of --gnmi")
 	f.StringVar(&c.north.cert, "gnmi-tls-cert", "", "server certificate of --gnmi, PEM (default: one is generated)")
 	f.StringVar(&c.north.key, "gnmi-tls-key", "", "key of --gnmi-tls-cert, PEM")
 	f.StringVar(&c.north.clientCA, "gnmi-tls-client-ca", "", "CA of client certificates of --gnmi, PEM")
@@ -199,7 +202,8 @@ func resultWriter(w io.Writer, format string) (func([]collector.AltMarkResult) e
 // resultText is a result in a line.
 func resultText(r collector.AltMarkResult) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s>%s period %d %s", r.Start.Std().Format("15:04:05.000"), r.Path, r.From, r.To, r.Period, r.Status)
+	fmt.Fprintf(&b, "%s %s %s>%s period %d %s",
+		r.Start.Std().Format("15:04:05.000"), r.Path, r.From, r.To, r.Period, r.Status)
 	if r.Counted {
 		fmt.Fprintf(&b, " sent %d received %d", r.Sent, r.Received)
 	}
@@ -260,7 +264,8 @@ func (w *resultRows) close() {
 }
 
 func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
-	row := schema.AltMarkResult{Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start, Status: r.Status.String(),
+	row := schema.AltMarkResult{
+		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start, Status: r.Status.String(),
 		Reasons: strings.Join(r.Reasons, "; "), Revised: r.Revised, Delays: uint64(r.Window.Count)}
 	if r.Counted {
 		row.Sent, row.Received, row.SentBytes, row.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
@@ -274,8 +279,10 @@ func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
 		}
 		return &d
 	}
-	row.Delay, row.RawDelay, row.Jitter = known(r.Delay, r.DelayValid), known(r.RawDelay, r.RawDelayValid), known(r.Jitter, r.JitterValid)
+	row.Delay, row.RawDelay = known(r.Delay, r.DelayValid), known(r.RawDelay, r.RawDelayValid)
+	row.Jitter = known(r.Jitter, r.JitterValid)
 	some := r.Window.Count > 0
-	row.MinDelay, row.MeanDelay, row.MaxDelay = known(r.Window.Min, some), known(r.Window.Mean, some), known(r.Window.Max, some)
+	row.MinDelay, row.MeanDelay = known(r.Window.Min, some), known(r.Window.Mean, some)
+	row.MaxDelay = known(r.Window.Max, some)
 	return row
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -78,7 +79,8 @@ func newUp() *cobra.Command {
 				}
 			}
 			cfg.Ready = func(redis, gnmi string) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s; `tamtam cli` is its shell\n", redis, gnmi)
+				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s; `tamtam cli` is its shell\n",
+					redis, gnmi)
 			}
 			return device.Up(cmd.Context(), cfg)
 		},
@@ -88,12 +90,14 @@ func newUp() *cobra.Command {
 	f.StringVar(&redis, "redis", "embedded", "embedded, HOST:PORT or unix:PATH")
 	f.StringVar(&profile, "profile", "default", profileUsage())
 	f.IntVar(&oracle, "oracle", 0, oracleUsage)
-	f.StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
+	f.StringArrayVar(&ports, "port", nil,
+		"PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
 	n.flags(c)
 	return c
 }
 
-const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, to be seen beside the estimates"
+const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
+	"to be seen beside the estimates"
 
 // parseChip reads the flags that say what chip there is.
 func parseChip(profile string, ports []string, oracle int) (c device.ChipConfig, err error) {
@@ -130,12 +134,8 @@ func newRun() *cobra.Command {
 			return usagef("which daemon? tammgrd, orchagent, syncd or mgmtd")
 		}}
 	c.AddCommand(
-		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", func(cmd *cobra.Command, r *swss.Redis, common device.Common) error {
-			return device.RunManagers(cmd.Context(), r, common)
-		}),
-		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", func(cmd *cobra.Command, r *swss.Redis, common device.Common) error {
-			return device.RunOrchagent(cmd.Context(), r, common)
-		}),
+		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
+		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
 		newRunSyncd(), newRunMgmtd())
 	return c
 }
@@ -144,13 +144,14 @@ func newRunSyncd() *cobra.Command {
 	var profile string
 	var ports []string
 	var oracle int
-	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", func(cmd *cobra.Command, r *swss.Redis, common device.Common) error {
+	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
 		chip, err := parseChip(profile, ports, oracle)
 		if err != nil {
 			return err
 		}
-		return device.RunSyncd(cmd.Context(), r, chip, common)
-	})
+		return device.RunSyncd(ctx, r, chip, common)
+	}
+	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", run)
 	c.Flags().IntVar(&oracle, "oracle", 0, oracleUsage)
 	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
@@ -159,13 +160,14 @@ func newRunSyncd() *cobra.Command {
 
 func newRunMgmtd() *cobra.Command {
 	var n northbound
-	c := newDaemon("mgmtd", "The northbound: gNMI", func(cmd *cobra.Command, r *swss.Redis, _ device.Common) error {
-		cfg, err := n.config(cmd)
+	var c *cobra.Command
+	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, _ device.Common) error {
+		cfg, err := n.config(c)
 		if err != nil {
 			return err
 		}
 		cfg.Redis = r
-		return device.RunMgmt(cmd.Context(), cfg)
+		return device.RunMgmt(ctx, cfg)
 	})
 	n.flags(c)
 	return c
@@ -173,7 +175,7 @@ func newRunMgmtd() *cobra.Command {
 
 // newDaemon makes the command of one daemon: it opens Redis, waiting for it to
 // come up, and runs until it is told to end.
-func newDaemon(name, short string, run func(*cobra.Command, *swss.Redis, device.Common) error) *cobra.Command {
+func newDaemon(name, short string, run func(context.Context, *swss.Redis, device.Common) error) *cobra.Command {
 	var redis, database, rec string
 	c := &cobra.Command{
 		Use:   name,
@@ -195,7 +197,7 @@ func newDaemon(name, short string, run func(*cobra.Command, *swss.Redis, device.
 			if err != nil {
 				return err
 			}
-			return errors.Join(run(cmd, r, common), r.Close())
+			return errors.Join(run(cmd.Context(), r, common), r.Close())
 		},
 	}
 	f := c.Flags()

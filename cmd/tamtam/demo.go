@@ -54,14 +54,17 @@ func newDemo() *cobra.Command {
 func demo(cmd *cobra.Command, out string) error {
 	w := cmd.OutOrStdout()
 	client, server := filepath.Join(out, "client.pcap"), filepath.Join(out, "server.pcap")
-	if err := errors.Join(os.MkdirAll(out, 0o755), os.WriteFile(client, demoClient, 0o644), os.WriteFile(server, demoServer, 0o644)); err != nil {
+	err := errors.Join(os.MkdirAll(out, 0o755),
+		os.WriteFile(client, demoClient, 0o644), os.WriteFile(server, demoServer, 0o644))
+	if err != nil {
 		return err
 	}
 	leaf, err := device.ParseConfigDB(demoConfig)
 	if err != nil {
 		return err
 	}
-	spine, err := device.ParseConfigDB([]byte(strings.ReplaceAll(string(demoConfig), "02:00:00:00:07:e4", "02:00:00:00:07:e5")))
+	other := strings.ReplaceAll(string(demoConfig), "02:00:00:00:07:e4", "02:00:00:00:07:e5")
+	spine, err := device.ParseConfigDB([]byte(other))
 	if err != nil {
 		return err
 	}
@@ -95,7 +98,8 @@ func demo(cmd *cobra.Command, out string) error {
 	if err := collector.DecodeTailStamp(cmd.Context(), w, last, collector.DecodeOptions{}); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nThe stamped frames are in %s; look at them with\n  go run ./cmd/tamtam decode tailstamp --packets %s\n", last, last)
+	fmt.Fprintf(w, "\nThe stamped frames are in %s; look at them with\n"+
+		"  go run ./cmd/tamtam decode tailstamp --packets %s\n", last, last)
 	if err := demoRecords(cmd, filepath.Join(out, "leaf1")); err != nil {
 		return err
 	}
@@ -114,11 +118,13 @@ func demoAltMark(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n== Loss and delay of the link between two switches, from one bit of each packet (muxed alternate marking)\n\n")
+	fmt.Fprintf(w, "\n== Loss and delay of the link between two switches, from one bit of each packet "+
+		"(muxed alternate marking)\n\n")
 	tw := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "Period\tSent\tReceived\tLost\tTruly lost\tDelay\tStatus")
 	for _, p := range r.AltMark["web"].Segments[0].Periods {
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s %s\n", p.Period, known(p.Sent), known(p.Received), known(p.Lost), p.TrueLost, known(p.Delay),
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s %s\n",
+			p.Period, known(p.Sent), known(p.Received), known(p.Lost), p.TrueLost, known(p.Delay),
 			p.Status, strings.Join(p.Reasons, "; "))
 	}
 	if err := tw.Flush(); err != nil {
@@ -144,7 +150,10 @@ func known[T any](v *T) string {
 func writeConfig(w io.Writer, c device.ConfigDB) {
 	fmt.Fprintln(w, "== What is configured (the same on both, in CONFIG_DB)")
 	fmt.Fprintln(w)
-	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMFlyMonTask, schema.CfgTAMCollector, schema.CfgTAMTableRecord} {
+	for _, table := range []string{
+		schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp, schema.CfgTAMFlyMonTask,
+		schema.CfgTAMCollector, schema.CfgTAMTableRecord,
+	} {
 		for _, key := range device.SortedKeys(c[table]) {
 			fmt.Fprintf(w, "%s|%s", table, key)
 			for _, f := range device.SortedKeys(c[table][key]) {

@@ -66,19 +66,9 @@ same topology and seed give the same bytes, whatever --workers says.`,
 			if opts.Workers < 0 || opts.Workers > 1024 {
 				return usagef("--workers %d: want 1 to 1024, or 0 for one for each core", opts.Workers)
 			}
-			open := lab.Open
-			if short {
-				open = lab.OpenShort
-			}
-			t, err := open(args[0], set)
-			if errors.Is(err, lab.ErrNoExperiment) {
-				return usageError{err}
-			}
+			t, err := openLab(args[0], set, short)
 			if err != nil {
 				return err
-			}
-			if short && len(t.Short) == 0 {
-				return usagef("--short: %s has no short form", t.Experiment)
 			}
 			if duration != "" {
 				if err := t.Duration.Parse(duration); err != nil || t.Duration <= 0 {
@@ -104,8 +94,24 @@ same topology and seed give the same bytes, whatever --workers says.`,
 	f.IntVar(&opts.Workers, "workers", 0, "cores that work at once (default: all)")
 	f.StringVar(&duration, "duration", "", "simulated time to run for (default: the topology's)")
 	f.StringVar(&format, "format", "text", "what to print: text, json, or markdown (the checks as a table for a page)")
-	f.BoolVar(&short, "short", false, "the short form of a long experiment, which tests run: with what the file has under short")
+	f.BoolVar(&short, "short", false,
+		"the short form of a long experiment, which tests run: with what the file has under short")
 	return c
+}
+
+func openLab(name string, set []string, short bool) (*lab.Topology, error) {
+	open := lab.Open
+	if short {
+		open = lab.OpenShort
+	}
+	t, err := open(name, set)
+	if errors.Is(err, lab.ErrNoExperiment) {
+		return nil, usageError{err}
+	}
+	if err == nil && short && len(t.Short) == 0 {
+		err = usagef("--short: %s has no short form", t.Experiment)
+	}
+	return t, err
 }
 
 func runLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options, format string, short bool) error {
@@ -196,7 +202,8 @@ func (b *bar) show(now lab.Time, frames uint64) {
 	const width = 30
 	done := int(width * float64(now) / float64(b.total))
 	fmt.Fprintf(b.out, "\r[%-*s] %v of %v, %d frames, %.2f M/s, %v left \x1b[K",
-		width, "##############################"[:min(done, width)], now, b.total, frames, float64(frames)/spent.Seconds()/1e6, left)
+		width, "##############################"[:min(done, width)], now, b.total, frames,
+		float64(frames)/spent.Seconds()/1e6, left)
 }
 
 // end wipes the bar.

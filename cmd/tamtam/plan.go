@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -62,19 +63,24 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&p.program, "program", "", "BMv2 JSON, a plain graph, or a chip's description of itself; - is standard input")
+	f.StringVar(&p.program, "program", "",
+		"BMv2 JSON, a plain graph, or a chip's description of itself; - is standard input")
 	f.StringVar(&p.pipeline, "pipeline", "", "which pipeline of it (default: ingress, or the only one)")
 	f.StringVar(&p.phv, "phv", "", "containers to record in: "+record.ContainerWords)
-	f.StringVar(&p.algorithm, "algorithm", record.Greedy, "greedy, greedy-restarts, bnb (branch and bound: proves its plan, or says how far from best it may be), or brute")
+	f.StringVar(&p.algorithm, "algorithm", record.Greedy, "greedy, greedy-restarts, "+
+		"bnb (branch and bound: proves its plan, or says how far from best it may be), or brute")
 	f.BoolVar(&p.hit, "hit", false, "record hits too")
-	f.IntVar(&p.stages, "stages", 0, "stages of the pipeline (default: those of the profile, or more if the program needs them)")
+	f.IntVar(&p.stages, "stages", 0,
+		"stages of the pipeline (default: those of the profile, or more if the program needs them)")
 	f.StringVar(&p.profile, "profile", "default", "chip profile whose stages are meant, or a file of one")
-	f.StringVar(&p.probabilities, "probabilities", "", `file of how likely ways are: {"edges":[{"from","to","p"}],"hits":{"table":p}}`)
+	f.StringVar(&p.probabilities, "probabilities", "",
+		`file of how likely ways are: {"edges":[{"from","to","p"}],"hits":{"table":p}}`)
 	f.StringVar(&p.paths, "paths", "", `file of counted paths: [{"path":[{"table","hit"}],"packets":n}]`)
 	f.Uint64Var(&p.seed, "seed", 0, "draw how likely ways are, by this seed; of --simulate, its packets")
 	f.StringSliceVar(&p.mustRecord, "must-record", nil, "tables that must be recorded, joined by commas")
 	f.IntVar(&p.starts, "starts", 0, "of greedy-restarts: from how many first tables (default: all)")
-	f.Uint64Var(&p.budget, "budget", 0, fmt.Sprintf("how many sets of tables a search may weigh (default %d)", recordplan.DefaultBudget))
+	f.Uint64Var(&p.budget, "budget", 0,
+		fmt.Sprintf("how many sets of tables a search may weigh (default %d)", recordplan.DefaultBudget))
 	f.BoolVar(&p.paper, "paper", false, "of bnb: the paper's bound only (Algorithm 2)")
 	f.Uint64Var(&p.simulate, "simulate", 0, "send so many packets through the program's graph, and recover their paths")
 	f.BoolVar(&p.describe, "describe", false, "print the size of the program instead: tables, paths, dependencies, stages")
@@ -82,21 +88,25 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	return c
 }
 
-// check finds what does not go together.
-func (p *planFlags) check() error {
-	given := 0
-	// Beside a file, a seed is that of the simulation.
+// sources counts what says how likely ways are. Beside a file, a seed is that of the simulation.
+func (p *planFlags) sources() int {
+	n := 0
 	for _, is := range []bool{p.probabilities != "", p.paths != "", p.seedGiven && !p.simulateGiven} {
 		if is {
-			given++
+			n++
 		}
 	}
+	return n
+}
+
+// check finds what does not go together.
+func (p *planFlags) check() error {
 	switch {
 	case p.program == "":
 		return usagef("--program is missing: want a file of BMv2 JSON, or of a graph")
 	case p.phv == "" && !p.describe:
 		return usagef("--phv is missing: want %s (or --describe)", record.ContainerWords)
-	case given > 1:
+	case p.sources() > 1:
 		return usagef("want one of --probabilities, --paths and --seed")
 	case p.stagesGiven && (p.stages < 1 || p.stages > 4096):
 		return usagef("--stages %d: want 1 to 4096", p.stages)
@@ -107,11 +117,12 @@ func (p *planFlags) check() error {
 	case p.paper && p.algorithm != record.BranchAndBound:
 		return usagef("--paper is of --algorithm %s", record.BranchAndBound)
 	}
-	switch p.algorithm {
-	case record.Greedy, record.GreedyRestarts, record.BranchAndBound, record.BruteForce:
+	algorithms := []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound, record.BruteForce}
+	if slices.Contains(algorithms, p.algorithm) {
 		return nil
 	}
-	return usagef("--algorithm %q: want %s, %s, %s or %s", p.algorithm, record.Greedy, record.GreedyRestarts, record.BranchAndBound, record.BruteForce)
+	return usagef("--algorithm %q: want %s, %s, %s or %s", p.algorithm,
+		record.Greedy, record.GreedyRestarts, record.BranchAndBound, record.BruteForce)
 }
 
 func (p *planFlags) run(cmd *cobra.Command) error {
@@ -122,7 +133,9 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 			return usagef("--phv: %w", err)
 		}
 	}
-	graph, err := fromFile(cmd, p.program, func(r io.Reader) (*record.Graph, error) { return recordplan.Read(r, p.pipeline) })
+	graph, err := fromFile(cmd, p.program, func(r io.Reader) (*record.Graph, error) {
+		return recordplan.Read(r, p.pipeline)
+	})
 	if err != nil {
 		return err
 	}
@@ -187,7 +200,9 @@ func fromFile[T any](cmd *cobra.Command, name string, read func(io.Reader) (T, e
 func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (w record.Probabilities, from string, err error) {
 	switch {
 	case p.probabilities != "":
-		w, err = fromFile(cmd, p.probabilities, func(r io.Reader) (record.Probabilities, error) { return recordplan.ReadProbabilities(r, g) })
+		w, err = fromFile(cmd, p.probabilities, func(r io.Reader) (record.Probabilities, error) {
+			return recordplan.ReadProbabilities(r, g)
+		})
 		return w, "file " + p.probabilities, err
 	case p.paths != "":
 		w, err = fromFile(cmd, p.paths, func(r io.Reader) (record.Probabilities, error) {
@@ -256,7 +271,8 @@ func (p *planFlags) print(w io.Writer, r *planReport) error {
 	if r.Mode == record.ModeHit {
 		fmt.Fprintf(b, "equation 2 gives %.4f\n", r.Equation2)
 	}
-	fmt.Fprintf(b, "path recovery %.4f; %d sets weighed, %d held against the constraints, %.2f s\n\n", r.Recovery, r.Sets, r.Solves, r.Seconds)
+	fmt.Fprintf(b, "path recovery %.4f; %d sets weighed, %d held against the constraints, %.2f s\n\n",
+		r.Recovery, r.Sets, r.Solves, r.Seconds)
 	t := tabwriter.NewWriter(b, 2, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "TABLE\tSTAGE\tCONTAINER\tRAN\tHIT")
 	for _, e := range r.Recorded {

@@ -15,7 +15,8 @@ import (
 	"tamtam/tam/record"
 )
 
-const planFlag = "`FILE` of a plan that records follow (may be repeated), as tamtam plan --format json, tamtam sim and the shell's show tam table-record plan NAME | json give it"
+const planFlag = "`FILE` of a plan that records follow (may be repeated), " +
+	"as tamtam plan --format json, tamtam sim and the shell's show tam table-record plan NAME | json give it"
 
 func newDecodeRecord() *cobra.Command {
 	var opts collector.RecordOptions
@@ -145,7 +146,9 @@ func writeRecordReport(records *collector.Records, out *bufio.Writer, asJSON boo
 }
 
 // receive takes datagrams in until there are enough or the context ends.
-func (c *collectRecord) receive(ctx context.Context, conn net.PacketConn, records *collector.Records, out *bufio.Writer, asJSON bool) error {
+func (c *collectRecord) receive(ctx context.Context, conn net.PacketConn, records *collector.Records,
+	out *bufio.Writer, asJSON bool,
+) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	printed := collector.RecordPrinter(out, asJSON)
@@ -165,10 +168,10 @@ func (c *collectRecord) receive(ctx context.Context, conn net.PacketConn, record
 				return err
 			}
 		}
+		if isTimeout(err) {
+			continue
+		}
 		if err != nil {
-			if isTimeout(err) {
-				continue
-			}
 			return fmt.Errorf("--listen %s: %w", c.listen, err)
 		}
 		p, ok := records.AddPayload(buf[:n], addressOf(from))
@@ -176,13 +179,21 @@ func (c *collectRecord) receive(ctx context.Context, conn net.PacketConn, record
 			continue
 		}
 		got++
-		if c.packets || p.New || p.Answer.Impossible {
-			if err := errors.Join(printed(0, &p), out.Flush()); err != nil {
-				return err
-			}
+		if err := c.print(printed, &p, out); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// print writes a record that is new, impossible or wanted.
+func (c *collectRecord) print(
+	printed func(int64, *collector.DecodedPacket) error, p *collector.DecodedPacket, out *bufio.Writer,
+) error {
+	if !c.packets && !p.New && !p.Answer.Impossible {
+		return nil
+	}
+	return errors.Join(printed(0, p), out.Flush())
 }
 
 func isTimeout(err error) bool {

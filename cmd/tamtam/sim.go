@@ -76,10 +76,12 @@ packet of all inputs unless --start says otherwise.`,
 	f.StringVar(&profile, "profile", "default", profileUsage())
 	f.StringVar(&start, "start", "", "time of day at the first packet, RFC 3339 (2026-01-02T15:04:05.123456789Z)")
 	f.StringVar(&format, "format", "text", "what to print: text or json")
-	f.BoolVar(&truth, "truth", false, "report what really became of every flow group, and how far off the switch's counts are")
+	f.BoolVar(&truth, "truth", false,
+		"report what really became of every flow group, and how far off the switch's counts are")
 	f.StringVar(&program, "program", "", "JSON file: a program for the chip's stages (docs/programs.md)")
 	f.StringVar(&control, "control", "", "JSON file: control batches for the program, each with its cycle")
-	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, as a bug in a compiler makes it: skip=TABLE, which is never run, or misplace=TABLE:INTO, which runs when INTO should (may be repeated)")
+	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, as a bug in a compiler makes it: "+
+		"skip=TABLE, which is never run, or misplace=TABLE:INTO, which runs when INTO should (may be repeated)")
 	f.StringVar(&trace, "trace", "", "file for the cycle of every packet at every place; - is standard output")
 	f.StringVar(&traceFormat, "trace-format", "text", "text, or json: a line for each packet")
 	return c
@@ -231,8 +233,10 @@ func writeReport(out io.Writer, r *device.Report) error {
 	}
 	fmt.Fprintf(w, "CPU\t\t%d\t\n", r.CPU.Sent)
 	b := r.Books
-	fmt.Fprintf(w, "\nBooks: received %d + injected %d + copies %d = sent %d + to CPU %d + dropped %d + in flight %d: %s\n",
-		b.Received, b.Injected, b.Copies, b.Sent, b.ToCPU, b.DroppedAll, b.InFlight, map[bool]string{true: "balanced", false: "NOT BALANCED"}[b.Balanced])
+	balanced := map[bool]string{true: "balanced", false: "NOT BALANCED"}[b.Balanced]
+	fmt.Fprintf(w,
+		"\nBooks: received %d + injected %d + copies %d = sent %d + to CPU %d + dropped %d + in flight %d: %s\n",
+		b.Received, b.Injected, b.Copies, b.Sent, b.ToCPU, b.DroppedAll, b.InFlight, balanced)
 	if len(r.TailStamping) > 0 {
 		fmt.Fprintln(w, "\nSession\tFlow group\tStatus\tMatched\tStamped\tNot stamped")
 		for _, name := range r.SessionNames() {

@@ -24,7 +24,8 @@ func writeRecordings(w io.Writer, r *device.Report) {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, s.FlowGroup, s.Status, s.Reason)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.3g of %.3g bits\t%d\t%d\t%d\t%d\n", name, s.FlowGroup, s.Status, s.PlanID, len(s.Tables),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%.3g of %.3g bits\t%d\t%d\t%d\t%d\n",
+			name, s.FlowGroup, s.Status, s.PlanID, len(s.Tables),
 			s.Entropy, s.Full, s.Matched, s.NotSampled, s.Recorded, s.Lost)
 	}
 }
@@ -37,10 +38,13 @@ func demoRecords(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n== Which way every packet of the client took through leaf1's tables, from the records that its collector got\n\n")
-	if err := collector.DecodeRecords(cmd.Context(), w, file, collector.RecordOptions{Plans: []*record.Plan{plan}}); err != nil {
+	fmt.Fprintf(w, "\n== Which way every packet of the client took through leaf1's tables, "+
+		"from the records that its collector got\n\n")
+	options := collector.RecordOptions{Plans: []*record.Plan{plan}}
+	if err := collector.DecodeRecords(cmd.Context(), w, file, options); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nThe records are in %s; look at them with\n  go run ./cmd/tamtam decode record %s --plan %s\n", file, file, planFile)
+	fmt.Fprintf(w, "\nThe records are in %s; look at them with\n  go run ./cmd/tamtam decode record %s --plan %s\n",
+		file, file, planFile)
 	return nil
 }

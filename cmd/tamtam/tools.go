@@ -54,7 +54,8 @@ data directory, or at localhost:8080 if there is none.`,
 	f := c.Flags()
 	f.StringArrayVarP(&lines, "command", "c", nil, "run a command (may be repeated, in order)")
 	f.StringVarP(&file, "file", "f", "", "run the commands in a file, up to the first error")
-	f.BoolVar(&conf.Echo, "echo", false, "print a file's commands too, each behind the prompt, and go on after errors, as at a terminal")
+	f.BoolVar(&conf.Echo, "echo", false,
+		"print a file's commands too, each behind the prompt, and go on after errors, as at a terminal")
 	serverFlags(c, &conf, &data)
 	return c
 }
@@ -144,7 +145,8 @@ func newDecode() *cobra.Command {
 			if format != "text" && format != "json" {
 				return usagef("--format %q: want text or json", format)
 			}
-			return collector.DecodeTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], collector.DecodeOptions{JSON: format == "json", Packets: packets})
+			options := collector.DecodeOptions{JSON: format == "json", Packets: packets}
+			return collector.DecodeTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], options)
 		},
 	}
 	ts.Flags().StringVar(&format, "format", "text", "text or json")
