@@ -25,6 +25,7 @@
 //	fails           the last command's exit status is not 0; without it all must be
 //	tree            the commands run in the root of the tree
 //	file NAME       the block is no output: it is written to this file, for the commands behind it
+//	picture FILE    in front of a line that is a picture: it must be this file, which commands have made
 //	setup           the comment stands alone: its commands are run at this place of the page
 //
 // A block with commands, or of which nobody says what it is (```json, ```text), needs a comment, and so does

@@ -174,6 +174,38 @@ cat fig1.txt
 	}
 }
 
+// A picture is the one that its commands make now.
+func TestPictures(t *testing.T) {
+	const text = "<!-- figures: picture out/a.png\nmkdir out; tamtam draw >out/a.png\n-->\n![a plot](a.png)\n"
+	c := tree(t, text, "printf new")
+	shown := filepath.Join(c.tree, "docs", "a.png")
+	if good, told := c.check(t); good || !strings.Contains(told, "docs/page.md:1: a.png is not as out/a.png is now") {
+		t.Errorf("a picture that is not there: %s", told)
+	}
+	c = &checker{tree: c.tree, tool: c.tool, update: "1", out: new(bytes.Buffer)}
+	if good, told := c.check(t); !good {
+		t.Error(told)
+	}
+	if got, _ := os.ReadFile(shown); string(got) != "new" {
+		t.Errorf("the picture is %q after an update", got)
+	}
+	c = &checker{tree: c.tree, tool: c.tool, out: new(bytes.Buffer)}
+	if good, told := c.check(t); !good {
+		t.Error(told)
+	}
+	for text, want := range map[string]string{
+		"![a plot](a.png)": "docs/page.md:1: a picture that no command makes",
+		"<!-- figures: picture a.png\ntrue\n-->\n| a |":   "a picture wants the option picture FILE",
+		"<!-- figures\ntrue\n-->\n![a plot](a.png)":       "a picture wants the option picture FILE",
+		"<!-- figures: picture b.png -->\n![plot](a.png)": "b.png: no such file",
+	} {
+		c := tree(t, text, "")
+		if good, told := c.check(t); good || !strings.Contains(told, want) {
+			t.Errorf("%s\n%s", text, told)
+		}
+	}
+}
+
 // What is wrong is told with its place, and the check fails.
 func TestWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ old, new, told string }{
@@ -188,7 +220,7 @@ func TestWhatIsWrong(t *testing.T) {
 		{"figures: long", "figures: mask (", "mask: error parsing regexp"},
 		{"<!-- figures: long -->\n", "", "docs/page.md:36: commands or output without an annotation in front"},
 		{"<!-- figures: file list.txt -->\n", "", "page.md:17: commands or output without an annotation in front"},
-		{"<!-- figures: long -->\n", "<!-- figures: long -->\n\n", "want a fenced block or a table in the next line"},
+		{"<!-- figures: long -->\n", "<!-- figures: long -->\n\n", "want a fenced block, a table or a picture in the next line"},
 		{"\ncat list.txt | \\\n  sed 's/.*/| & |/'\n", "", "docs/page.md:23: no commands"},
 		{"# A page", "The chip does 5 Mpps.", "docs/page.md:1: a measured figure that no command makes"},
 		{"# A page", "| a | measured |\n| --- | --- |\n| x | 5 |", "docs/page.md:1: a measured figure that no command makes"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -202,6 +203,9 @@ func (c *checker) block(ctx context.Context, s *session, p *page, b *block) erro
 			return failed(st.command, err, lines)
 		}
 	}
+	if b.picture != "" && !b.inShort {
+		return c.pictured(s, p, b)
+	}
 	for i, st := range b.steps {
 		got, ok, err := s.ask(ctx, st, b, func(lines []string) bool { return b.same(st.want, lines) })
 		if err != nil {
@@ -218,6 +222,26 @@ func (c *checker) block(ctx context.Context, s *session, p *page, b *block) erro
 		if err := c.compare(p, b, st, got); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// pictured holds a picture to the file that the commands make, or puts that in its place.
+func (c *checker) pictured(s *session, p *page, b *block) error {
+	made, err := os.ReadFile(filepath.Join(s.dir, "page", filepath.FromSlash(b.picture)))
+	if err != nil {
+		return err
+	}
+	shown := filepath.Join(c.tree, filepath.FromSlash(path.Join(path.Dir(p.name), b.image)))
+	have, err := os.ReadFile(shown)
+	switch {
+	case err == nil && (bytes.Equal(have, made) || b.machine && c.update != "all"):
+	case c.update != "":
+		fmt.Fprintf(c.out, "    %s: %s made anew\n", p.name, b.image)
+		return os.WriteFile(shown, made, 0o644)
+	default:
+		c.bad++
+		fmt.Fprintf(c.out, "%s:%d: %s is not as %s is now\n", p.name, b.line, b.image, b.picture)
 	}
 	return nil
 }

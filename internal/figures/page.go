@@ -69,6 +69,7 @@ type block struct {
 	before []step // of the comment, if they do not make the block
 	steps  []step
 	body   []string // of a file
+	image  string   // that stands in the page: its path from there
 	// inShort: it is long, and its commands run in their short form; what they print is another thing.
 	inShort bool
 }
@@ -104,6 +105,7 @@ type step struct {
 type options struct {
 	long, machine, fails, tree, setup bool
 	file                              string
+	picture                           string  // a file that the commands make
 	tolerance                         float64 // a part of the number
 	masks                             []*regexp.Regexp
 }
@@ -140,6 +142,9 @@ func parse(name, text string) (*page, []problem) {
 				r.wrong(first-1, "commands or output without an annotation in front (%s); "+
 					"if it is neither, say what (```text)", comment)
 			}
+		case image.MatchString(line):
+			r.wrong(r.next, "a picture that no command makes: want an annotation in front (%s: picture FILE)", comment)
+			r.next++
 		default:
 			inTable := r.next > 0 && strings.HasPrefix(r.lines[r.next-1], "|")
 			if units.MatchString(line) || !inTable && heads.MatchString(line) {
@@ -202,8 +207,11 @@ func (r *reader) annotated() {
 		first, end = r.fence()
 	case strings.HasPrefix(next, "|"):
 		first, end = r.table()
+	case image.MatchString(next):
+		r.next++
+		end = r.next
 	default:
-		r.wrong(at, "want a fenced block or a table in the next line, or the option setup")
+		r.wrong(at, "want a fenced block, a table or a picture in the next line, or the option setup")
 		return
 	}
 	if text := b.fill(r.lines[first:end], first); text != "" {
@@ -225,6 +233,10 @@ func (b *block) fill(body []string, at int) string {
 			return "a file has no commands"
 		}
 		b.body = body
+	case (b.picture != "") != image.MatchString(body[0]):
+		return "a picture wants the option picture FILE, and that a picture"
+	case b.picture != "":
+		b.image = image.FindStringSubmatch(body[0])[1]
 	case prompts(body):
 		if !prompts(body[:1]) {
 			return "want the first line of the block to be a command"
@@ -269,13 +281,19 @@ func (o *options) parse(text string) error {
 			o.masks = append(o.masks, re)
 		case key == "file" && value != "" && !strings.ContainsAny(value, "/ "):
 			o.file = value
+		case key == "picture" && value != "" && !strings.Contains(value, " "):
+			o.picture = value
 		case word != "":
-			return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup or file NAME",
+			return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup, "+
+				"picture FILE or file NAME",
 				strings.TrimSpace(word))
 		}
 	}
 	return nil
 }
+
+// image is a line that is a picture.
+var image = regexp.MustCompile(`^!\[[^\]]*\]\(([^)]*)\)$`)
 
 // A prompt is that of a system's shell, or of tamtam's.
 var (
