@@ -115,7 +115,9 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return err
 	}
 	poll := poller{o.client}
-	ports, err := portsorch.New(ctx, portsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC()})
+	ports, err := portsorch.New(ctx, portsorch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC(),
+	})
 	if err != nil {
 		return fmt.Errorf("ports: %w", err)
 	}
@@ -124,23 +126,30 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("QoS: %w", err)
 	}
-	routes, err := routeorch.New(ctx, routeorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch()})
+	routes, err := routeorch.New(ctx, routeorch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch(),
+	})
 	if err != nil {
 		return fmt.Errorf("routing: %w", err)
 	}
 	o.routes = routes
-	fdb, err := fdborch.New(ctx, fdborch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Switch: ports.Switch()})
+	fdb, err := fdborch.New(ctx, fdborch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Switch: ports.Switch(),
+	})
 	if err != nil {
 		return fmt.Errorf("FDB: %w", err)
 	}
 	o.fdb = fdb
 	o.traps = copporch.New(copporch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r})
-	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes}})
+	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes},
+	})
 	if err != nil {
 		return fmt.Errorf("mirror sessions: %w", err)
 	}
 	acl, err := aclorch.New(ctx, aclorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(), Sessions: o.mirrors, NextHops: routes,
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
+		Sessions: o.mirrors, NextHops: routes,
 	})
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)
@@ -169,11 +178,15 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) (err error) {
 	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler)
 	features := orch.NewFeatures(o.Daemon)
-	o.ts, err = tsorch.New(ctx, tsorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: o.ports.Switch(), Features: features})
+	o.ts, err = tsorch.New(ctx, tsorch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: o.ports.Switch(), Features: features,
+	})
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)
 	}
-	o.am, err = amorch.New(ctx, amorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: o.ports.Switch(), Features: features})
+	o.am, err = amorch.New(ctx, amorch.Config{
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: o.ports.Switch(), Features: features,
+	})
 	if err != nil {
 		return fmt.Errorf("alternate marking: %w", err)
 	}
@@ -182,7 +195,8 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 		return fmt.Errorf("FlyMon: %w", err)
 	}
 	o.rec, err = recordorch.New(ctx, recordorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Ports: o.ports, Routes: recordRoutes{o.routes}, Identity: o.ts, Features: features,
+		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Ports: o.ports, Routes: recordRoutes{o.routes},
+		Identity: o.ts, Features: features,
 	})
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)
@@ -233,7 +247,8 @@ func (o *Orchagent) Close() error { return errors.Join(o.Daemon.Close(), o.clien
 type poller struct{ *sairedis.Client }
 
 func (p poller) SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error {
-	return p.SetCounterGroup(ctx, group, sairedis.CounterGroup{Interval: interval, Mode: sairedis.StatsModeRead, Enabled: &enabled})
+	return p.SetCounterGroup(ctx, group,
+		sairedis.CounterGroup{Interval: interval, Mode: sairedis.StatsModeRead, Enabled: &enabled})
 }
 
 // routerPorts are the ports as routeorch wants to see them.

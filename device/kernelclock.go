@@ -25,7 +25,9 @@ func followed(start time.Time, ask func() altmark.KernelClock) func() altmark.Ke
 	if ask == nil {
 		ask = hostClock
 	}
-	f := follower{ask, func() time.Duration { return time.Since(start) }, func() time.Duration { return time.Now().Round(0).Sub(start.Round(0)) }}
+	monotonic := func() time.Duration { return time.Since(start) }
+	wall := func() time.Duration { return time.Now().Round(0).Sub(start.Round(0)) }
+	f := follower{ask, monotonic, wall}
 	return f.clock
 }
 

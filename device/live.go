@@ -118,12 +118,15 @@ func runOrchagentOnce(ctx context.Context, r *swss.Redis, c Common) error {
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	notes := make(chan sai.Notification, 1024)
 	start := time.Now()
-	chip, err := saisim.New(saisim.Config{Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Kernel: followed(start, cfg.Kernel), Notify: func(n sai.Notification) {
+	notify := func(n sai.Notification) {
 		select {
 		case notes <- n:
 		default: // a flood of events while Redis is slow: the oldest are enough
 		}
-	}})
+	}
+	chip, err := saisim.New(saisim.Config{
+		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Kernel: followed(start, cfg.Kernel), Notify: notify,
+	})
 	if err != nil {
 		return err
 	}

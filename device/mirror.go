@@ -24,7 +24,8 @@ func (r recordRoutes) Way(to, source netip.Addr) (recordorch.Way, error) {
 		var ok bool
 		if source, ok = r.Address(to, way.Port); !ok {
 			return recordorch.Way{}, orch.Wait("address", to.String(),
-				"no address to send from to %s: the session has no source-ip, and no loopback or interface an address of that IP version", to)
+				"no address to send from to %s: the session has no source-ip, "+
+					"and no loopback or interface an address of that IP version", to)
 		}
 	}
 	return recordorch.Way{Port: way.Port, Source: way.Source, MAC: way.MAC, Address: source}, nil

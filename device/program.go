@@ -68,7 +68,8 @@ type programs struct{ batches []BatchReport }
 // start loads the program and plans the control steps.
 func (o *programs) start(r *Replay, chip *saisim.Chip) error {
 	if r.Program != nil || len(r.Faults) > 0 {
-		if err := chip.Control(chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: r.Program, Faults: r.Faults}}); err != nil {
+		load := saisim.Batch{Batch: pipe.Batch{Program: r.Program, Faults: r.Faults}}
+		if err := chip.Control(chip.Now(), load); err != nil {
 			return err
 		}
 	}

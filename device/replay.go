@@ -111,6 +111,13 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	if err := r.runControl(ctx, s); err != nil {
 		return nil, err
 	}
+	return s.finish(ctx, &prog, obs, plans, out)
+}
+
+// finish reports what came of a replay, and keeps what it put out.
+func (s *Sim) finish(
+	ctx context.Context, prog *programs, obs observers, plans recordPlans, out *outputs,
+) (*Report, error) {
 	report, err := s.Report(ctx)
 	if err != nil {
 		return nil, err

@@ -126,10 +126,11 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 
 func (s *Sim) portReport(id saisim.PortID) PortReport {
 	c, _ := s.Chip.PortCounters(id)
+	early := c.Dropped[saisim.DropPortDown] + c.Dropped[saisim.DropRunt] + c.Dropped[saisim.DropOversize]
 	p := PortReport{
 		Received: c.Received, ReceivedBytes: c.ReceivedBytes, IntoPipe: c.Entered, Sent: c.Sent, SentBytes: c.SentBytes,
 		Dropped:  map[string]uint64{},
-		Balanced: c.Received == c.Entered+c.Dropped[saisim.DropPortDown]+c.Dropped[saisim.DropRunt]+c.Dropped[saisim.DropOversize],
+		Balanced: c.Received == c.Entered+early,
 	}
 	for i, n := range c.Dropped {
 		if n > 0 {

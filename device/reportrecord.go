@@ -60,7 +60,8 @@ func (s *Sim) recordings(ctx context.Context, r *Report) error {
 		}
 		number := func(field string) float64 { f, _ := strconv.ParseFloat(p[field], 64); return f }
 		rec := RecordReport{
-			FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"], PlanID: uint32(count(p, "ID")),
+			FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"],
+			PlanID:  uint32(count(p, "ID")),
 			Entropy: number("ENTROPY"), Full: number("ENTROPY_FULL"), Recovery: number("RECOVERY"),
 			Matched: c.Matched, NotSampled: c.NotSampled, Recorded: c.Recorded, Lost: c.Lost,
 		}

@@ -53,9 +53,11 @@ func (s *Sim) dump(ctx context.Context, db swss.DBName, table string) (map[strin
 func (s *Sim) tasks(ctx context.Context, r *Report) error {
 	rows := map[string]map[string]swss.FieldValues{}
 	for table, db := range map[string]swss.DBName{
-		schema.CfgTAMFlyMonTask: swss.ConfigDB, schema.CfgTAMFlyMonQuery: swss.ConfigDB, schema.StateTAMFlyMonTask: swss.StateDB,
-		schema.StateTAMFlyMonQuery: swss.StateDB, schema.CountersFlyMonPlace: swss.CountersDB, schema.CountersFlyMonResult: swss.CountersDB,
-		schema.CountersFlyMonFlows: swss.CountersDB, schema.CountersFlyMonSizes: swss.CountersDB, schema.CountersFlyMonAnswer: swss.CountersDB,
+		schema.CfgTAMFlyMonTask: swss.ConfigDB, schema.CfgTAMFlyMonQuery: swss.ConfigDB,
+		schema.StateTAMFlyMonTask: swss.StateDB, schema.StateTAMFlyMonQuery: swss.StateDB,
+		schema.CountersFlyMonPlace: swss.CountersDB, schema.CountersFlyMonResult: swss.CountersDB,
+		schema.CountersFlyMonFlows: swss.CountersDB, schema.CountersFlyMonSizes: swss.CountersDB,
+		schema.CountersFlyMonAnswer: swss.CountersDB,
 	} {
 		var err error
 		if rows[table], err = s.dump(ctx, db, table); err != nil {
@@ -64,7 +66,9 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 	}
 	for name := range rows[schema.CfgTAMFlyMonTask] {
 		state, place := rows[schema.StateTAMFlyMonTask][name], rows[schema.CountersFlyMonPlace][name]
-		t := TaskReport{Status: state["status"], Reason: state["reason"], Algorithm: place["ALGORITHM"], Units: place["UNITS"]}
+		t := TaskReport{
+			Status: state["status"], Reason: state["reason"], Algorithm: place["ALGORITHM"], Units: place["UNITS"],
+		}
 		if fields := rows[schema.CountersFlyMonResult][name]; fields != nil {
 			e, err := schema.ParseFlyMonResult(name, fields)
 			if err != nil {
@@ -86,7 +90,9 @@ func (s *Sim) tasks(ctx context.Context, r *Report) error {
 	}
 	for name, q := range rows[schema.CfgTAMFlyMonQuery] {
 		state, row := rows[schema.StateTAMFlyMonQuery][name], rows[schema.CountersFlyMonAnswer][name]
-		a := AnswerReport{Task: q["task"], Flow: q["flow"], Status: state["status"], Reason: state["reason"], Flags: row["FLAGS"]}
+		a := AnswerReport{
+			Task: q["task"], Flow: q["flow"], Status: state["status"], Reason: state["reason"], Flags: row["FLAGS"],
+		}
 		if text := row["ESTIMATE"]; text != "" {
 			e, err := schema.ParseFlyMonEstimate(text)
 			if err != nil {

@@ -72,7 +72,10 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	if cfg.Start.IsZero() {
 		cfg.Start = time.Unix(0, 0).UTC()
 	}
-	s.chip = saisim.Config{Profile: cfg.Profile, Start: cfg.Start, Oracle: cfg.Oracle, Notify: func(n sai.Notification) { s.notes = append(s.notes, n) }}
+	s.chip = saisim.Config{
+		Profile: cfg.Profile, Start: cfg.Start, Oracle: cfg.Oracle,
+		Notify: func(n sai.Notification) { s.notes = append(s.notes, n) },
+	}
 	if err := s.startSyncd(ctx); err != nil {
 		return nil, err
 	}

@@ -39,7 +39,8 @@ func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []
 	for _, name := range SortedKeys(rules) {
 		f, err := truth.ParseFilter(rules[name])
 		if err != nil {
-			problems = append(problems, Problem{Object: schema.CfgACLRule + "|TAM|" + name, Status: "no truth", Reason: err.Error()})
+			object := schema.CfgACLRule + "|TAM|" + name
+			problems = append(problems, Problem{Object: object, Status: "no truth", Reason: err.Error()})
 			continue
 		}
 		groups = append(groups, truth.Group{Name: name, Filter: f})

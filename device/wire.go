@@ -45,9 +45,12 @@ type wires struct {
 // runWires runs until ctx ends; start is the time of the chip's cycle 0. An interface
 // that is not there at the start is an error; one that goes later, and may come back,
 // is a link that is down.
-func runWires(ctx context.Context, chip *saisim.Chip, start time.Time, names map[string]string, log *slog.Logger) error {
+func runWires(
+	ctx context.Context, chip *saisim.Chip, start time.Time, names map[string]string, log *slog.Logger,
+) error {
 	w := &wires{
-		chip: chip, log: log, start: start, raw: map[string]*rawPort{}, frames: make(chan wired, 256), links: make(chan linkState),
+		chip: chip, log: log, start: start, raw: map[string]*rawPort{},
+		frames: make(chan wired, 256), links: make(chan linkState),
 		up: map[string]bool{}, byID: map[saisim.PortID]*rawPort{},
 	}
 	defer func() {
