@@ -30,8 +30,11 @@ type node struct {
 	config       bool
 	mandatory    bool
 	group        *group // that of the nearest list; a list's own
+	leaf
+}
 
-	// Of leaves and leaf-lists.
+// A leaf is what a node has that is a leaf or leaf-list.
+type leaf struct {
 	typ      *yang.YangType // nil: no leaf; leafrefs are resolved
 	leafList bool
 	enum     map[string]string // words of an enumeration or identities -> module of the identity
@@ -85,7 +88,7 @@ func newModel(cfg *swss.Redis, modules []Module) (*model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("YANG schema: %w", err)
 	}
-	m := &model{root: &node{kid: map[string]*node{}, config: true, keyIndex: -1}}
+	m := &model{root: &node{kid: map[string]*node{}, config: true, leaf: leaf{keyIndex: -1}}}
 	m.root.group = &group{node: m.root}
 	m.groups = append(m.groups, m.root.group)
 	b := builder{model: m, redis: cfg}
@@ -129,7 +132,7 @@ func (b *builder) walk(n *node, e *yang.Entry, t reflect.Type) {
 		k := &node{
 			name: name, module: f.Tag.Get("module"), path: n.path + "/" + name,
 			parent: n, group: n.group, kid: map[string]*node{}, elem: &gpb.PathElem{Name: name},
-			list: ke.IsList(), leafList: ke.IsLeafList(), config: !ke.ReadOnly(), keyIndex: -1,
+			list: ke.IsList(), config: !ke.ReadOnly(), leaf: leaf{leafList: ke.IsLeafList(), keyIndex: -1},
 			mandatory: ke.Mandatory == yang.TSTrue,
 		}
 		n.kids = append(n.kids, k)

@@ -46,7 +46,7 @@ func somePlan() *record.Plan {
 		Recorded: []record.Recorded{
 			{Table: "chip.acl", Bits: 2, Container: 0, Stage: 6, Ran: at(0), Hit: at(1)}, {Table: "ingress.a", Bits: 1, Container: 1, Stage: 2, Hit: at(3)},
 		},
-		Entropy: 2.25, Equation2: 2.5, Bound: 1e300, Full: 3.1234567, Recovery: 0.6180339887, Sets: 1 << 60, ProbabilitiesFrom: schema.ProbabilitiesCounted,
+		Entropy: 2.25, Equation2: 2.5, Bound: 1e300, Full: 3.1234567, Recovery: 0.6180339887, Effort: record.Effort{Sets: 1 << 60}, Chances: record.Chances{ProbabilitiesFrom: schema.ProbabilitiesCounted},
 		Graph: &record.Graph{Pipeline: "switch", Init: "chip.acl", Version: 1<<64 - 1, Nodes: []record.Node{{ID: "chip.acl", Kind: record.Table}},
 			Edges: []record.Edge{{From: "chip.acl", To: record.Exit, Label: record.Hit}}},
 	}

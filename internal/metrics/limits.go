@@ -26,7 +26,7 @@ var limits = []limit{
 		reason: "who changes it must keep all ways through it in mind"},
 	{figure: "methods of a type, most", value: 315, wanted: 50,
 		reason: "a type that does so much is several"},
-	{figure: "structs of > 20 fields", value: 21, wanted: 8,
+	{figure: "structs of > 20 fields", value: 18, wanted: 8,
 		reason: "any method may change any field: nobody sees which belong together"},
 	{figure: "lines over 120 columns, code", value: 290, wanted: 0,
 		reason: "what is out of sight is not reviewed"},

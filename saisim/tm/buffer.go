@@ -31,6 +31,7 @@ func (b *Buffer) Cells(n uint64) uint64 { return max(1, (n+b.CellBytes-1)/b.Cell
 // A Verdict is what admission says.
 type Verdict uint8
 
+// The verdicts.
 const (
 	Admitted Verdict = iota
 	Marked           // admitted, to be marked CE

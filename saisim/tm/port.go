@@ -73,9 +73,13 @@ type Queue[T any] struct {
 	random uint64
 }
 
-// Len, Bytes and Cells return what the queue holds.
-func (q *Queue[T]) Len() int      { return q.items.n }
+// Len returns how many packets the queue holds.
+func (q *Queue[T]) Len() int { return q.items.n }
+
+// Bytes returns how many bytes these have.
 func (q *Queue[T]) Bytes() uint64 { return q.bytes }
+
+// Cells returns how many cells of the packet memory these take.
 func (q *Queue[T]) Cells() uint64 { return q.cells }
 
 // Last returns the packet that was queued last, in place; there must be one.
@@ -105,9 +109,13 @@ func NewPort[T any](b *Buffer, port uint16, n int) *Port[T] {
 // Queue returns the i-th queue. What is configured is changed by Configure only.
 func (p *Port[T]) Queue(i int) *Queue[T] { return &p.queues[i] }
 
-// Queues, Len and Bytes return the number of queues, and what they all hold.
-func (p *Port[T]) Queues() int   { return len(p.queues) }
-func (p *Port[T]) Len() int      { return p.n }
+// Queues returns how many queues there are.
+func (p *Port[T]) Queues() int { return len(p.queues) }
+
+// Len returns how many packets all queues hold.
+func (p *Port[T]) Len() int { return p.n }
+
+// Bytes returns how many bytes these have.
 func (p *Port[T]) Bytes() uint64 { return p.bytes }
 
 // Configure changes the settings of a queue. What it holds moves to the new pool.

@@ -8,13 +8,18 @@ import (
 // fields are what filters and flow keys see of a frame. It is parsed here and
 // not by the chip's parser: the oracle must not share its mistakes.
 type fields struct {
-	smac, dmac       uint64
-	etherType        uint16 // 0: 802.3
-	vlan             uint16 // of the outer tag, or the port's native VLAN
-	src, dst         netip.Addr
-	ip, v4, v6       bool
-	proto, tos, ttl  uint8
-	label            uint32
+	smac, dmac      uint64
+	etherType       uint16 // 0: 802.3
+	vlan            uint16 // of the outer tag, or the port's native VLAN
+	src, dst        netip.Addr
+	ip, v4, v6      bool
+	proto, tos, ttl uint8
+	label           uint32
+	transport
+}
+
+// transport is what they see of the header behind IP.
+type transport struct {
 	ports            bool
 	sport, dport     uint16
 	tcp              bool

@@ -109,12 +109,22 @@ type Plan struct {
 	// Recovery is the path recovery rate (section VI-A): how likely a packet's path
 	// follows from its record.
 	Recovery float64 `json:"recovery"`
+	Effort
+
+	Graph *Graph `json:"graph,omitempty"`
+	Chances
+}
+
+// Effort is what it took to find a plan.
+type Effort struct {
 	// Sets, Solves: how many sets were weighed, and held against the constraints.
 	Sets    uint64  `json:"sets"`
 	Solves  uint64  `json:"solves"`
 	Seconds float64 `json:"seconds"`
+}
 
-	Graph         *Graph         `json:"graph,omitempty"`
+// Chances are the probabilities that entropies go by.
+type Chances struct {
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
 	// ProbabilitiesFrom says where they come from: uniform, counted, seed N, or a file.
 	ProbabilitiesFrom string `json:"probabilities_from,omitempty"`

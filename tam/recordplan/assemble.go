@@ -14,8 +14,8 @@ func (x *search) plan() *record.Plan {
 		Mode: record.ModeExecution, Algorithm: x.settings.Algorithm, Stages: x.space.stages,
 		StagesWhy: x.stagesWhy(), MustRecord: x.settings.Must,
 		Recorded: x.recorded(f), Placement: x.placement(f),
-		Full: m.Full(x.settings.Hits), Sets: x.sets, Solves: x.space.solves,
-		Graph: m.graph, Probabilities: &m.given,
+		Full: m.Full(x.settings.Hits), Effort: record.Effort{Sets: x.sets, Solves: x.space.solves},
+		Graph: m.graph, Chances: record.Chances{Probabilities: &m.given},
 	}
 	if x.settings.Hits {
 		p.Mode = record.ModeHit

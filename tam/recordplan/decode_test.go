@@ -35,7 +35,7 @@ func decodeGraph() (*record.Graph, *record.Probabilities) {
 
 func decodePlan(recorded ...record.Recorded) *record.Plan {
 	g, p := decodeGraph()
-	plan := &record.Plan{Pipeline: "ingress", PHV: "8", Mode: record.ModeExecution, Recorded: recorded, Graph: g, Probabilities: p}
+	plan := &record.Plan{Pipeline: "ingress", PHV: "8", Mode: record.ModeExecution, Recorded: recorded, Graph: g, Chances: record.Chances{Probabilities: p}}
 	plan.Seal()
 	return plan
 }

@@ -43,7 +43,7 @@ func goodPlan() *record.Plan {
 		},
 		Placement: map[string]int{"all": 0, "x": 1, "y": 1, "z": 2},
 		Entropy:   2.5, Bound: 2.5, Full: 3, Recovery: 1,
-		Graph: g, Probabilities: &p,
+		Graph: g, Chances: record.Chances{Probabilities: &p},
 	}
 }
 
