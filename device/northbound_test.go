@@ -136,13 +136,13 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := report.TailStamping["s"]
-	if out != 50 || r.Matched != 50 || int(r.Stamped) != stampedOut || r.NotStamped["not_tcp_udp"] != 17 ||
-		r.Stamped+r.NotStamped["not_tcp_udp"]+r.NotStamped["mtu"] != 50 || r.NotStamped["mtu"] == 0 {
+	if out != 50 || *r.Matched != 50 || int(*r.Stamped) != stampedOut || r.NotStamped["not_tcp_udp"] != 17 ||
+		*r.Stamped+r.NotStamped["not_tcp_udp"]+r.NotStamped["mtu"] != 50 || r.NotStamped["mtu"] == 0 {
 		t.Fatalf("%d frames came out, %d of them stamped; COUNTERS_DB says %+v", out, stampedOut, r)
 	}
 	server, shell, text := startNorthbound(t, s)
 	for path, want := range map[string]uint64{
-		"matched-packets": r.Matched, "matched-octets": r.MatchedBytes, "stamped-packets": r.Stamped,
+		"matched-packets": *r.Matched, "matched-octets": *r.MatchedBytes, "stamped-packets": *r.Stamped,
 		"not-stamped/not-tcp-udp": r.NotStamped["not_tcp_udp"], "not-stamped/mtu": r.NotStamped["mtu"],
 	} {
 		if got := leaf(t, server, "tailstamping-session", "s", "state/counters/"+path); got != fmt.Sprint(want) {
@@ -153,7 +153,7 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		fmt.Sprintf("Packet Count       : %d\n", r.Matched), fmt.Sprintf("Stamped Count      : %d\n", r.Stamped),
+		fmt.Sprintf("Packet Count       : %d\n", *r.Matched), fmt.Sprintf("Stamped Count      : %d\n", *r.Stamped),
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the shell does not say %q:\n%s", want, text)

@@ -40,8 +40,11 @@ func TestSessionCountersOfOnePoll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := uint64(10 * round)
-		if m := count(row, "MATCHED_PACKETS"); m != n || count(row, "STAMPED_PACKETS")+count(row, "NOT_STAMPED_NOT_TCP_UDP") != n {
+		c, err := schema.ParseTailStampCounters("s", row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := uint64(10 * round); *c.Matched != n || *c.Stamped+*c.NotTCPUDP != n {
 			t.Errorf("after %d frames: %v", n, row)
 		}
 	}

@@ -118,3 +118,27 @@ func TestInactiveFeatureIsNoProblem(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// Of a session that waits nothing is counted, and the report does not say 0.
+func TestReportSaysNothingOfWhatIsNotCounted(t *testing.T) {
+	c, err := ParseConfigDB([]byte(`{
+		"TAM_TAILSTAMPING_TABLE": {"s": {"flowgroup": "none"}},
+		"TAM_TABLERECORD_TABLE": {"r": {"flowgroup": "none", "collector": "c"}}
+	}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := testSim(t, SimConfig{Config: c})
+	settle(t, s)
+	report, err := s.Report(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stamped, recorded := report.TailStamping["s"], report.TableRecord["r"]
+	if stamped.Matched != nil || stamped.Stamped != nil || len(stamped.NotStamped) > 0 || stamped.Status != "pending" {
+		t.Errorf("tail-stamping: %+v", stamped)
+	}
+	if recorded.RecordCounts != nil || recorded.PlanReport != nil || recorded.Status != "pending" {
+		t.Errorf("table recording: %+v", recorded)
+	}
+}

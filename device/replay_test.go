@@ -140,12 +140,12 @@ func TestEligibility(t *testing.T) {
 				if !bytes.Equal(got[0].data, tt.frame) || got[0].length != length {
 					t.Errorf("the frame changed:\n%x\n%x", tt.frame, got[0].data)
 				}
-				if s.Matched != 1 || s.Stamped != 0 || s.NotStamped[tt.reason] != 1 {
+				if *s.Matched != 1 || *s.Stamped != 0 || s.NotStamped[tt.reason] != 1 {
 					t.Errorf("session counts %+v, want one not stamped because of %s", s, tt.reason)
 				}
 				return
 			}
-			if s.Matched != 1 || s.Stamped != 1 {
+			if *s.Matched != 1 || *s.Stamped != 1 {
 				t.Errorf("session counts %+v, want 1 matched, 1 stamped", s)
 			}
 			checkStamped(t, got[0], tt.frame)

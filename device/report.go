@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -61,16 +60,20 @@ type CPUReport struct {
 	Sent uint64 `json:"sent"`
 }
 
-// A SessionReport is what a tail-stamping session did, as COUNTERS_DB has it.
+// A SessionReport is what a tail-stamping session did, as COUNTERS_DB has it. What is not counted,
+// or not yet, is nil and not in NotStamped.
 type SessionReport struct {
 	FlowGroup    string            `json:"flowgroup"`
 	Status       string            `json:"status"`
 	Reason       string            `json:"reason"`
-	Matched      uint64            `json:"matched"`
-	MatchedBytes uint64            `json:"matched_bytes"`
-	Stamped      uint64            `json:"stamped"`
+	Matched      *uint64           `json:"matched"`
+	MatchedBytes *uint64           `json:"matched_bytes"`
+	Stamped      *uint64           `json:"stamped"`
 	NotStamped   map[string]uint64 `json:"not_stamped"`
 }
+
+// reasonsNotStamped is how many reasons there are not to stamp a packet.
+const reasonsNotStamped = 4
 
 // A Problem is a configured object that is not active.
 type Problem struct {
@@ -182,23 +185,24 @@ func (s *Sim) sessions(ctx context.Context, r *Report) error {
 		return err
 	}
 	for name, row := range rows {
-		c := counters[name]
-		r.TailStamping[name] = SessionReport{
-			FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"],
-			Matched: count(c, "MATCHED_PACKETS"), MatchedBytes: count(c, "MATCHED_BYTES"), Stamped: count(c, "STAMPED_PACKETS"),
-			NotStamped: map[string]uint64{
-				"not_tcp_udp": count(c, "NOT_STAMPED_NOT_TCP_UDP"), "not_ethernet_ii": count(c, "NOT_STAMPED_NOT_ETHERNET_II"),
-				"cut": count(c, "NOT_STAMPED_CUT"), "mtu": count(c, "NOT_STAMPED_MTU"),
-			},
+		c, err := schema.ParseTailStampCounters(name, counters[name])
+		if err != nil {
+			return err
 		}
+		report := SessionReport{
+			FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"],
+			Matched: c.Matched, MatchedBytes: c.MatchedBytes, Stamped: c.Stamped, NotStamped: map[string]uint64{},
+		}
+		for why, n := range map[string]*uint64{
+			"not_tcp_udp": c.NotTCPUDP, "not_ethernet_ii": c.NotEthernetII, "cut": c.Cut, "mtu": c.TooLong,
+		} {
+			if n != nil {
+				report.NotStamped[why] = *n
+			}
+		}
+		r.TailStamping[name] = report
 	}
 	return nil
-}
-
-// count reads a counter that orchagent wrote; one that is not there is 0.
-func count(row swss.FieldValues, field string) uint64 {
-	n, _ := strconv.ParseUint(row[field], 10, 64)
-	return n
 }
 
 // Problems lists the configured objects that STATE_DB says are not active.

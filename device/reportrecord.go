@@ -17,20 +17,30 @@ import (
 
 // A RecordReport is what a session of table recording did, as COUNTERS_DB has it.
 type RecordReport struct {
-	FlowGroup  string   `json:"flowgroup"`
-	Status     string   `json:"status"`
-	Reason     string   `json:"reason,omitempty"`
-	Tables     []string `json:"tables,omitempty"` // that the plan records
-	PlanID     uint32   `json:"plan_id,omitempty"`
-	Entropy    float64  `json:"entropy"`
-	Full       float64  `json:"entropy_full"`
-	Recovery   float64  `json:"recovery"`
-	Matched    uint64   `json:"matched"`
-	NotSampled uint64   `json:"not_sampled"`
-	Recorded   uint64   `json:"recorded"`
-	Lost       uint64   `json:"lost"`
+	FlowGroup string `json:"flowgroup"`
+	Status    string `json:"status"`
+	Reason    string `json:"reason,omitempty"`
+	*PlanReport
+	*RecordCounts
 	// Plans are the files of the plans by which it has recorded, the last one first.
 	Plans []string `json:"plans,omitempty"`
+}
+
+// A PlanReport is the plan of a session; nil: it has none.
+type PlanReport struct {
+	Tables   []string `json:"tables,omitempty"` // that the plan records
+	PlanID   uint32   `json:"plan_id,omitempty"`
+	Entropy  float64  `json:"entropy"`
+	Full     float64  `json:"entropy_full"`
+	Recovery float64  `json:"recovery"`
+}
+
+// RecordCounts are what a session has recorded; nil: that is not counted yet.
+type RecordCounts struct {
+	Matched    uint64 `json:"matched"`
+	NotSampled uint64 `json:"not_sampled"`
+	Recorded   uint64 `json:"recorded"`
+	Lost       uint64 `json:"lost"`
 }
 
 // recordings reports the sessions of table recording, if any are configured.
@@ -53,24 +63,42 @@ func (s *Sim) recordings(ctx context.Context, r *Report) error {
 	}
 	r.TableRecord = map[string]RecordReport{}
 	for name, row := range rows {
-		p := plans[name]
-		c, err := schema.ParseRecordCounters(name, counters[name])
-		if err != nil {
-			return err
+		rec := RecordReport{FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"]}
+		if fields := counters[name]; fields != nil {
+			c, err := schema.ParseRecordCounters(name, fields)
+			if err != nil {
+				return err
+			}
+			rec.RecordCounts = (*RecordCounts)(&c)
 		}
-		number := func(field string) float64 { f, _ := strconv.ParseFloat(p[field], 64); return f }
-		rec := RecordReport{
-			FlowGroup: row["flowgroup"], Status: state[name]["status"], Reason: state[name]["reason"],
-			PlanID:  uint32(count(p, "ID")),
-			Entropy: number("ENTROPY"), Full: number("ENTROPY_FULL"), Recovery: number("RECOVERY"),
-			Matched: c.Matched, NotSampled: c.NotSampled, Recorded: c.Recorded, Lost: c.Lost,
-		}
-		if p["TABLES"] != "" {
-			rec.Tables = strings.Split(p["TABLES"], ",")
+		if rec.PlanReport, err = planReport(plans[name]); err != nil {
+			return fmt.Errorf("the plan of session %q: %w", name, err)
 		}
 		r.TableRecord[name] = rec
 	}
 	return nil
+}
+
+// planReport reads a row of TAM_TABLERECORD_PLANS; nil: there is none.
+func planReport(row swss.FieldValues) (*PlanReport, error) {
+	if len(row) == 0 {
+		return nil, nil
+	}
+	var p PlanReport
+	for field, to := range map[string]*float64{"ENTROPY": &p.Entropy, "ENTROPY_FULL": &p.Full, "RECOVERY": &p.Recovery} {
+		var err error
+		if *to, err = strconv.ParseFloat(row[field], 64); err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
+		}
+	}
+	id, err := strconv.ParseUint(row["ID"], 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("ID: %w", err)
+	}
+	if p.PlanID = uint32(id); row["TABLES"] != "" {
+		p.Tables = strings.Split(row["TABLES"], ",")
+	}
+	return &p, nil
 }
 
 // recordPlans are the plans by which sessions have recorded, in order.

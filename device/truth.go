@@ -151,13 +151,25 @@ func (r *Report) addTruth(o *truth.Oracle) {
 		if !ok {
 			continue
 		}
-		left := s.Stamped
-		for _, n := range s.NotStamped {
-			left += n
+		if s.Matched != nil {
+			t.Estimates[name+" matched"] = estimate(*s.Matched, t.Frames)
 		}
-		t.Estimates[name+" matched"] = estimate(s.Matched, t.Frames)
-		t.Estimates[name+" left"] = estimate(left, t.Delivered+t.ToCPU)
+		if left, known := s.left(); known {
+			t.Estimates[name+" left"] = estimate(left, t.Delivered+t.ToCPU)
+		}
 	}
+}
+
+// left is how many packets of a session left the switch, if all of them are counted.
+func (s SessionReport) left() (n uint64, known bool) {
+	if s.Stamped == nil || len(s.NotStamped) < reasonsNotStamped {
+		return 0, false
+	}
+	n = *s.Stamped
+	for _, not := range s.NotStamped {
+		n += not
+	}
+	return n, true
 }
 
 func estimate(measured, truth uint64) Estimate {

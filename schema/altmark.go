@@ -167,7 +167,7 @@ var altMarkCounterRows = rows[AltMarkCounters]{
 		text("TIMING", func(c *AltMarkCounters) *string { return &c.Timing },
 			"How exact the marks are in time, in words.").always(),
 		duration("GUARD", 1, 0, 1<<62, 0, func(c *AltMarkCounters) *time.Duration { return &c.Guard },
-			"In ns: so long after a period's end its packets may come."),
+			"In ns: so long after a period's end its packets may come.").must(rangeWords(0, 1<<62)),
 	}, described[AltMarkCounters](periodRows.fields)...),
 	check: func(r *reader, c *AltMarkCounters) {
 		if c.Has = r.fields["PERIOD"] != ""; c.Has {
@@ -201,10 +201,11 @@ var periodRows = rows[altmark.Period]{
 	open: true,
 	fields: []field[altmark.Period]{
 		count("PERIOD", func(p *altmark.Period) *uint64 { return &p.Number }, "Number of the period."),
-		number("COLOUR", 0, 1, 0, func(p *altmark.Period) *uint8 { return &p.Colour }, "Its lowest bit."),
+		number("COLOUR", 0, 1, 0, func(p *altmark.Period) *uint8 { return &p.Colour }, "Its lowest bit.").
+			must(rangeWords(0, 1)),
 		count("PACKETS", func(p *altmark.Period) *uint64 { return &p.Packets }, "Packets of this colour."),
 		count("BYTES", func(p *altmark.Period) *uint64 { return &p.Bytes }, "Their bytes, with FCS."),
-		number("CAPTURES", 0, 1<<32-1, 0, func(p *altmark.Period) *uint32 { return &p.Captures },
+		count("CAPTURES", func(p *altmark.Period) *uint32 { return &p.Captures },
 			"Pulses whose time was captured."),
 		periodTime("TIMESTAMP",
 			"The time of the last of them, in s since 1970.",
@@ -220,7 +221,7 @@ var periodRows = rows[altmark.Period]{
 		count("FOREIGN_MARKS", func(p *altmark.Period) *uint64 { return &p.Foreign },
 			"Packets that came to the initiator with a mark."),
 		periodTime("READ_AT",
-			"When the counters were read.", func(p *altmark.Period) *altmark.Time { return &p.ReadAt }),
+			"When the counters were read.", func(p *altmark.Period) *altmark.Time { return &p.ReadAt }).must(timeForm),
 		own("FLAGS", "flags of a period, with commas between",
 			"What is wrong with the period.", func(r *reader, p *altmark.Period) {
 				flags := r.text("FLAGS")
@@ -242,6 +243,8 @@ var periodRows = rows[altmark.Period]{
 	},
 	check: func(r *reader, p *altmark.Period) {
 		if c := &p.Clock; c.Says != "" {
+			r.needs("KERNEL_CLOCK_ERROR", rangeWords(0, 1<<63-1))
+			r.needs("KERNEL_CLOCK_OFFSET", "a whole number of 64 bits")
 			c.Error = time.Duration(r.number("KERNEL_CLOCK_ERROR", 0, 1<<63-1, 0))
 			c.Kernel = r.text("KERNEL_CLOCK")
 			if ahead := r.signed("KERNEL_CLOCK_OFFSET"); ahead != nil {
@@ -250,7 +253,10 @@ var periodRows = rows[altmark.Period]{
 		}
 		if p.Captures == 0 {
 			p.Timestamp, p.Digest = altmark.Time{}, 0 // they are those of a capture
+			return
 		}
+		r.needs("TIMESTAMP", timeForm)
+		r.needs("DIGEST", rangeWords(0, 1<<32-1))
 	},
 	format: func(p *altmark.Period, f map[string]string) {
 		if p.Captures == 0 {

@@ -66,9 +66,9 @@ func optional[T any, N unsigned](name string, lo, hi uint64, at func(*T) *N, wor
 	return f
 }
 
-// count is a number of 64 bits.
-func count[T any](name string, at func(*T) *uint64, words string) field[T] {
-	return number(name, 0, 1<<64-1, 0, at, words)
+// count is a number that was measured: a row that does not have it says nothing of it, least of all 0.
+func count[T any, N unsigned](name string, at func(*T) *N, words string) field[T] {
+	return number(name, 0, uint64(^N(0)), 0, at, words).must(rangeWords(0, uint64(^N(0))))
 }
 
 // known is a number of 64 bits that is not known where the field is not there.
@@ -328,6 +328,7 @@ func described[T, U any](fields []field[U]) []field[T] {
 	out := make([]field[T], len(fields))
 	for i, f := range fields {
 		out[i].Field = f.Field
+		out[i].Must = false
 	}
 	return out
 }

@@ -209,10 +209,10 @@ var flyMonPlacementRows = rows[FlyMonPlacement]{
 		boolean("PLANNED", false, func(p *FlyMonPlacement) *bool { return &p.Planned }, "Whether it is only planned."),
 		text("ALGORITHM", func(p *FlyMonPlacement) *string { return (*string)(&p.Algorithm) },
 			"How it is measured.").always(),
-		number("ROWS", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Rows }, "Rows of the sketch."),
-		number("BUCKETS", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Buckets },
+		count("ROWS", func(p *FlyMonPlacement) *uint32 { return &p.Rows }, "Rows of the sketch."),
+		count("BUCKETS", func(p *FlyMonPlacement) *uint32 { return &p.Buckets },
 			"Buckets of one bank."),
-		number("BANKS", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Banks },
+		count("BANKS", func(p *FlyMonPlacement) *uint32 { return &p.Banks },
 			"Banks, which count in turn."),
 		count("BYTES", func(p *FlyMonPlacement) *uint64 { return &p.Bytes }, "Bytes of all banks."),
 		parts("GROUPS", ",", func(p *FlyMonPlacement) *[]int { return &p.Groups }, intPart, "The CMU groups."),
@@ -220,8 +220,8 @@ var flyMonPlacementRows = rows[FlyMonPlacement]{
 			"group.cmu:base+size of each row."),
 		parts("KEYS", ";", func(p *FlyMonPlacement) *[]string { return &p.Keys }, stringPart,
 			"group.unit=key of the hash units."),
-		number("RULES", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Rules }, "Rules in the chip."),
-		number("TCAM_ENTRIES", 0, 1<<32-1, 0, func(p *FlyMonPlacement) *uint32 { return &p.Tcam },
+		count("RULES", func(p *FlyMonPlacement) *uint32 { return &p.Rules }, "Rules in the chip."),
+		count("TCAM_ENTRIES", func(p *FlyMonPlacement) *uint32 { return &p.Tcam },
 			"Entries of address translation and maps."),
 		text("EXPECTED", func(p *FlyMonPlacement) *string { return &p.Expected },
 			"What error to expect, in words.").always(),
@@ -295,7 +295,7 @@ var flyMonGroupRows = rows[FlyMonGroup]{
 	open: true,
 	key:  key[FlyMonGroup]{form: "the group's number", read: func(*reader, string, *FlyMonGroup) {}},
 	fields: []field[FlyMonGroup]{
-		number("TASKS", 0, 1<<32-1, 0, func(g *FlyMonGroup) *uint32 { return &g.Tasks }, "Tasks that use the group."),
+		count("TASKS", func(g *FlyMonGroup) *uint32 { return &g.Tasks }, "Tasks that use the group."),
 		parts("KEYS", ";", func(g *FlyMonGroup) *[]string { return &g.Keys }, part[string]{
 			func(s string) (string, error) { return strings.TrimPrefix(s, freeUnit), nil },
 			func(s string) string { return cmp.Or(s, freeUnit) },
@@ -379,20 +379,21 @@ var flyMonResultRows = rows[FlyMonResult]{
 
 // instant is a time in ns since 1970.
 func instant[T any](name string, at func(*T) *int64, words string) field[T] {
-	return own(name, rangeForm(0, 1<<63-1), words,
-		func(r *reader, row *T) { *at(row) = int64(r.number(name, 0, 1<<63-1, 0)) },
-		func(row *T) string { return strconv.FormatInt(*at(row), 10) })
+	f := number[T, uint64](name, 0, 1<<63-1, 0, nil, words).must(rangeWords(0, 1<<63-1))
+	f.read = func(r *reader, _ *Field, row *T) { *at(row) = int64(r.number(name, 0, 1<<63-1, 0)) }
+	f.write = func(row *T) string { return strconv.FormatInt(*at(row), 10) }
+	return f
 }
 
 // fraction is a number from 0 to 1.
 func fraction[T any](name string, at func(*T) *float64, words string) field[T] {
 	return own(name, "0 to 1", words, func(r *reader, row *T) {
-		v, err := strconv.ParseFloat(cmp.Or(r.text(name), "0"), 64)
+		v, err := strconv.ParseFloat(r.text(name), 64)
 		if err != nil || !(v >= 0 && v <= 1) {
 			r.bad(name, r.fields[name], "0 to 1")
 		}
 		*at(row) = v
-	}, func(row *T) string { return strconv.FormatFloat(*at(row), 'g', 6, 64) })
+	}, func(row *T) string { return strconv.FormatFloat(*at(row), 'g', 6, 64) }).must("")
 }
 
 // Fields formats the row. Metrics are JSON, by their names.

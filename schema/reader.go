@@ -69,6 +69,13 @@ func (r *reader) bad(field, value, want string) {
 	r.errs = append(r.errs, &FieldError{Object: r.object, Field: field, Value: value, Want: want})
 }
 
+// needs reports a field that is missing, because of what others say.
+func (r *reader) needs(field, want string) {
+	if r.fields[field] == "" {
+		r.bad(field, "", want)
+	}
+}
+
 // full says whether no more errors are told, and counts the one at hand.
 func (r *reader) full() bool {
 	if len(r.errs) < maxErrors {

@@ -232,7 +232,7 @@ func TestInvalidRows(t *testing.T) {
 		{"vlan member", "Vlan10:Ethernet0", "_=_", `key "Vlan10:Ethernet0": want VlanN|port or VlanN|PortChannelN`},
 		{"tam rule", "T:R", "", `key "T:R": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
 		{"tam rule", "T|R:S", "", `key "T|R:S": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
-		{"result", "p:a", "STATUS=fine LOST=1.5 START=5", `key "p:a": want path:from:to, each 1 to 255 visible ASCII characters without | : and ,; ` +
+		{"result", "p:a", "STATUS=fine LOST=1.5 START=5 PERIOD=5 WINDOW_DELAYS=0", `key "p:a": want path:from:to, each 1 to 255 visible ASCII characters without | : and ,; ` +
 			`START "5": want seconds since 1970, a point and nine digits; STATUS "fine": want ok, flagged or missing; LOST "1.5": want a whole number of 64 bits`},
 		{"flex counter", "ACL", "POLL_INTERVAL=99", `POLL_INTERVAL "99": want a number in 100..3600000`},
 		{"vlan", "Vlan4095", "_=_", `key "Vlan4095": want VlanN, N in 1..4094`},
@@ -316,6 +316,15 @@ func TestInvalidRows(t *testing.T) {
 		{"rec flow", "s1", "collector=10.0.0.1:0 sampling-rate=0", `acl-table-name is missing: want the name of an ACL table; acl-rule-name is missing: want the name of an ACL rule; ` +
 			`collector "10.0.0.1:0": want a unicast address and a port; sampling-rate "0": want a number in 1..4294967295`},
 		{"rec flow", "s1", "acl-table-name=T acl-rule-name=r collector=[::ffff:10.0.0.1]:9", `collector "[::ffff:10.0.0.1]:9": want a unicast address and a port`},
+		{"rec counters", "s1", "MATCHED=9 RECORDED=_", `NOT_SAMPLED is missing: want a number in 0..18446744073709551615; ` +
+			`RECORDED is empty: want a number in 0..18446744073709551615; LOST is missing: want a number in 0..18446744073709551615`},
+		{"am counters", "s1", "GUARD=1 PERIOD=5 COLOUR=1 PACKETS=7 CAPTURES=1 CLOCK=declared", `BYTES is missing: want a number in 0..18446744073709551615; ` +
+			`OUT_OF_WINDOW is missing: want a number in 0..18446744073709551615; FOREIGN_MARKS is missing: want a number in 0..18446744073709551615; ` +
+			`READ_AT is missing: want seconds since 1970, a point and nine digits; KERNEL_CLOCK_ERROR is missing: want a number in 0..9223372036854775807; ` +
+			`KERNEL_CLOCK_OFFSET is missing: want a whole number of 64 bits; TIMESTAMP is missing: want seconds since 1970, a point and nine digits; ` +
+			`DIGEST is missing: want a number in 0..4294967295`},
+		{"task result", "t1", "EPOCH=7 START=1 END=2", `DIGESTS_LOST is missing: want a number in 0..18446744073709551615; ` +
+			`FLOWS_CUT is missing: want a number in 0..18446744073709551615; LOAD is missing: want 0 to 1; FULL is missing: want 0 to 1`},
 		{"crm", "Config", "acl_entry_low_threshold=90", `acl_entry_low_threshold "90": want at most the high threshold, 85`},
 	}
 	for _, tt := range tests {

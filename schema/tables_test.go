@@ -51,8 +51,13 @@ var leastRows = map[string]string{
 	"TAM_FLYMON_TASK_TABLE in APPL_DB":  "t attribute=frequency key=src-ip", "TAM_FLYMON_QUERY_TABLE": "q task=t flow=10.0.0.1",
 	"TAM_TABLERECORD_TABLE":            "s flowgroup=f collector=c",
 	"TAM_TABLERECORD_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f collector=10.0.0.1:9",
-	"TAM_TAILSTAMPING_COUNTERS":        "s", "TAM_ALTMARK_COUNTERS": "s PERIOD=5", "TAM_ALTMARK_RESULTS": "p:a:b STATUS=ok",
-	"TAM_TABLERECORD_COUNTERS": "s", "TAM_FLYMON_PLACEMENT": "t", "TAM_FLYMON_GROUPS": "1", "TAM_FLYMON_RESULTS": "t",
+	"TAM_TAILSTAMPING_COUNTERS":        "s",
+	"TAM_ALTMARK_COUNTERS": "s GUARD=1 PERIOD=5 COLOUR=1 PACKETS=1 BYTES=64 CAPTURES=0 OUT_OF_WINDOW=0 FOREIGN_MARKS=0 " +
+		"READ_AT=5.000000000",
+	"TAM_ALTMARK_RESULTS":      "p:a:b PERIOD=5 WINDOW_DELAYS=0 STATUS=ok",
+	"TAM_TABLERECORD_COUNTERS": "s MATCHED=1 NOT_SAMPLED=0 RECORDED=1 LOST=0",
+	"TAM_FLYMON_PLACEMENT":     "t ROWS=1 BUCKETS=2 BANKS=2 BYTES=16 RULES=1 TCAM_ENTRIES=0", "TAM_FLYMON_GROUPS": "1 TASKS=1",
+	"TAM_FLYMON_RESULTS": "t EPOCH=5 START=1 END=2 DIGESTS_LOST=0 FLOWS_CUT=0 LOAD=0.5 FULL=0",
 }
 
 // heldTogether are fields whose values others of the row, or the key, allow: a good value may be refused.
@@ -60,6 +65,7 @@ var heldTogether = map[string][]string{
 	"PORT": {"alias"}, "VLAN": {"vlanid"}, "TAM_COLLECTORS_TABLE": {"ipaddress-type"},
 	"WRED_PROFILE": {"green_max_threshold"}, "ACL_TABLE": {"STAGE"}, "TAM_FLYMON_TASK_TABLE": {"filter", ""},
 	"TAM_TABLERECORD_TABLE": {"algorithm"}, "TAM_TABLERECORD_TABLE in APPL_DB": {"algorithm"},
+	"TAM_ALTMARK_COUNTERS": {"TIMESTAMP", "DIGEST", "KERNEL_CLOCK_ERROR", "KERNEL_CLOCK_OFFSET"},
 	// as a whole
 	"TAM_ALTMARK_TABLE": {""}, "TAM_ALTMARK_TABLE in APPL_DB": {""}, "TAM_FLYMON_TASK_TABLE in APPL_DB": {"", "flowgroup"},
 }

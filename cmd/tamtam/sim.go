@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -241,13 +242,22 @@ func writeReport(out io.Writer, r *device.Report) error {
 		fmt.Fprintln(w, "\nSession\tFlow group\tStatus\tMatched\tStamped\tNot stamped")
 		for _, name := range r.SessionNames() {
 			s := r.TailStamping[name]
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\n", name, s.FlowGroup, s.Status, s.Matched, s.Stamped, reasons(s.NotStamped))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n",
+				name, s.FlowGroup, s.Status, counted(s.Matched), counted(s.Stamped), reasons(s.NotStamped))
 		}
 	}
 	writeTasks(w, r)
 	writeRecordings(w, r)
 	writeTruth(w, r)
 	return w.Flush()
+}
+
+// counted is a counter, or a dash where it is not known.
+func counted(n *uint64) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.FormatUint(*n, 10)
 }
 
 // writeTasks prints what FlyMon's tasks say, beside what is exact where the oracle

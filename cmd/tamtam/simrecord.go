@@ -20,7 +20,7 @@ func writeRecordings(w io.Writer, r *device.Report) {
 	fmt.Fprintln(w, "\nSession\tFlow group\tStatus\tPlan\tTables\tEntropy\tMatched\tNot sampled\tRecords\tLost")
 	for _, name := range device.SortedKeys(r.TableRecord) {
 		s := r.TableRecord[name]
-		if s.PlanID == 0 {
+		if s.PlanReport == nil || s.RecordCounts == nil {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, s.FlowGroup, s.Status, s.Reason)
 			continue
 		}

@@ -18,13 +18,13 @@ func main() {
 	}
 	switch tables := schema.Tables(); part {
 	case "config":
-		fields(os.Stdout, "|", tables, func(t schema.Table) string { return t.Config })
+		fields(os.Stdout, "|", "must be given", tables, func(t schema.Table) string { return t.Config })
 	case "appl":
 		applied(os.Stdout, tables)
 	case "state":
 		state(os.Stdout, tables)
 	case "counters":
-		fields(os.Stdout, ":", tables, func(t schema.Table) string { return t.Counters })
+		fields(os.Stdout, ":", "always there", tables, func(t schema.Table) string { return t.Counters })
 	default:
 		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters")
 		os.Exit(2)
@@ -32,7 +32,7 @@ func main() {
 }
 
 // fields prints the tables of a database with their fields, those with the same fields at once.
-func fields(w io.Writer, separator string, tables []schema.Table, name func(schema.Table) string) {
+func fields(w io.Writer, separator, must string, tables []schema.Table, name func(schema.Table) string) {
 	fmt.Fprint(w, "| table, key | field | holds | default | |\n| --- | --- | --- | --- | --- |\n")
 	done := map[string]bool{}
 	for _, t := range tables {
@@ -47,7 +47,7 @@ func fields(w io.Writer, separator string, tables []schema.Table, name func(sche
 			}
 		}
 		fmt.Fprintf(w, "| **%s** | | | | %s |\n", cell(strings.Join(alike, "**, **")), cell(t.Words))
-		rows(w, t.Fields)
+		rows(w, t.Fields, must)
 	}
 }
 
@@ -66,7 +66,7 @@ func applied(w io.Writer, tables []schema.Table) {
 		}
 		key := strings.Replace(t.Key, "|", ":", 1)
 		fmt.Fprintf(w, "| **%s** | | | | %s |\n", cell(title(t.Appl, ":", key)), cell(words))
-		rows(w, t.Applied)
+		rows(w, t.Applied, "always there")
 	}
 }
 
@@ -100,13 +100,13 @@ func title(table, separator, key string) string {
 	return table + separator + key
 }
 
-// rows prints fields, one in a row.
-func rows(w io.Writer, list []schema.Field) {
+// rows prints fields, one in a row; must is what is said of those that a row has in any case.
+func rows(w io.Writer, list []schema.Field, must string) {
 	for _, f := range list {
 		def := ""
 		switch {
 		case f.Must:
-			def = "must be given"
+			def = must
 		case f.Default != "":
 			def = "`" + f.Default + "`"
 		}
