@@ -74,6 +74,8 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"), swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
 	case 12, 13, 14, 15:
 		return r.routing(port, lag, vlan)
+	case 17, 18, 19, 20, 21, 22, 23:
+		return r.qos(r.pick("Ethernet0", "Ethernet1", "Ethernet2", "Ethernet0,Ethernet3"))
 	case 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35:
 		return r.marking(r.pick("1", "2", "3"))
 	case 36, 37, 38, 39, 40, 41, 42, 43:
