@@ -49,7 +49,7 @@ func startRedisServer(ctx context.Context) (addr string, stop func(), err error)
 		return "", nil, err
 	}
 	return "unix:" + socket, func() {
-		cmd.Process.Kill()
+		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		os.RemoveAll(dir)
 	}, nil

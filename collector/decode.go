@@ -37,7 +37,7 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	var readErr error
 	for ctx.Err() == nil {
 		p, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

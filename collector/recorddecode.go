@@ -109,7 +109,7 @@ func readRecords(
 			return nil, err
 		}
 		p, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

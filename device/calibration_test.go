@@ -100,14 +100,14 @@ type instance struct {
 
 // A tally is what became of all instances of a measure.
 type tally struct {
-	name                         string
-	n, unbounded, flagged        int
-	silent, rarely               bool
-	missed                       int
-	chances                      []float64 // of a miss, as claimed
-	ratios                       []float64 // widths to theory's
-	theory                       bool
-	disagree, withoutOracle, bad int
+	name                    string
+	n, unbounded, flagged   int
+	silent, rarely          bool
+	missed                  int
+	chances                 []float64 // of a miss, as claimed
+	ratios                  []float64 // widths to theory's
+	theory                  bool
+	disagree, withoutOracle int
 }
 
 // Whether each kind of answer is as sure as it says, along the whole way: random tasks from

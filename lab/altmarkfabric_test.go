@@ -144,9 +144,6 @@ func (f *fabric) within(d Time) Time {
 	return (Time(f.rnd.Int64N(int64(2*d/Nanosecond)+1)) - d/Nanosecond) * Nanosecond
 }
 
-// vouched says whether the operator says of the clocks that they are within A.
-func (f *fabric) vouched() bool { return f.clocks != clocksDrift }
-
 // A network is one way through a fabric and what is measured on it.
 type network struct {
 	name    string

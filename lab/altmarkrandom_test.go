@@ -15,14 +15,14 @@ import (
 // A markCase is an experiment of alternate marking made at random: two or three
 // switches in a row, one flow group, marked and measured.
 type markCase struct {
-	session        altmark.Session
-	points         int
-	link           [2]Impairment
-	offset         [3]Time // of the clocks
-	traffic        Traffic
-	holds          bool // packets and clocks are as the sessions say
-	periods        int
-	family, marked string
+	session altmark.Session
+	points  int
+	link    [2]Impairment
+	offset  [3]Time // of the clocks
+	traffic Traffic
+	holds   bool // packets and clocks are as the sessions say
+	periods int
+	family  string
 }
 
 // randomCase makes one. Delays, held-back packets and clocks are within what the

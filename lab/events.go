@@ -162,7 +162,7 @@ func (n *node) configure(ctx context.Context, e Event) error {
 	}
 	for _, row := range device.SortedKeys(e.Set) {
 		table, key, _ := cutRow(row)
-		fields := swss.FieldValues(e.Set[row])
+		fields := e.Set[row]
 		if len(fields) == 0 {
 			fields = swss.FieldValues{"NULL": "NULL"}
 		}

@@ -24,7 +24,6 @@ type sampler struct {
 	m      Measurement
 	port   saisim.PortID
 	at     Time // next
-	end    Time
 	series *Series
 }
 

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -39,14 +40,14 @@ func (t *Time) Parse(s string) error {
 		digits, negative := strings.CutPrefix(strings.TrimSpace(digits), "-")
 		n, ok := decimal(digits, uint64(u.unit))
 		if !ok || n > uint64(maxTime) {
-			return fmt.Errorf(want)
+			return errors.New(want)
 		}
 		if *t = Time(n); negative {
 			*t = -*t
 		}
 		return nil
 	}
-	return fmt.Errorf(want)
+	return errors.New(want)
 }
 
 // String gives the time in the largest unit in which it is at least 1, exactly.

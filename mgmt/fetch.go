@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -143,7 +144,7 @@ func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *group, wants []*
 		}
 		return nil
 	})
-	if err != nil && err != redis.Nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return unavailable(err)
 	}
 	for _, w := range wants {
@@ -177,7 +178,7 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 		}
 		return nil
 	})
-	if err != nil && err != redis.Nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+	if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
 		return unavailable(err)
 	}
 	for _, w := range wants {

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"testing"
 
+	"tamtam/sai"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
-	"tamtam/sai"
 )
 
 // A babbler is a switch whose windows say anything.

@@ -37,7 +37,6 @@ func (c *Chip) newRecordExtension(name string) extension {
 
 // A planObject is a plan as an object: what is in effect of it, and counters.
 type planObject struct {
-	oid    sai.OID
 	plan   *recordPlan // nil: another object has taken its bits or a label, or it is new
 	made   bool
 	counts map[string]*recordCounts

@@ -39,12 +39,6 @@ func ParseDeviceMetadata(key string, f map[string]string) (DeviceMetadata, error
 // Fields formats the row.
 func (m DeviceMetadata) Fields() map[string]string { return metadataRows.fieldsOf(m) }
 
-func put(f map[string]string, field, value string) {
-	if value != "" {
-		f[field] = value
-	}
-}
-
 // Defaults of ports and LAGs, as SONiC's portmgrd and teammgrd have them.
 const (
 	DefaultMTU = 9100

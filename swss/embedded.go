@@ -275,7 +275,7 @@ func (s *server) run(c *mini.Peer, cmd string, args ...string) string {
 	sh.peer.Ctx, sh.peer.Resp3 = c.Ctx, c.Resp3
 	s.srv.Dispatch(sh.peer, append([]string{cmd}, args...))
 	c.Ctx = sh.peer.Ctx // made by the first command of a connection
-	sh.w.Flush()
+	_ = sh.w.Flush()    // into a buffer
 	s.depth--
 	return sh.buf.String()
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	_ "embed" // the scripts
 	"encoding/hex"
+	"errors"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -70,7 +71,7 @@ func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error)
 		d.evalMissed(ctx, s, batch, cmds)
 		for i, cmd := range cmds {
 			results[from+i] = cmd.Val()
-			if first == nil && cmd.Err() != nil && cmd.Err() != redis.Nil {
+			if first == nil && cmd.Err() != nil && !errors.Is(cmd.Err(), redis.Nil) {
 				first = cmd.Err()
 			}
 		}

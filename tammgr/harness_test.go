@@ -11,11 +11,6 @@ import (
 )
 
 var (
-	configTables = []string{
-		schema.CfgDeviceMetadata, schema.CfgPort, schema.CfgPortChannel, schema.CfgACLTableType, schema.CfgACLTable, schema.CfgACLRule,
-		schema.CfgTAMSwitch, schema.CfgTAMCollector, schema.CfgTAMSampler, schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp,
-		schema.CfgTAMAltMark, schema.CfgTAMFlyMonTask, schema.CfgTAMFlyMonQuery, schema.CfgTAMTableRecord, schema.CfgDSCPToTC, schema.CfgPortQoS,
-	}
 	applTables = []string{
 		schema.AppTAMSwitch, schema.AppTAMCollector, schema.AppTAMSampler, schema.AppACLTableType, schema.AppACLTable,
 		schema.AppACLRule, schema.AppTAMFeature, schema.AppTAMTailStamp, schema.AppTAMAltMark, schema.AppTAMFlyMonTask, schema.AppTAMFlyMonQuery, schema.AppTAMTableRecord,

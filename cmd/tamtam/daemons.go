@@ -19,8 +19,8 @@ const gnmiAddress = ":8080"
 
 // A northbound holds the flags of the gNMI server, which up and mgmtd share.
 type northbound struct {
-	gnmi, rest, data, cert, key, clientCA, users, socket string
-	insecure                                             bool
+	gnmi, rest, data, cert, key, clientCA, users string
+	insecure                                     bool
 }
 
 func (n *northbound) flags(c *cobra.Command) {

@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
-	"tamtam/tam/flymon"
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
+	"tamtam/tam/flymon"
 )
 
 // small is a chip on which whatever is placed is small.

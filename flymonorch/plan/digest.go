@@ -18,7 +18,8 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 	if t.Threshold == 0 {
 		return nil, nil
 	}
-	reach, most, unit := t.Threshold, uint64(1)<<width-1, uint64(1)
+	var reach uint64
+	most, unit := uint64(1)<<width-1, uint64(1)
 	switch s.Algorithm {
 	case flymon.BeauCoup:
 		if t.Key.IsZero() {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,8 @@ func (l *Lack) LacksRoom() {}
 
 // beside says of what is short for a change that the task keeps its place until then.
 func beside(err error) error {
-	if l, ok := err.(*Lack); ok {
+	var l *Lack
+	if errors.As(err, &l) {
 		return &Lack{Task: l.Task, What: l.What + "; this is beside the place that the task has now, which it keeps until it is read"}
 	}
 	return err

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,8 +27,8 @@ const (
 // counted would be lost or split, and no epoch would end soon to begin anew.
 func (p *Pool) Room(name string, t flymon.Task) (placed *Placed, moves []*Placed, err error) {
 	placed, err = p.Try(name, t)
-	lack, ok := err.(*Lack)
-	if !ok {
+	var lack *Lack
+	if !errors.As(err, &lack) {
 		return placed, nil, err
 	}
 	m := &mover{looks: moveLooks}

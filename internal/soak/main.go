@@ -104,7 +104,7 @@ const (
 // first depends on the seed.
 func plan(all []*target, seed uint64, length time.Duration, jobs int) *schedule {
 	s := &schedule{}
-	rng := mathrand.New(mathrand.NewPCG(seed, uint64(bits.Reverse64(seed))))
+	rng := mathrand.New(mathrand.NewPCG(seed, bits.Reverse64(seed)))
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, t := range all {
 		t.next = seed

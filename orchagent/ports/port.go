@@ -25,7 +25,6 @@ type (
 	}
 	lag struct {
 		oid     sai.OID
-		up      bool
 		leaving bool
 		bridged
 	}

@@ -269,7 +269,7 @@ func TestLookup(t *testing.T) {
 		{"2001:db8::1", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00} no route to 2001:db8::1"},
 	} {
 		p, err := b.orch.Lookup(addr(tt.to))
-		if got := fmt.Sprint(p, err); strings.ToLower(got) != strings.ToLower(tt.want) {
+		if got := fmt.Sprint(p, err); !strings.EqualFold(got, tt.want) {
 			t.Errorf("%s: got %s, want %s", tt.to, got, tt.want)
 		}
 	}

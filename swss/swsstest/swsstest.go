@@ -111,7 +111,7 @@ func (s *Server) Stop() {
 	if out, err := s.shutdown(); err != nil {
 		s.t.Fatalf("redis-server shutdown: %v\n%s", err, out)
 	}
-	s.cmd.Wait()
+	_ = s.cmd.Wait()
 	s.cmd = nil
 }
 
@@ -137,8 +137,8 @@ func (s *Server) Kill() {
 	if s.cmd == nil {
 		return
 	}
-	s.cmd.Process.Kill()
-	s.cmd.Wait()
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
 	s.cmd = nil
 }
 
