@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -76,11 +77,18 @@ type stateKey struct{ table, key string }
 func (d *Daemon) StateTables() []string { return slices.Sorted(maps.Keys(d.reports)) }
 
 // Tells declares a table of STATE_DB that the daemon reports to, where no
-// [Reporting] of an input does.
+// [Reporting] of an input does. Its words are those of the table of tables.
 func (d *Daemon) Tells(stateTable string) {
-	if _, known := d.reports[stateTable]; !known {
-		d.reports[stateTable] = Reporting{}
+	if _, known := d.reports[stateTable]; known {
+		return
 	}
+	var words Words
+	for _, t := range schema.StatusTables() {
+		if t.State == stateTable {
+			words = Words{Field: t.Status, Active: t.Good, Pending: t.Waiting}
+		}
+	}
+	d.reports[stateTable] = Reporting{Words: words}
 }
 
 // Report sets the status of a row after its task was handled, or on its own

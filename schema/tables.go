@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -20,9 +21,10 @@ type Table struct {
 	Open, AppliedOpen bool
 
 	// Where STATE_DB says what became of the rows of CONFIG_DB: the field with the status, the
-	// word for a row that is in force, and the word for a row that asks for nothing, where there
-	// is one. With a reason beside it, such a row asks for something and does not get it.
-	Status, Good, Off string
+	// words for a row that is in force and for one that waits to be, and the word for a row that
+	// asks for nothing, where there is one. With a reason beside it, such a row asks for something
+	// and does not get it.
+	Status, Good, Waiting, Off string
 
 	// Parse reads a row of Fields, ParseApplied one of Applied; nil: nothing reads them as rows.
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
@@ -33,16 +35,11 @@ type Row interface{ Fields() map[string]string }
 
 // of completes an entry of [Tables] with what is known of its rows.
 func of[T Row](t Table, rows *rows[T]) Table {
-	table := t.Config
-	for _, name := range []string{t.Appl, t.Counters, t.State} {
-		if table == "" {
-			table = name
-		}
-	}
+	table := cmp.Or(t.Config, t.Appl, t.Counters, t.State)
 	t.Key, t.Fields, t.Open = rows.key.form, rows.described(), rows.open
 	t.Parse = func(key string, f map[string]string) (Row, error) { return rows.parseIn(table, key, f) }
 	if t.Config != "" && t.State != "" && t.Status == "" {
-		t.Status, t.Good = FieldStatus, StatusActive
+		t.Status, t.Good, t.Waiting = FieldStatus, StatusActive, cmp.Or(t.Waiting, StatusPending)
 	}
 	return t
 }
@@ -125,7 +122,8 @@ func qosTables() []Table {
 		of(same(CfgBufferPool, AppBufferPool, "A part of the packet memory."), &bufferPoolRows),
 		of(same(CfgBufferProfile, AppBufferProfile, "How much of a pool a queue may take."), &bufferProfileRows),
 		of(same(CfgBufferQueue, AppBufferQueue, "The buffer profile of queues."), &bufferQueueRows),
-		of(same(CfgMirrorSession, AppMirrorSession, "A session that copies packets."), &mirrorRows),
+		of(Table{Config: CfgMirrorSession, Appl: AppMirrorSession, State: AppMirrorSession, Waiting: MirrorInactive,
+			Words: "A session that copies packets."}, &mirrorRows),
 		of(same(CfgCOPPGroup, AppCOPP, "What becomes of packets for the CPU."), &coppGroupRows),
 		of(Table{Config: CfgCOPPTrap, State: StateCOPPTrap,
 			Words: "Which packets for the CPU belong to a group."}, &coppTrapRows),
@@ -139,9 +137,9 @@ func aclTables() []Table {
 	return []Table{
 		of(Table{Config: CfgACLTableType, Appl: AppACLTableType, State: StateACLTableType,
 			Words: "What rules of ACL tables may match and do."}, &aclTypeRows),
-		of(Table{Config: CfgACLTable, Appl: AppACLTable, State: StateACLTable, Status: FieldStatus, Good: ACLActive,
+		of(Table{Config: CfgACLTable, Appl: AppACLTable, State: StateACLTable, Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
 			Words: "An ACL table."}, &aclTableRows),
-		aclRules(Table{Config: CfgACLRule, Appl: AppACLRule, State: StateACLRule, Status: FieldStatus, Good: ACLActive,
+		aclRules(Table{Config: CfgACLRule, Appl: AppACLRule, State: StateACLRule, Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
 			Words: "A rule of an ACL table. Of tables of type TAM it is the match of a flow group."}),
 		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled."},
 			&flexCounterRows),
@@ -161,7 +159,7 @@ func tamTables() []Table {
 			Words: "What the switch is called in what it sends; in APPL_DB what is in use."}, &tamSwitchRows,
 			&tamSwitchInUseRows),
 		of(Table{Config: CfgTAMFeature, Appl: AppTAMFeature, State: StateTAMFeature,
-			Status: FieldOpStatus, Good: FeatureActive, Off: FeatureInactive,
+			Status: FieldOpStatus, Good: FeatureActive, Waiting: FeatureInactive, Off: FeatureInactive,
 			Words: "A feature of telemetry; in APPL_DB while it is active."}, &featureRows),
 		of(Table{Config: CfgTAMCollector, Appl: AppTAMCollector, State: StateTAMCollector, Words: "Where reports are sent."},
 			&collectorRows),

@@ -99,19 +99,12 @@ func (x index) remove(name, key string) {
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{
 		book: forward.New(d, r,
-			forward.Table{Appl: schema.AppTAMSwitch, State: schema.StateTAMSwitch},
-			forward.Table{Appl: schema.AppTAMCollector, State: schema.StateTAMCollector},
-			forward.Table{Appl: schema.AppTAMSampler, State: schema.StateTAMSampler},
-			forward.Table{Appl: schema.AppACLTableType, State: schema.StateACLTableType},
-			forward.Table{Appl: schema.AppACLTable, State: schema.StateACLTable},
-			forward.Table{Appl: schema.AppACLRule, State: schema.StateACLRule},
-			forward.Table{State: schema.StateTAMFlowGroup},
-			forward.Table{Appl: schema.AppTAMFeature, State: schema.StateTAMFeature},
-			forward.Table{Appl: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp},
-			forward.Table{Appl: schema.AppTAMAltMark, State: schema.StateTAMAltMark},
-			forward.Table{Appl: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask},
-			forward.Table{Appl: schema.AppTAMFlyMonQuery, State: schema.StateTAMFlyMonQuery},
-			forward.Table{Appl: schema.AppTAMTableRecord, State: schema.StateTAMTableRecord},
+			forward.TableOf(schema.CfgTAMSwitch), forward.TableOf(schema.CfgTAMCollector), forward.TableOf(schema.CfgTAMSampler),
+			forward.TableOf(schema.CfgACLTableType), forward.TableOf(schema.CfgACLTable), forward.TableOf(schema.CfgACLRule),
+			forward.TableOf(schema.CfgTAMFlowGroup), forward.TableOf(schema.CfgTAMFeature),
+			forward.TableOf(schema.CfgTAMTailStamp), forward.TableOf(schema.CfgTAMAltMark),
+			forward.TableOf(schema.CfgTAMFlyMonTask), forward.TableOf(schema.CfgTAMFlyMonQuery),
+			forward.TableOf(schema.CfgTAMTableRecord),
 		),
 		ports: newPorts(), active: set{},
 		types: map[string]*typeRow{}, tables: map[string]*tableRow{}, rules: map[string]*ruleRow{},
@@ -139,39 +132,22 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 // consume registers the tables. The order does not matter: nothing is decided
 // before all that is there has come in.
 func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
-	aclWords := orch.Words{
-		Active: schema.ACLActive, Pending: schema.ACLPendingCreation, Removing: schema.ACLPendingRemoval, Failed: schema.ACLInactive,
-	}
-	featureWords := orch.Words{
-		Field: schema.FieldOpStatus, Active: schema.FeatureActive, Pending: schema.FeatureInactive, Failed: schema.FeatureUnsupported,
-	}
+	config := r.DB(swss.ConfigDB)
 	for _, t := range []struct {
-		table, state string
-		words        orch.Words
-		f            func(key string, fields swss.FieldValues)
+		table string
+		f     func(key string, fields swss.FieldValues)
 	}{
-		{schema.CfgDeviceMetadata, "", orch.Words{}, m.metadata},
-		{schema.CfgPort, "", orch.Words{}, m.port},
-		{schema.CfgPortChannel, "", orch.Words{}, m.portChannel},
-		{schema.CfgACLTableType, schema.StateACLTableType, orch.Words{}, m.aclType},
-		{schema.CfgACLTable, schema.StateACLTable, aclWords, m.aclTable},
-		{schema.CfgACLRule, schema.StateACLRule, aclWords, m.aclRule},
-		{schema.CfgTAMSwitch, schema.StateTAMSwitch, orch.Words{}, m.tamSwitch},
-		{schema.CfgTAMCollector, schema.StateTAMCollector, orch.Words{}, m.plainRow(kindCollector)},
-		{schema.CfgTAMSampler, schema.StateTAMSampler, orch.Words{}, m.plainRow(kindSampler)},
-		{schema.CfgTAMFeature, schema.StateTAMFeature, featureWords, m.plainRow(kindFeature)},
-		{schema.CfgTAMFlowGroup, schema.StateTAMFlowGroup, orch.Words{}, m.flowGroup},
-		{schema.CfgTAMTailStamp, schema.StateTAMTailStamp, orch.Words{}, m.session},
-		{schema.CfgTAMAltMark, schema.StateTAMAltMark, orch.Words{}, m.altMark},
-		{schema.CfgTAMFlyMonTask, schema.StateTAMFlyMonTask, orch.Words{}, m.task},
-		{schema.CfgTAMFlyMonQuery, schema.StateTAMFlyMonQuery, orch.Words{}, m.plainRow(kindQuery)},
-		{schema.CfgTAMTableRecord, schema.StateTAMTableRecord, orch.Words{}, m.recording},
+		{schema.CfgDeviceMetadata, m.metadata}, {schema.CfgPort, m.port}, {schema.CfgPortChannel, m.portChannel},
+		{schema.CfgACLTableType, m.aclType}, {schema.CfgACLTable, m.aclTable}, {schema.CfgACLRule, m.aclRule},
+		{schema.CfgTAMSwitch, m.tamSwitch}, {schema.CfgTAMCollector, m.plainRow(kindCollector)},
+		{schema.CfgTAMSampler, m.plainRow(kindSampler)}, {schema.CfgTAMFeature, m.plainRow(kindFeature)},
+		{schema.CfgTAMFlowGroup, m.flowGroup}, {schema.CfgTAMTailStamp, m.session}, {schema.CfgTAMAltMark, m.altMark},
+		{schema.CfgTAMFlyMonTask, m.task}, {schema.CfgTAMFlyMonQuery, m.plainRow(kindQuery)},
+		{schema.CfgTAMTableRecord, m.recording}, {schema.CfgDSCPToTC, m.dscpMap}, {schema.CfgPortQoS, m.portQoS},
 	} {
-		forward.Consume(d, r.DB(swss.ConfigDB), t.table, orch.Reporting{StateTable: t.state, Words: t.words}, t.f)
+		forward.Consume(d, config, t.table, t.f)
 	}
-	forward.Consume(d, r.DB(swss.ConfigDB), schema.CfgDSCPToTC, orch.Reporting{}, m.dscpMap)
-	forward.Consume(d, r.DB(swss.ConfigDB), schema.CfgPortQoS, orch.Reporting{}, m.portQoS)
-	forward.Consume(d, r.DB(swss.ApplDB), schema.AppSwitch, orch.Reporting{}, m.capabilities)
+	forward.Consume(d, r.DB(swss.ApplDB), schema.AppSwitch, m.capabilities)
 	forward.Settle(d, "tammgr", m.due, m.flush)
 }
 

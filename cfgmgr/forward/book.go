@@ -34,6 +34,12 @@ type Table struct {
 	Mark string
 }
 
+// TableOf is the book's table of the rows of a table of CONFIG_DB, as the table of tables has it.
+func TableOf(config string) Table {
+	t := schema.TableOf(config)
+	return Table{Appl: t.Appl, State: t.State}
+}
+
 // A Row names a row of a table.
 type Row struct{ Table, Key string }
 

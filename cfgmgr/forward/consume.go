@@ -9,13 +9,9 @@ import (
 )
 
 // Consume hands the rows of a table to f, the whole row as it now is, or nil
-// when it is gone. words are those of the state table that tells about them;
-// rows whose outcome nobody tells have none.
-func Consume(
-	d *orch.Daemon, db *swss.DB, table string, words orch.Reporting, f func(key string, fields swss.FieldValues),
-) {
+// when it is gone. What becomes of them the book tells.
+func Consume(d *orch.Daemon, db *swss.DB, table string, f func(key string, fields swss.FieldValues)) {
 	src := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, db, table) }
-	words.None = true // the book tells
 	d.Consume(src, table, orch.HandlerFunc(func(_ context.Context, tasks []orch.Task) []error {
 		for _, t := range tasks {
 			if t.Op == orch.Del {
@@ -25,7 +21,7 @@ func Consume(
 			f(t.Key, t.Fields)
 		}
 		return make([]error, len(tasks))
-	}), words)
+	}), orch.Reporting{None: true})
 }
 
 // Settle calls f when all rows that came in were handed out, if due says that

@@ -40,35 +40,20 @@ type Manager struct {
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{
 		book: forward.New(d, r,
-			forward.Table{Appl: schema.AppPort, State: schema.StatePort, Fields: []string{
-				"lanes", "speed", "alias", "index", "mtu", "admin_status", "fec", "autoneg", "description", "count",
-			}},
-			forward.Table{Appl: schema.AppLAG, State: schema.StateLAG, Fields: []string{"admin_status", "mtu"}},
-			forward.Table{
-				Appl: schema.AppLAGMember, State: schema.StateLAGMember, Fields: []string{"status", schema.FieldAlias},
-			},
-			forward.Table{Appl: schema.AppVLAN, State: schema.StateVLAN, Fields: []string{"vlanid", "admin_status", "mtu"}},
-			forward.Table{
-				Appl: schema.AppVLANMember, State: schema.StateVLANMember, Fields: []string{"tagging_mode", schema.FieldAlias},
-			},
-			forward.Table{State: schema.StateBreakout},
+			owned(schema.CfgPort, "count"), owned(schema.CfgPortChannel), owned(schema.CfgPortChannelMbr, schema.FieldAlias),
+			owned(schema.CfgVLAN), owned(schema.CfgVLANMember, schema.FieldAlias), forward.TableOf(schema.CfgBreakout),
 		),
 		due:   true,
 		ports: rows{}, lags: rows{}, lagMembers: rows{}, vlans: rows{}, vlanMembers: rows{}, breakouts: rows{},
 	}
 	for _, t := range []struct {
-		table, state string
-		rows         rows
+		table string
+		rows  rows
 	}{
-		{schema.CfgPort, schema.StatePort, m.ports},
-		{schema.CfgPortChannel, schema.StateLAG, m.lags},
-		{schema.CfgPortChannelMbr, schema.StateLAGMember, m.lagMembers},
-		{schema.CfgVLAN, schema.StateVLAN, m.vlans},
-		{schema.CfgVLANMember, schema.StateVLANMember, m.vlanMembers},
-		{schema.CfgBreakout, schema.StateBreakout, m.breakouts},
+		{schema.CfgPort, m.ports}, {schema.CfgPortChannel, m.lags}, {schema.CfgPortChannelMbr, m.lagMembers},
+		{schema.CfgVLAN, m.vlans}, {schema.CfgVLANMember, m.vlanMembers}, {schema.CfgBreakout, m.breakouts},
 	} {
-		words := orch.Reporting{StateTable: t.state}
-		forward.Consume(d, r.DB(swss.ConfigDB), t.table, words, func(key string, fields swss.FieldValues) {
+		forward.Consume(d, r.DB(swss.ConfigDB), t.table, func(key string, fields swss.FieldValues) {
 			m.due = true
 			if fields == nil {
 				delete(t.rows, key)
@@ -79,6 +64,13 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	}
 	forward.Settle(d, "portmgr", func() bool { return m.due }, m.flush)
 	return m
+}
+
+// owned is a table of which the fields of CONFIG_DB and some others are the manager's.
+func owned(config string, others ...string) forward.Table {
+	t := forward.TableOf(config)
+	t.Fields = append(schema.TableOf(config).FieldNames(), others...)
+	return t
 }
 
 // flush decides about all rows and writes what changed.

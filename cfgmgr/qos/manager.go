@@ -48,9 +48,9 @@ type Manager struct {
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{due: true, rows: map[string]rows{}}
 	var own []forward.Table
-	consume := func(table string, words orch.Reporting) {
+	consume := func(table string) {
 		m.rows[table] = rows{}
-		forward.Consume(d, r.DB(swss.ConfigDB), table, words, func(key string, fields swss.FieldValues) {
+		forward.Consume(d, r.DB(swss.ConfigDB), table, func(key string, fields swss.FieldValues) {
 			m.due = true
 			if fields == nil {
 				delete(m.rows[table], key)
@@ -59,28 +59,16 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			m.rows[table][key] = fields
 		})
 	}
-	for _, t := range tables {
-		own = append(own, forward.Table{Appl: t + "_TABLE", State: t + "_TABLE"})
-		consume(t, orch.Reporting{StateTable: t + "_TABLE", Words: words(t)})
+	for _, t := range append(slices.Clone(tables), schema.CfgCOPPGroup, schema.CfgCOPPTrap) {
+		own = append(own, forward.TableOf(t))
+		consume(t)
 	}
-	own = append(own,
-		forward.Table{Appl: schema.AppCOPP, State: schema.AppCOPP}, forward.Table{State: schema.StateCOPPTrap})
-	consume(schema.CfgCOPPGroup, orch.Reporting{StateTable: schema.AppCOPP})
-	consume(schema.CfgCOPPTrap, orch.Reporting{StateTable: schema.StateCOPPTrap})
-	consume(schema.CfgFeature, orch.Reporting{})
-	consume(schema.CfgPort, orch.Reporting{})
-	consume(schema.CfgPortChannel, orch.Reporting{})
+	consume(schema.CfgFeature)
+	consume(schema.CfgPort)
+	consume(schema.CfgPortChannel)
 	m.book = forward.New(d, r, own...)
 	forward.Settle(d, "qosmgr", func() bool { return m.due }, m.flush)
 	return m
-}
-
-// words are those of SONiC for mirror sessions, ours for the other tables.
-func words(table string) orch.Words {
-	if table == schema.CfgMirrorSession {
-		return orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive}
-	}
-	return orch.Words{}
 }
 
 // flush decides about all rows and writes what changed.

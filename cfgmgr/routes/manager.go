@@ -63,17 +63,11 @@ type Manager struct {
 
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
-	mark := schema.FieldConfigKey
+	switches := forward.TableOf(schema.CfgSwitch)
+	switches.Fields = schema.TableOf(schema.CfgSwitch).FieldNames()
 	m := &Manager{
 		book: forward.New(d, r,
-			forward.Table{
-				Appl: schema.AppSwitch, State: schema.StateSwitch,
-				Fields: slices.Sorted(maps.Keys(schema.Switch{}.Fields())),
-			},
-			forward.Table{Appl: schema.AppInterface, State: schema.StateInterface, Mark: mark},
-			forward.Table{Appl: schema.AppNeigh, State: schema.StateNeigh, Mark: mark},
-			forward.Table{Appl: schema.AppRoute, State: schema.StateStaticRoute, Mark: mark},
-			forward.Table{Appl: schema.AppFDB, State: schema.StateStaticFDB, Mark: mark},
+			switches, marked(schema.CfgInterface), marked(schema.CfgNeigh), marked(schema.CfgStaticRoute), marked(schema.CfgFDB),
 		),
 		due: true, ports: rows[schema.Port]{}, lags: rows[schema.PortChannel]{}, vlans: rows[schema.VLAN]{},
 		lagMembers: rows[schema.PortChannelMember]{}, members: rows[schema.VLANMember]{},
@@ -81,28 +75,35 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		neighbors: rows[schema.Neighbor]{}, fdb: rows[schema.FDBEntry]{}, switches: rows[schema.Switch]{},
 	}
 	db := r.DB(swss.ConfigDB)
-	consume(m, d, db, schema.CfgPort, "", m.ports, schema.ParsePort)
-	consume(m, d, db, schema.CfgPortChannel, "", m.lags, schema.ParsePortChannel)
-	consume(m, d, db, schema.CfgVLAN, "", m.vlans, schema.ParseVLAN)
-	consume(m, d, db, schema.CfgPortChannelMbr, "", m.lagMembers, schema.ParsePortChannelMember)
-	consume(m, d, db, schema.CfgVLANMember, "", m.members, schema.ParseVLANMember)
+	consume(m, d, db, schema.CfgPort, m.ports, schema.ParsePort)
+	consume(m, d, db, schema.CfgPortChannel, m.lags, schema.ParsePortChannel)
+	consume(m, d, db, schema.CfgVLAN, m.vlans, schema.ParseVLAN)
+	consume(m, d, db, schema.CfgPortChannelMbr, m.lagMembers, schema.ParsePortChannelMember)
+	consume(m, d, db, schema.CfgVLANMember, m.members, schema.ParseVLANMember)
 	for _, t := range schema.InterfaceTables {
 		m.consumeInterfaces(d, db, t)
 	}
-	consume(m, d, db, schema.CfgStaticRoute, schema.StateStaticRoute, m.routes, schema.ParseStaticRoute)
-	consume(m, d, db, schema.CfgNeigh, schema.StateNeigh, m.neighbors, schema.ParseNeighbor)
-	consume(m, d, db, schema.CfgFDB, schema.StateStaticFDB, m.fdb, schema.ParseFDB)
-	consume(m, d, db, schema.CfgSwitch, schema.StateSwitch, m.switches, schema.ParseSwitch)
+	consume(m, d, db, schema.CfgStaticRoute, m.routes, schema.ParseStaticRoute)
+	consume(m, d, db, schema.CfgNeigh, m.neighbors, schema.ParseNeighbor)
+	consume(m, d, db, schema.CfgFDB, m.fdb, schema.ParseFDB)
+	consume(m, d, db, schema.CfgSwitch, m.switches, schema.ParseSwitch)
 	forward.Settle(d, "routemgr", func() bool { return m.due }, m.flush)
 	return m
 }
 
+// marked is a table in whose rows others have rows of their own.
+func marked(config string) forward.Table {
+	t := forward.TableOf(config)
+	t.Mark = schema.FieldConfigKey
+	return t
+}
+
 // consume keeps the rows of a table, parsed, in to.
 func consume[T any](
-	m *Manager, d *orch.Daemon, db *swss.DB, table, state string, to rows[T],
+	m *Manager, d *orch.Daemon, db *swss.DB, table string, to rows[T],
 	parse func(string, map[string]string) (T, error),
 ) {
-	forward.Consume(d, db, table, orch.Reporting{StateTable: state}, func(key string, fields swss.FieldValues) {
+	forward.Consume(d, db, table, func(key string, fields swss.FieldValues) {
 		m.due = true
 		if fields == nil {
 			delete(to, key)
@@ -117,8 +118,7 @@ func consume[T any](
 // by name, those of addresses by key. A row in the wrong table is kept with the
 // table's name in front, where no other row is looked for.
 func (m *Manager) consumeInterfaces(d *orch.Daemon, db *swss.DB, table string) {
-	words := orch.Reporting{StateTable: schema.StateInterface}
-	forward.Consume(d, db, table, words, func(key string, fields swss.FieldValues) {
+	forward.Consume(d, db, table, func(key string, fields swss.FieldValues) {
 		m.due = true
 		if !schema.IsAddressKey(key) {
 			row, err := schema.ParseInterface(table, key, fields)
