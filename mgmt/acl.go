@@ -54,6 +54,7 @@ func aclType() Codec {
 
 // tamtamModules are all modules that the server serves.
 func tamtamModules() []Module {
-	return []Module{interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(),
-		altMarkModule(), flyMonModule(), tableRecordModule(), statusModule()}
+	modules := []Module{interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(),
+		altMarkModule(), flyMonModule(), tableRecordModule()}
+	return append(modules, statusModule(modules))
 }

@@ -46,14 +46,7 @@ func altMarkWanted(s schema.AltMarkSession) map[string]string {
 	return schema.AltMarkFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, Session: s.Session}.Fields()
 }
 
-func altMarkLeaves(at string) []Leaf {
-	var leaves []Leaf
-	for _, f := range []string{"role", "method", "interval", "mark", "mark2", "clear", "slot-sync", "foreign-marks",
-		"clock-trust", "clock-error", "delay-min", "delay-max"} {
-		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
-	}
-	return leaves
-}
+func altMarkLeaves(at string) []Leaf { return fieldLeaves(at, schema.CfgTAMAltMark, "flowgroup") }
 
 func periodLeaves(at string) []Leaf {
 	return []Leaf{

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tamtam/schema"
 )
 
 // one is the value of a leaf, or none.
@@ -32,6 +34,16 @@ func text(field string) Codec {
 		Get: func(r Record) []string { return one(r.Field(field)) },
 		Put: func(r Record, v []string) error { r.Set(field, first(v)); return nil },
 	}
+}
+
+// fieldLeaves are the leaves that are fields of a table of CONFIG_DB, of the same names; but for some.
+func fieldLeaves(at, table string, but ...string) (leaves []Leaf) {
+	for _, f := range schema.TableOf(table).FieldNames() {
+		if !slices.Contains(but, f) {
+			leaves = append(leaves, Leaf{at + "/" + f, text(f)})
+		}
+	}
+	return leaves
 }
 
 // list is a field that holds a comma list.

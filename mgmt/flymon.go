@@ -108,14 +108,7 @@ func wantedTask(c Configured) (map[string]string, error) {
 	return fields, nil
 }
 
-func flyMonTaskLeaves(at string) []Leaf {
-	var leaves []Leaf
-	for _, f := range []string{"filter", "key", "attribute", "algorithm", "memory", "rows", "allocation", "epoch",
-		"threshold", "readout", "translation", "share", "plan"} {
-		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
-	}
-	return leaves
-}
+func flyMonTaskLeaves(at string) []Leaf { return fieldLeaves(at, schema.CfgTAMFlyMonTask, "flowgroup") }
 
 func placementLeaves(at string) []Leaf {
 	leaves := []Leaf{{at + "/groups", list("GROUPS")}, {at + "/units", list("UNITS")},

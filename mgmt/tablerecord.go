@@ -58,11 +58,8 @@ func recordWanted(s schema.RecordSession) map[string]string {
 }
 
 func recordLeaves(at string) []Leaf {
-	leaves := []Leaf{{at + "/must-record", list("must-record")}}
-	for _, f := range []string{"phv", "mode", "algorithm", "probabilities", "encapsulation", "truncate", "source-ip"} {
-		leaves = append(leaves, Leaf{at + "/" + f, text(f)})
-	}
-	return leaves
+	leaves := fieldLeaves(at, schema.CfgTAMTableRecord, "flowgroup", "collector", "sampler", "must-record")
+	return append(leaves, Leaf{at + "/must-record", list("must-record")})
 }
 
 // collectorFits refuses a session whose collector no record can be sent to. That
