@@ -210,32 +210,32 @@ func btoi(b bool) int {
 
 // parsePorts reads a port or a range; the canonical range is "low-high".
 func parsePorts(text string) (string, error) {
-	bad := fmt.Errorf("%q is not a port or a range of ports such as 80 or 8000-8100", text)
+	refused := fmt.Errorf("%q is not a port or a range of ports such as 80 or 8000-8100", text)
 	low, high, isRange := strings.Cut(strings.Replace(text, "..", "-", 1), "-")
 	l, err := strconv.ParseUint(low, 10, 16)
 	if err != nil {
-		return "", bad
+		return "", refused
 	}
 	if !isRange {
 		return strconv.FormatUint(l, 10), nil
 	}
 	h, err := strconv.ParseUint(high, 10, 16)
 	if err != nil || h < l {
-		return "", bad
+		return "", refused
 	}
 	return fmt.Sprintf("%d-%d", l, h), nil
 }
 
 // parseFlags reads names of TCP flags with commas, in any order.
 func parseFlags(text string) (string, error) {
-	given := strings.Split(strings.ToLower(text), ",")
+	named := strings.Split(strings.ToLower(text), ",")
 	var out []string
 	for _, name := range flagNames {
-		if slices.Contains(given, name) {
+		if slices.Contains(named, name) {
 			out = append(out, name)
 		}
 	}
-	if len(out) != len(given) {
+	if len(out) != len(named) {
 		return "", errors.New("TCP flags are names with commas, each once: " + strings.Join(flagNames, ","))
 	}
 	return strings.Join(out, ","), nil

@@ -27,7 +27,7 @@ var markBit = oneOf(
 // nanoseconds are at most the longest period: 2^8 s.
 var nanoseconds = number(0, 256_000_000_000)
 
-// slotSync is true in the tree without being said.
+// slotSync is true where nothing is configured.
 var slotSync = &argKind{
 	label: "{on|off}", choices: []choice{{"on", "Default"}, {"off", "Steps are found in the mark itself"}},
 	toTree: func(text string) any {

@@ -8,6 +8,12 @@
 // parse.go, help.go), the layouts of the show commands (show_*.go), and the
 // session that runs them (shell.go, terminal.go).
 //
+// What is configured is described once: a leaf (leaf.go) has its words, kind,
+// name in the tree, default and label; an object (object.go) is a list with such
+// leaves; a feature (feature.go) is a mode with such objects. Their commands, what
+// "no" takes back, the running configuration (running.go) and the show command of
+// one object follow. A new leaf is one entry in commands_*.go or flowgroup.go.
+//
 // Standard output carries only what a show command prints; with "| json" that
 // is one JSON document, RFC 7951 encoded. Warnings go to the error writer and
 // errors are returned.

@@ -117,7 +117,7 @@ func (s *Shell) refusal(ctx context.Context, ref string) error {
 }
 
 // runningFeatures comes behind all that objects of features name. A feature is enabled
-// last, so that nothing is measured before all is said.
+// last, so that nothing is measured before all is configured.
 func (p *page) runningFeatures(tam tree) {
 	for _, f := range features() {
 		var lines page

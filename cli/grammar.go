@@ -76,8 +76,8 @@ func (k *argKind) json(text string) any {
 	return k.toTree(text)
 }
 
-// said is a value of the tree as a command takes it.
-func (k *argKind) said(text string) string {
+// words are a value of the tree as a command takes it.
+func (k *argKind) words(text string) string {
 	if k == nil || k.fromTree == nil {
 		return text
 	}
@@ -109,7 +109,7 @@ type call struct {
 	no   bool
 }
 
-// has tells whether an option keyword or parameter was given.
+// has tells whether an option keyword or parameter was named.
 func (c *call) has(name string) bool { _, ok := c.args[name]; return ok }
 
 func kw(word, help string) element { return element{word: word, help: help} }

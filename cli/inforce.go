@@ -9,21 +9,21 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// notYet is said of what the switch has not said anything of.
+// notYet is the reason of what the switch has not reported on.
 const notYet = "the switch has not said yet what became of it"
 
-// ofBefore are the leaves of a state that say what became of what was before.
-var ofBefore = []string{"status", "reason", "since"}
+// outdated are the leaves of a state that do not hold once the configuration changed.
+var outdated = []string{"status", "reason", "since"}
 
 // inForce is an entry with its state as it is right now: behind a change the
-// switch may not have said anything yet, or what it says is of what was before.
+// switch may have reported nothing yet, or may report on what was before.
 func inForce(e tree) tree {
 	state := e.at("state")
 	reason := strings.Join(state.texts("not-in-force"), "; ")
 	switch {
-	case isLeft(e): // whatever it says of itself is of before
-		return pending(ofState(e), reason)
-	case inactive(state): // it says itself what is the matter
+	case lingers(e): // whatever it reports of itself is outdated
+		return pending(asConfigured(e), reason)
+	case inactive(state): // it reports itself what is wrong
 		return e
 	case state.word("status") == "" && e.at("config").exists():
 		reason = notYet
@@ -33,13 +33,13 @@ func inForce(e tree) tree {
 	return pending(e, reason)
 }
 
-// isLeft tells whether an entry is deleted, but not yet out of the switch.
-func isLeft(e tree) bool {
+// lingers tells whether an entry is deleted, but still in the switch.
+func lingers(e tree) bool {
 	return e.name() != "" && !e.at("config").exists() && e.at("state", "not-in-force").exists()
 }
 
-// ofState is an entry that has no config with its state in the place of it, to be shown.
-func ofState(e tree) tree {
+// asConfigured is an entry that lingers with its state in the place of its config, to be shown.
+func asConfigured(e tree) tree {
 	m, ok := e.v.(map[string]any)
 	if !ok {
 		return e
@@ -49,16 +49,16 @@ func ofState(e tree) tree {
 		if name := k[strings.LastIndex(k, ":")+1:]; name == "state" {
 			out["config"] = v
 		} else {
-			v = ofState(tree{v}).v
+			v = asConfigured(tree{v}).v
 		}
 		out[k] = v
 	}
 	return tree{out}
 }
 
-// withLeft are the entries that are configured, by what a server says of config, and those
-// that are not but are not out of the switch either; of each its name, and its parts so far.
-func withLeft(configs, states []tree) []map[string]any {
+// withLingering are the entries that are configured and those that linger, by what a server says
+// of config and state; of each its name, and its parts so far.
+func withLingering(configs, states []tree) []map[string]any {
 	var out []map[string]any
 	seen := map[string]bool{}
 	for _, c := range configs {
@@ -67,7 +67,7 @@ func withLeft(configs, states []tree) []map[string]any {
 	}
 	for _, s := range states {
 		m := map[string]any{"name": s.name(), "state": s.v}
-		if !seen[s.name()] && isLeft(tree{m}) {
+		if !seen[s.name()] && lingers(tree{m}) {
 			out = append(out, m)
 		}
 	}
@@ -78,10 +78,10 @@ func withLeft(configs, states []tree) []map[string]any {
 // pending is an entry that is not in force, for a reason.
 func pending(e tree, reason string) tree {
 	entry, _ := e.v.(map[string]any)
-	said, _ := e.at("state").v.(map[string]any)
+	reported, _ := e.at("state").v.(map[string]any)
 	now := map[string]any{}
-	for k, v := range said {
-		if !slices.Contains(ofBefore, k[strings.LastIndex(k, ":")+1:]) {
+	for k, v := range reported {
+		if !slices.Contains(outdated, k[strings.LastIndex(k, ":")+1:]) {
 			now[k] = v
 		}
 	}

@@ -75,7 +75,7 @@ func (l leaf) text(e tree) string {
 				text += "/" + mask
 			}
 		}
-		return l.kind.said(text)
+		return l.kind.words(text)
 	}
 	return ""
 }
@@ -88,12 +88,12 @@ func (l leaf) shown(e tree) string {
 	if v := l.text(e); v != "" || l.box != "" {
 		return v
 	}
-	return l.kind.said(e.text("state", l.leafName()))
+	return l.kind.words(e.text("state", l.leafName()))
 }
 
-// said are the leaf's words in the running configuration, each with a blank in
+// words are the leaf's words in the running configuration, each with a blank in
 // front; empty where its default holds.
-func (l leaf) said(e tree) string {
+func (l leaf) words(e tree) string {
 	v := l.text(e)
 	switch {
 	case l.word == "" || l.alias || v == "" || v == l.def:

@@ -121,8 +121,8 @@ func (d draft) config(box string) map[string]any {
 // fill writes what a command says into the entry.
 func (o object) fill(d draft, args map[string]string) {
 	for _, l := range o.leaves {
-		text, said := args[l.word]
-		if text = cmp.Or(text, l.fill); said || text != "" {
+		text, named := args[l.word]
+		if text = cmp.Or(text, l.fill); named || text != "" {
 			l.put(d, text)
 		}
 	}
@@ -144,7 +144,7 @@ func (p *page) running(indent string, o object, entries []tree) {
 		for _, need := range []bool{true, false} {
 			for _, l := range o.leaves {
 				if l.need == need {
-					words += l.said(e)
+					words += l.words(e)
 				}
 			}
 		}
@@ -183,7 +183,7 @@ func (l tamList) readParts(ctx context.Context, c *call, more ...string) ([]tree
 	if err != nil {
 		return nil, nil, err
 	}
-	all := withLeft(found[0].items(), found[1].items())
+	all := withLingering(found[0].items(), found[1].items())
 	if name != "*" && len(all) == 0 {
 		return nil, nil, l.missing(name)
 	}

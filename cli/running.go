@@ -98,7 +98,7 @@ func (p *page) runningTAM(tam tree) {
 // singles writes the commands of leaves that are in no list, each on a line.
 func (p *page) singles(indent string, t tree, leaves ...leaf) {
 	for _, l := range leaves {
-		if words := l.said(t); words != "" {
+		if words := l.words(t); words != "" {
 			p.line("%s%s", indent, words[1:])
 		}
 	}

@@ -22,7 +22,7 @@ type Shell struct {
 
 	mode     mode
 	iface    string  // the interface that modeInterface configures
-	finished bool    // exit was said in exec mode
+	finished bool    // exit was called in exec mode
 	ids      *idPool // flow group ids; nil: not asked for yet
 }
 
@@ -168,7 +168,7 @@ func (s *Shell) script(ctx context.Context, name string, r io.Reader) error {
 	return nil
 }
 
-// Run reads commands from the Config's In until it ends, `exit` is said or ctx
+// Run reads commands from the Config's In until it ends, `exit` is called or ctx
 // is done. At a terminal it edits lines and goes on after errors, which it
 // prints; other input is run like a file, up to the first error.
 func (s *Shell) Run(ctx context.Context) error {

@@ -68,7 +68,7 @@ func showAltMarkPeriods(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(withLeft(found[0].items(), found[2].items())) == 0 {
+	if len(withLingering(found[0].items(), found[2].items())) == 0 {
 		return nil, altMarkSessions.missing(name)
 	}
 	var rows [][]string

@@ -11,15 +11,15 @@ import (
 
 // feature is the state of a feature as it is right now, and what the switch says of it, as
 // data of a view.
-func (s *Shell) feature(ctx context.Context, ref string) (state tree, said map[string]any, err error) {
+func (s *Shell) feature(ctx context.Context, ref string) (state tree, reported map[string]any, err error) {
 	features, states, err := s.features(ctx)
 	if err != nil {
 		return tree{}, nil, err
 	}
-	said = map[string]any{}
+	reported = map[string]any{}
 	for _, f := range states.items("feature") {
 		if f.name() == ref {
-			said["openconfig-tam:feature"] = []any{f.v}
+			reported["openconfig-tam:feature"] = []any{f.v}
 		}
 	}
 	for _, f := range features {
@@ -27,7 +27,7 @@ func (s *Shell) feature(ctx context.Context, ref string) (state tree, said map[s
 			state = f.at("state")
 		}
 	}
-	return state, said, nil
+	return state, reported, nil
 }
 
 // showFeature shows what a feature is.
@@ -67,7 +67,7 @@ func (s *Shell) features(ctx context.Context) (features []tree, states tree, err
 
 // allFeatures joins what is configured of features and what the switch says.
 func allFeatures(configured, states tree) []tree {
-	wanted, said := map[string]string{}, map[string]tree{}
+	wanted, reported := map[string]string{}, map[string]tree{}
 	refs := map[string]bool{}
 	for _, f := range features() {
 		refs[f.ref] = true
@@ -77,32 +77,28 @@ func allFeatures(configured, states tree) []tree {
 		refs[f.name()] = true
 	}
 	for _, f := range states.items("feature") {
-		said[f.name()] = f
+		reported[f.name()] = f
 		refs[f.name()] = true
 	}
 	var out []tree
 	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		f, ok := said[ref]
-		switch {
-		case ok && wanted[ref] == "ACTIVE" && !saysWhat(f.at("state")):
-			f = featureOf(ref, "PENDING", notYet) // what it says is of before
-		case ok:
-		case wanted[ref] == "ACTIVE":
-			f = featureOf(ref, "PENDING", notYet)
-		default:
-			f = featureOf(ref, "INACTIVE", "")
-		}
-		if wanted[ref] != "ACTIVE" && f.word("state", "op-status") == "ACTIVE" {
+		f, ok := reported[ref]
+		switch active := f.word("state", "op-status") == "ACTIVE"; {
+		case wanted[ref] == "ACTIVE" && !answers(f.at("state")):
+			f = featureOf(ref, "PENDING", notYet) // what is reported is outdated
+		case wanted[ref] != "ACTIVE" && active:
 			f = featureOf(ref, "ACTIVE", "not configured any more, not yet out of the switch")
+		case !ok:
+			f = featureOf(ref, "INACTIVE", "")
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-// saysWhat says whether the state of a feature that is wanted is more than that of one
-// that is not.
-func saysWhat(state tree) bool {
+// answers tells whether a feature's state can be that of one that is wanted, and not of
+// the time before.
+func answers(state tree) bool {
 	status := state.word("op-status")
 	return status != "" && (status != "INACTIVE" || state.text("reason") != "")
 }

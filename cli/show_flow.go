@@ -76,8 +76,8 @@ func sessionView(ctx context.Context, c *call, session tree, data map[string]any
 	if group.exists() {
 		data["openconfig-tam:flowgroup"] = []any{group.v}
 	}
-	if isLeft(group) {
-		group = ofState(group)
+	if lingers(group) {
+		group = asConfigured(group)
 	}
 	counters := session.at("state", "counters")
 	return framed(data, func(p *page) {

@@ -25,11 +25,11 @@ func showTableRecord(ctx context.Context, c *call) (*view, error) {
 			p.recordState(entries[0])
 		}), nil
 	}
-	feature, said, err := c.sh.feature(ctx, "TABLERECORD")
+	feature, reported, err := c.sh.feature(ctx, "TABLERECORD")
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(data, said)
+	maps.Copy(data, reported)
 	return framed(data, func(p *page) {
 		p.featureStatus(flowWidth, feature)
 		p.line("")
@@ -130,7 +130,7 @@ func showTableRecordPlan(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(withLeft(found[0].items(), found[1].items())) == 0 {
+	if len(withLingering(found[0].items(), found[1].items())) == 0 {
 		return nil, recordSessions.missing(name)
 	}
 	text, _ := found[1].at("plan", "json").v.(string)

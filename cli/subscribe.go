@@ -111,12 +111,12 @@ func keyedText(elems []*gpb.PathElem) string {
 
 // parsePath reads a path as gNMI's conventions write it: /name[key=value]/name, with \ before a ] or \ of a value.
 func parsePath(text string) (*gpb.Path, error) {
-	bad := func(want string) (*gpb.Path, error) {
+	refuse := func(want string) (*gpb.Path, error) {
 		return nil, fmt.Errorf("path %q: want %s, as in /tam/collectors/collector[name=c1]/state", text, want)
 	}
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {
-		return bad("a / before each name")
+		return refuse("a / before each name")
 	}
 	p := &gpb.Path{}
 	for rest != "" {
@@ -126,12 +126,12 @@ func parsePath(text string) (*gpb.Path, error) {
 		}
 		e := &gpb.PathElem{Name: rest[:end]}
 		if e.Name == "" {
-			return bad("a name behind each /")
+			return refuse("a name behind each /")
 		}
 		for rest = rest[end:]; strings.HasPrefix(rest, "["); {
 			key, value, left, ok := parseKey(rest[1:])
 			if !ok {
-				return bad("[KEY=VALUE] behind " + e.Name)
+				return refuse("[KEY=VALUE] behind " + e.Name)
 			}
 			if e.Key == nil {
 				e.Key = map[string]string{}
@@ -143,7 +143,7 @@ func parsePath(text string) (*gpb.Path, error) {
 			break
 		}
 		if rest, ok = strings.CutPrefix(rest, "/"); !ok || rest == "" {
-			return bad("a / and a name behind " + e.Name)
+			return refuse("a / and a name behind " + e.Name)
 		}
 	}
 	return p, nil
