@@ -31,6 +31,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tammgr"
+	"tamtam/tamorch"
 	"tamtam/tsorch"
 )
 
@@ -178,9 +179,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) (err error) {
 	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler)
 	features := orch.NewFeatures(o.Daemon)
-	o.ts, err = tsorch.New(ctx, tsorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: o.ports.Switch(), Features: features,
-	})
+	base := tamorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Switch: o.ports.Switch(), Features: features}
+	o.ts, err = tsorch.New(ctx, tsorch.Config{Config: base, Rules: acl})
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)
 	}

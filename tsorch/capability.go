@@ -2,11 +2,11 @@ package tsorch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/tamorch"
 )
 
 // needed are the attributes that the ASIC must be able to create objects with.
@@ -30,7 +30,7 @@ func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err err
 	for _, id := range needed {
 		c, err := api.AttrCapability(ctx, id)
 		switch {
-		case unanswered(err):
+		case tamorch.Unanswered(err):
 		case err != nil:
 			return "", fmt.Errorf("ask for the capability of %s: %w", id, err)
 		case !c.Create:
@@ -41,7 +41,7 @@ func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err err
 	}
 	types, err := api.EnumCapability(ctx, sai.TAMIntAttrType)
 	switch {
-	case unanswered(err):
+	case tamorch.Unanswered(err):
 	case err != nil:
 		return "", fmt.Errorf("ask for the kinds of TAM INT objects: %w", err)
 	case !slices.Contains(types, sai.TAMIntTypeIfa1Tailstamp):
@@ -49,9 +49,9 @@ func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err err
 	default:
 		answers++
 	}
-	actions, err := stageActions(ctx, api, sw)
+	actions, err := tamorch.IngressActions(ctx, api, sw)
 	switch {
-	case unanswered(err):
+	case tamorch.Unanswered(err):
 	case err != nil:
 		return "", fmt.Errorf("ask for the actions of ingress ACLs: %w", err)
 	default:
@@ -68,12 +68,6 @@ func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err err
 	return "", nil
 }
 
-// unanswered says whether the ASIC did not know an answer to a question.
-func unanswered(err error) bool {
-	return errors.Is(err, sai.StatusNotSupported) || errors.Is(err, sai.StatusNotImplemented) ||
-		errors.Is(err, sai.StatusAttrNotImplemented0) || errors.Is(err, sai.StatusAttrNotSupported0)
-}
-
 func actionName(a sai.Enum) string {
 	if e, ok := sai.LookupEnum("sai_acl_action_type_t"); ok {
 		if n, ok := e.ValueName(a); ok {
@@ -81,19 +75,4 @@ func actionName(a sai.Enum) string {
 		}
 	}
 	return fmt.Sprint(int32(a))
-}
-
-func stageActions(ctx context.Context, api sai.API, sw sai.OID) ([]sai.Enum, error) {
-	k := sai.Obj(sai.ObjectTypeSwitch, sw)
-	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(sai.SwitchAttrACLStageIngress, 128)})
-	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
-		if n, ok := sai.ListLen(got[0].Value); ok {
-			got, err = api.Get(ctx, k, []sai.Attr{sai.Want(sai.SwitchAttrACLStageIngress, n)})
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	c, _ := got[0].Value.(sai.ACLCapability)
-	return c.Actions, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -13,6 +12,7 @@ import (
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tamorch"
 )
 
 // Window is the name of the extension object that tells what became of the
@@ -47,71 +47,51 @@ type sample [len(fieldNames)]uint64
 // counters keeps the rows of TAM_TAILSTAMPING_COUNTERS.
 type counters struct {
 	api       sai.API
-	acl       *swss.DB    // COUNTERS_DB
-	rows      *swss.Table // TAM_TAILSTAMPING_COUNTERS
+	acl       *swss.DB // COUNTERS_DB
+	rows      tamorch.Rows
 	hasWindow bool
-	sessions  map[string]*session // that are bound
-	cleared   map[string]sample   // what the counters were when they were cleared
-	gone      map[string]bool     // rows to be deleted
+	cleared   map[string]sample // what the counters were when they were cleared
 }
 
-// open removes the rows of a former life and asks for the window.
+// open asks for the window.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	c.api, c.acl = cfg.SAI, cfg.Redis.DB(swss.CountersDB)
-	c.rows = swss.NewTable(c.acl, schema.CountersTailStamp)
-	c.sessions, c.cleared, c.gone = map[string]*session{}, map[string]sample{}, map[string]bool{}
-	left, err := orch.ExtensionRoom(ctx, cfg.SAI, Window)
-	if err != nil {
-		return err
-	}
+	c.rows.Table, c.cleared = schema.CountersTailStamp, map[string]sample{}
+	left, err := tamorch.Room(ctx, cfg.SAI, Window)
 	c.hasWindow = left > 0
-	keys, err := c.rows.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	return c.rows.DelMany(ctx, keys)
+	return err
 }
 
-// track takes note of whether a session is bound.
-func (c *counters) track(s *session) {
-	if s.on != nil {
-		c.sessions[s.name] = s
-		delete(c.gone, s.name)
-		return
+// bound are the names of the sessions that are bound, sorted.
+func (o *Orch) bound() []string {
+	var names []string
+	for name, s := range o.Sessions {
+		if s.On != nil {
+			names = append(names, name)
+		}
 	}
-	if c.sessions[s.name] != nil {
-		delete(c.sessions, s.name)
-		delete(c.cleared, s.name)
-		c.gone[s.name] = true
-	}
-}
-
-// flush deletes the rows of sessions that are not bound any more.
-func (c *counters) flush(ctx context.Context) error {
-	if len(c.gone) == 0 {
-		return nil
-	}
-	if err := c.rows.DelMany(ctx, slices.Sorted(maps.Keys(c.gone))); err != nil {
-		return err
-	}
-	clear(c.gone)
-	return nil
+	slices.SortFunc(names, schema.CompareNames)
+	return names
 }
 
 // PollCounters reads the counters of all sessions and writes their rows in
 // COUNTERS_DB. All numbers of a session are of one instant. On silicon without
 // the window there are only the ACL counters, as syncd wrote them last.
 func (o *Orch) PollCounters(ctx context.Context) error {
-	names := slices.SortedFunc(maps.Keys(o.counters.sessions), schema.CompareNames)
+	names := o.bound()
 	samples, err := o.sample(ctx, names)
 	if err != nil {
 		return fmt.Errorf("counters of tail-stamping: %w", err)
 	}
-	rows := make(map[string]swss.FieldValues, len(names))
+	return o.write(ctx, names, samples)
+}
+
+// write writes the rows of sessions.
+func (o *Orch) write(ctx context.Context, names []string, samples []sample) error {
 	for i, name := range names {
-		rows[name] = o.counters.row(name, samples[i])
+		o.counters.rows.Put(name, o.counters.row(name, samples[i]))
 	}
-	return errors.Join(o.counters.flush(ctx), o.counters.rows.SetMany(ctx, rows))
+	return o.Flush(ctx)
 }
 
 // row formats a sample, less what was cleared.
@@ -138,7 +118,7 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	samples := make([]sample, len(names))
 	oids, labels := make([]sai.OID, len(names)), make([]string, len(names))
 	for i, name := range names {
-		oids[i], labels[i], _ = o.rules.Counter(o.counters.sessions[name].bound, feature)
+		oids[i], labels[i], _ = o.rules.Counter(o.Sessions[name].As.Rule, feature)
 	}
 	if !o.counters.hasWindow {
 		return samples, o.counters.readMatched(ctx, oids, samples)
@@ -256,9 +236,9 @@ func parseWindow(text []byte, labels int) ([]uint64, error) {
 
 // Clear has the counters of a session count from now on; "" clears all.
 func (o *Orch) Clear(ctx context.Context, name string) error {
-	names := slices.SortedFunc(maps.Keys(o.counters.sessions), schema.CompareNames)
+	names := o.bound()
 	if name != "" {
-		if o.counters.sessions[name] == nil {
+		if !slices.Contains(names, name) {
 			return fmt.Errorf("no active tail-stamping session %q", name)
 		}
 		names = []string{name}
@@ -267,12 +247,10 @@ func (o *Orch) Clear(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("clear the counters of tail-stamping: %w", err)
 	}
-	rows := make(map[string]swss.FieldValues, len(names))
 	for i, n := range names {
 		o.counters.cleared[n] = samples[i]
-		rows[n] = o.counters.row(n, samples[i])
 	}
-	return o.counters.rows.SetMany(ctx, rows)
+	return o.write(ctx, names, samples)
 }
 
 // clearRequest takes a message of ClearChannel.
@@ -284,7 +262,7 @@ func (o *Orch) clearRequest(ctx context.Context, m swss.KeyOpFieldsValues) error
 		if errors.Is(err, swss.ErrUnavailable) {
 			return err
 		}
-		o.log.Warn("clear", "err", err)
+		o.Log.Warn("clear", "err", err)
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"tamtam/sai/saitest"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tamorch"
 )
 
 // poller fails the test if syncd would be asked to read what does not exist.
@@ -126,7 +127,9 @@ func (b *bench) start() {
 		b.t.Fatal(err)
 	}
 	features := orch.NewFeatures(b.daemon)
-	b.ts, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: b.acl, Switch: b.ports.Switch(), Features: features})
+	b.ts, err = New(b.ctx, Config{Rules: b.acl, Config: tamorch.Config{
+		SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Switch: b.ports.Switch(), Features: features,
+	}})
 	if err != nil {
 		b.t.Fatal(err)
 	}

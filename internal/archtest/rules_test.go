@@ -44,7 +44,7 @@ var rules = []room{
 	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
 		below: []string{"device", "flymonorch/plan", "sai", "saisim", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/ports", "orchagent/routes", "orchagent/fdb", "orchagent/qos", "orchagent/mirror", "orchagent/copp", "orchagent/acl", "tsorch", "amorch", "recordorch", "tam/recordplan", "tam/record",
+		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/ports", "orchagent/routes", "orchagent/fdb", "orchagent/qos", "orchagent/mirror", "orchagent/copp", "orchagent/acl", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
 			"orch", "sairedis", "saisim", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
@@ -63,10 +63,11 @@ var rules = []room{
 	{name: "orchagent/mirror", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/copp", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/acl", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss", "tamorch"}},
 	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "tam/altmark"}},
 	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "tam/flymon"}},
 	{name: "recordorch", below: []string{"tam/recordplan", "orch", "sai", "schema", "swss", "tam/record"}},
+	{name: "tamorch", below: []string{"orch", "sai", "schema", "swss"}},      // what the orchs of TAM features share
 	{name: "flymonorch/answer", below: []string{"tam/sketch", "tam/flymon"}}, // what a task's registers say
 	{name: "flymonorch/plan", below: []string{"tam/flymon"}},                 // from a task to its layout on a chip
 

@@ -1,0 +1,80 @@
+package tamorch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/schema"
+)
+
+// FlowGroup says why a session cannot have its flow group; nil if it can. Of sessions that want a
+// flow group for themselves the first by name has it.
+func (f *Feature[R, B]) FlowGroup(s *Session[R, B]) error {
+	rule := f.Rule(&s.Row)
+	if f.OnePerRule != "" {
+		first := slices.MinFunc(slices.Collect(maps.Values(f.byRule[rule])), (*Session[R, B]).Compare)
+		if first != s {
+			return orch.Wait("session", first.Name,
+				"flow group %s has the session %s already: a flow group has one session of %s", rule.Rule, first.Name, f.OnePerRule)
+		}
+	}
+	return f.Rules.Usable(rule)
+}
+
+// A Binder has a feature use rules[i] for users[i]; one error per rule.
+type Binder func(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error
+
+// Bind has sessions, each with an On, use the rules of their rows, in one call. One that cannot
+// leaves.
+func (f *Feature[R, B]) Bind(ctx context.Context, sessions []*Session[R, B], bind Binder) {
+	if len(sessions) == 0 {
+		return
+	}
+	for _, s := range sessions {
+		s.As = s.Row
+	}
+	rules, users := f.uses(sessions)
+	for i, err := range bind(ctx, f.Name, rules, users) {
+		if err != nil {
+			f.Fail(sessions[i], err)
+			f.Leave(sessions[i])
+		}
+	}
+}
+
+// unbind ends the uses of sessions. One whose use cannot be ended stays.
+func (f *Feature[R, B]) unbind(ctx context.Context, sessions []*Session[R, B]) {
+	if len(sessions) == 0 {
+		return
+	}
+	rules, users := f.uses(sessions)
+	for i, err := range f.Rules.UnbindMany(ctx, f.Name, rules, users) {
+		if err != nil {
+			f.Fail(sessions[i], fmt.Errorf("detach from ACL rule %s: %w", rules[i], err))
+			continue
+		}
+		f.Leave(sessions[i])
+	}
+}
+
+func (f *Feature[R, B]) uses(sessions []*Session[R, B]) (rules []schema.ACLRuleKey, users []string) {
+	for _, s := range sessions {
+		rules, users = append(rules, f.Rule(&s.As)), append(users, s.Name)
+	}
+	return rules, users
+}
+
+// Leave takes note that a session is in the ASIC no more.
+func (f *Feature[R, B]) Leave(s *Session[R, B]) {
+	f.Left(s)
+	s.On = nil
+}
+
+// Fail keeps what the ASIC said to a session.
+func (f *Feature[R, B]) Fail(s *Session[R, B], err error) {
+	s.Err = err
+	f.Log.Error("TAM session", "feature", f.Name, "session", s.Name, "err", err)
+}

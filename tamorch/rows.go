@@ -1,0 +1,124 @@
+package tamorch
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"tamtam/swss"
+)
+
+// Rows are the rows of a table of COUNTERS_DB that a feature keeps: what they are, and what they
+// are to be. Only differences are written, by [Rows.Flush].
+type Rows struct {
+	Table string
+
+	table *swss.Table
+	has   map[string]swss.FieldValues // as they were written
+	put   map[string]swss.FieldValues // to be written
+	gone  map[string]bool             // to be deleted
+}
+
+// open removes the rows of a former life.
+func (r *Rows) open(ctx context.Context, cfg Config) error {
+	r.table = swss.NewTable(cfg.Redis.DB(swss.CountersDB), r.Table)
+	r.has, r.put, r.gone = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]bool{}
+	cfg.Daemon.OnFlush(r.lost)
+	keys, err := r.table.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	return r.table.DelMany(ctx, keys)
+}
+
+// lost has all rows written anew, where a database was emptied.
+func (r *Rows) lost() {
+	for key, row := range r.has {
+		if _, newer := r.put[key]; !newer && !r.gone[key] {
+			r.put[key] = row
+		}
+	}
+	clear(r.has)
+}
+
+// Put has a row say this and nothing else. The row is not to be changed any more.
+func (r *Rows) Put(key string, row swss.FieldValues) {
+	delete(r.gone, key)
+	if delete(r.put, key); !maps.Equal(r.has[key], row) {
+		r.put[key] = row
+	}
+}
+
+// Drop deletes a row.
+func (r *Rows) Drop(key string) {
+	delete(r.put, key)
+	if r.has[key] != nil {
+		r.gone[key] = true
+	}
+}
+
+// Get returns a row as it is to be, nil if there is to be none.
+func (r *Rows) Get(key string) swss.FieldValues {
+	if row, ok := r.put[key]; ok {
+		return row
+	}
+	if r.gone[key] {
+		return nil
+	}
+	return r.has[key]
+}
+
+// Flush writes what has changed. What could not be written is tried again with the next.
+func (r *Rows) Flush(ctx context.Context) error {
+	if len(r.gone) > 0 {
+		if err := r.table.DelMany(ctx, slices.Sorted(maps.Keys(r.gone))); err != nil {
+			return err
+		}
+		for key := range r.gone {
+			delete(r.has, key)
+		}
+		clear(r.gone)
+	}
+	if len(r.put) == 0 {
+		return nil
+	}
+	fresh, stale := map[string]swss.FieldValues{}, map[string][]string{}
+	for key, row := range r.put {
+		was := r.has[key]
+		changed := swss.FieldValues{}
+		for field, value := range row {
+			if old, ok := was[field]; !ok || old != value {
+				changed[field] = value
+			}
+		}
+		for field := range was {
+			if _, ok := row[field]; !ok {
+				stale[key] = append(stale[key], field)
+			}
+		}
+		if len(changed) > 0 {
+			fresh[key] = changed
+		}
+	}
+	if err := r.table.SetMany(ctx, fresh); err != nil {
+		return err
+	}
+	for key, changed := range fresh { // the stale fields are still there
+		all := maps.Clone(r.has[key])
+		if all == nil {
+			all = swss.FieldValues{}
+		}
+		maps.Copy(all, changed)
+		r.has[key] = all
+	}
+	if err := r.table.HDelMany(ctx, stale); err != nil {
+		return err
+	}
+	for key, row := range r.put {
+		if r.has[key] = row; len(row) == 0 {
+			delete(r.has, key)
+		}
+	}
+	clear(r.put)
+	return nil
+}
