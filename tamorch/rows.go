@@ -84,30 +84,16 @@ func (r *Rows) Flush(ctx context.Context) error {
 	}
 	fresh, stale := map[string]swss.FieldValues{}, map[string][]string{}
 	for key, row := range r.put {
-		was := r.has[key]
-		changed := swss.FieldValues{}
-		for field, value := range row {
-			if old, ok := was[field]; !ok || old != value {
-				changed[field] = value
-			}
-		}
-		for field := range was {
-			if _, ok := row[field]; !ok {
-				stale[key] = append(stale[key], field)
-			}
-		}
-		if len(changed) > 0 {
-			fresh[key] = changed
-		}
+		fresh[key], stale[key] = difference(r.has[key], row)
 	}
+	maps.DeleteFunc(fresh, func(_ string, changed swss.FieldValues) bool { return len(changed) == 0 })
+	maps.DeleteFunc(stale, func(_ string, fields []string) bool { return len(fields) == 0 })
 	if err := r.table.SetMany(ctx, fresh); err != nil {
 		return err
 	}
 	for key, changed := range fresh { // the stale fields are still there
-		all := maps.Clone(r.has[key])
-		if all == nil {
-			all = swss.FieldValues{}
-		}
+		all := swss.FieldValues{}
+		maps.Copy(all, r.has[key])
 		maps.Copy(all, changed)
 		r.has[key] = all
 	}
@@ -121,4 +107,20 @@ func (r *Rows) Flush(ctx context.Context) error {
 	}
 	clear(r.put)
 	return nil
+}
+
+// difference is what to set of a row and which fields to delete, for it to become another.
+func difference(was, row swss.FieldValues) (changed swss.FieldValues, stale []string) {
+	changed = swss.FieldValues{}
+	for field, value := range row {
+		if old, ok := was[field]; !ok || old != value {
+			changed[field] = value
+		}
+	}
+	for field := range was {
+		if _, ok := row[field]; !ok {
+			stale = append(stale, field)
+		}
+	}
+	return changed, stale
 }
