@@ -210,18 +210,6 @@ func parseAction(f ActionField, v string) (a ACLAction, want string) {
 	return a, ""
 }
 
-// form is what an action holds in a rule, in words.
-func (a ActionField) form() string {
-	switch a {
-	case ActionDoNotNAT, ActionDisableTrim:
-		return "not to be given: see PACKET_ACTION"
-	case ActionMirrorIngress, ActionMirrorEgress, ActionPolicer, ActionINTSession:
-		return "a name"
-	}
-	_, want := parseAction(a, "")
-	return strings.TrimPrefix(want, "a number in ")
-}
-
 func numberAction(a ACLAction, v string, limit uint64) (ACLAction, string) {
 	n, ok := cNumber(v)
 	if !ok || n > limit {

@@ -248,30 +248,6 @@ func parseMatch(f MatchField, v, mask string) (m ACLMatch, want string) {
 	return m, ""
 }
 
-// form is what a match holds, in words.
-func (s matchSpec) form() string {
-	switch s.kind {
-	case kindIPv4, kindIPv6:
-		_, want := parseIPMatch(ACLMatch{}, s.kind == kindIPv4, "", "")
-		return want + "; a mask in " + s.name + "_MASK"
-	case kindNumber, kindMasked, kindMaskedOnly:
-		_, want := parseNumberMatch(ACLMatch{}, s, "")
-		return strings.TrimPrefix(want, "a number in ")
-	case kindMAC, kindMaskedMAC:
-		_, want := parseMACMatch(ACLMatch{}, s.kind == kindMaskedMAC, "")
-		return want
-	case kindRange:
-		return "min-max in 0..65535"
-	case kindPorts:
-		return "ports separated by commas"
-	case kindPort:
-		return "one port"
-	case kindIPType:
-		return oneOf(ipTypeNames)
-	}
-	return "true or false"
-}
-
 func parseRangeMatch(m ACLMatch, v string) (ACLMatch, string) {
 	lo, hi, ok := strings.Cut(v, "-")
 	a, okA := cNumber(lo)

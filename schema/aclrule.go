@@ -316,15 +316,23 @@ func aclRules(t Table) Table {
 	t.Fields = []Field{{Name: "PRIORITY", Form: rangeForm(0, MaxRulePriority), Default: "0", Words: fmt.Sprintf(
 		"Of several rules that match, the one with the largest counts. Of flow groups %d..%d, default %d.",
 		1, MaxFlowGroupPriority, DefaultFlowGroupPriority)}}
-	for _, s := range matchSpecs {
-		f := Field{Name: s.name, Form: s.form()}
-		if s.tam {
-			f.Words = "In tables of type TAM."
+	add := func(name, words, want string) { // what is wanted in place of nothing is what the field holds
+		t.Fields = append(t.Fields, Field{Name: name, Form: strings.TrimPrefix(want, "a number in "), Words: words})
+	}
+	for f := range matchCount {
+		words := ""
+		if matchSpecs[f].tam {
+			words = "In tables of type TAM."
 		}
-		t.Fields = append(t.Fields, f)
+		if k := matchSpecs[f].kind; k == kindIPv4 || k == kindIPv6 {
+			words = "A mask may be in " + f.String() + "_MASK."
+		}
+		_, want := parseMatch(f, "", "")
+		add(f.String(), words, want)
 	}
 	for a := range ActionCounter {
-		t.Fields = append(t.Fields, Field{Name: a.String(), Form: a.form(), Words: "An action. Not in tables of type TAM."})
+		_, want := parseAction(a, "")
+		add(a.String(), "An action. Not in tables of type TAM.", want)
 	}
 	t.Parse = func(key string, f map[string]string) (Row, error) {
 		return ParseACLRule(builtinACLTypes[ACLTypeTAM], key, f)

@@ -113,17 +113,17 @@ var aclTypeRows = rows[ACLTableType]{
 	}},
 	fields: []field[ACLTableType]{
 		own("MATCHES", "names of matches, separated by commas",
-			"What the rules of a table may match.", (*reader).typeMatches,
+			"What the rules of a table may match.", readTypeMatches,
 			func(t *ACLTableType) string { return joined(t.Matches.Fields()) }).must(""),
 		own("ACTIONS", "names of actions, separated by commas",
-			"What the rules of a table may do.", (*reader).typeActions,
+			"What the rules of a table may do.", readTypeActions,
 			func(t *ACLTableType) string { return joined(t.Actions.Fields()) }),
-		own("BIND_POINTS", "PORT, PORTCHANNEL", "What a table may be bound to.", (*reader).typeBindPoints,
+		own("BIND_POINTS", "PORT, PORTCHANNEL", "What a table may be bound to.", readTypeBindPoints,
 			func(t *ACLTableType) string { return strings.Join(t.BindPoints, ",") }).must(""),
 	},
 }
 
-func (r *reader) typeMatches(t *ACLTableType) {
+func readTypeMatches(r *reader, t *ACLTableType) {
 	words := r.words("MATCHES")
 	if len(words) == 0 {
 		r.bad("MATCHES", "", wordsForm)
@@ -138,7 +138,7 @@ func (r *reader) typeMatches(t *ACLTableType) {
 	}
 }
 
-func (r *reader) typeActions(t *ACLTableType) {
+func readTypeActions(r *reader, t *ACLTableType) {
 	for _, w := range r.words("ACTIONS") {
 		f, ok := actionByName[w]
 		if !ok {
@@ -149,7 +149,7 @@ func (r *reader) typeActions(t *ACLTableType) {
 	}
 }
 
-func (r *reader) typeBindPoints(t *ACLTableType) {
+func readTypeBindPoints(r *reader, t *ACLTableType) {
 	words := r.words("BIND_POINTS")
 	if len(words) == 0 {
 		r.bad("BIND_POINTS", "", wordsForm)

@@ -67,7 +67,7 @@ var altMarkFields = []field[altmark.Session]{
 	enum("method", "", altmark.MethodWords(), altmark.ParseMethod,
 		func(s *altmark.Session) *altmark.Method { return &s.Method },
 		"How packets are marked.").must(oneOf(altmark.MethodWords())),
-	own("interval", intervalForm, "How long a period is.", (*reader).interval,
+	own("interval", intervalForm, "How long a period is.", readInterval,
 		func(s *altmark.Session) string { return strconv.Itoa(int(s.Interval)) }).must(""),
 	markField("mark", "The bit that has the colour.", func(s *altmark.Session) *altmark.Mark { return &s.Mark }).
 		must(oneOf(altmark.MarkWords())),
@@ -120,8 +120,8 @@ func markField(name, words string, at func(*altmark.Session) *altmark.Mark) fiel
 	return f
 }
 
-// interval reads n of 2^n seconds.
-func (r *reader) interval(s *altmark.Session) {
+// readInterval reads n of 2^n seconds.
+func readInterval(r *reader, s *altmark.Session) {
 	v, _ := r.take("interval")
 	n, err := strconv.ParseInt(v, 10, 8)
 	if err != nil || !altmark.Interval(n).Valid() {

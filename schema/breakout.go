@@ -33,11 +33,11 @@ var breakoutRows = rows[Breakout]{
 	fields: []field[Breakout]{
 		own("brkout_mode", "a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)",
 			"Into which ports the cage is divided. The rows of PORT are the truth; this one is checked against them.",
-			(*reader).breakout, func(b *Breakout) string { return b.Mode }).must("").always(),
+			readBreakout, func(b *Breakout) string { return b.Mode }).must("").always(),
 	},
 }
 
-func (r *reader) breakout(b *Breakout) {
+func readBreakout(r *reader, b *Breakout) {
 	b.Mode, _ = r.take("brkout_mode")
 	var ok bool
 	if b.Groups, ok = parseBreakoutMode(b.Mode); !ok {

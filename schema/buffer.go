@@ -24,7 +24,7 @@ var bufferPoolRows = rows[BufferPool]{
 		number("size", 1, maxBuffer, 0, func(p *BufferPool) *uint64 { return &p.Size },
 			"In bytes.").must("the size in bytes"),
 		ignored(func(p *BufferPool) *[]string { return &p.Ignored }, "xoff", "percentage"),
-		own("type", "egress or both", "Which packets it holds. They are held at egress.", (*reader).poolType,
+		own("type", "egress or both", "Which packets it holds. They are held at egress.", readPoolType,
 			func(p *BufferPool) string {
 				if p.Both {
 					return "both"
@@ -34,7 +34,7 @@ var bufferPoolRows = rows[BufferPool]{
 	},
 }
 
-func (r *reader) poolType(p *BufferPool) {
+func readPoolType(r *reader, p *BufferPool) {
 	switch r.word("type", "", "egress", "both", "ingress") {
 	case "both":
 		p.Both = true
@@ -80,7 +80,7 @@ var bufferProfileRows = rows[BufferProfile]{
 			"Bytes that are kept for each queue."),
 		ignored(func(p *BufferProfile) *[]string { return &p.Ignored }, "xon", "xoff", "xon_offset", "packet_discard_action"),
 		own("dynamic_th", "-8..8", "A queue may hold this power of two times what is free. Either this or static_th.",
-			(*reader).threshold, func(p *BufferProfile) string {
+			readThreshold, func(p *BufferProfile) string {
 				if !p.Dynamic {
 					return ""
 				}
@@ -95,8 +95,8 @@ var bufferProfileRows = rows[BufferProfile]{
 	},
 }
 
-// threshold takes the one of two fields that is given.
-func (r *reader) threshold(p *BufferProfile) {
+// readThreshold takes the one of two fields that is given.
+func readThreshold(r *reader, p *BufferProfile) {
 	dynamic, hasDynamic := r.take("dynamic_th")
 	_, hasStatic := r.take("static_th")
 	p.Dynamic = hasDynamic

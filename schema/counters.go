@@ -107,7 +107,7 @@ var crmRows = rows[CRM]{
 			"From it on there is a warning; of percentage, 0..100.", nil, nil).
 			or(utoa(DefaultCRMThreshold().High)),
 	},
-	check: (*reader).thresholds,
+	check: readThresholds,
 	format: func(c *CRM, f map[string]string) {
 		for res, t := range c.Thresholds {
 			f[res+"_threshold_type"] = t.Type
@@ -117,7 +117,7 @@ var crmRows = rows[CRM]{
 	},
 }
 
-func (r *reader) thresholds(c *CRM) {
+func readThresholds(r *reader, c *CRM) {
 	c.Thresholds = map[string]CRMThreshold{}
 	for _, res := range CRMResources() {
 		t, d := DefaultCRMThreshold(), DefaultCRMThreshold()

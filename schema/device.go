@@ -69,7 +69,7 @@ var portRows = rows[Port]{
 	open:  true,
 	key:   called("EthernetN", IsPortName, func(p *Port) *string { return &p.Name }),
 	fields: []field[Port]{
-		own("lanes", lanesForm, "The hardware lanes of the port.", (*reader).lanes,
+		own("lanes", lanesForm, "The hardware lanes of the port.", readLanes,
 			func(p *Port) string { return numbers(p.Lanes) }).must(""),
 		number("speed", 1, 1_600_000, 0, func(p *Port) *uint32 { return &p.Speed },
 			"In Mb/s.").must("the speed in Mb/s"),
@@ -81,7 +81,7 @@ var portRows = rows[Port]{
 			"Forward error correction."),
 		word("autoneg", "", []string{"on", "off"}, func(p *Port) *string { return &p.Autoneg }, "Autonegotiation."),
 		text("description", func(p *Port) *string { return &p.Description }, "Words for people."),
-		own("index", rangeForm(0, 1<<16), "The place on the front panel.", (*reader).index, func(p *Port) string {
+		own("index", rangeForm(0, 1<<16), "The place on the front panel.", readIndex, func(p *Port) string {
 			if p.Index < 0 {
 				return ""
 			}
@@ -117,8 +117,8 @@ const (
 	lanesForm = "the port's hardware lanes, such as 0,1,2,3, none twice"
 )
 
-// lanes takes the hardware lanes of a port.
-func (r *reader) lanes(p *Port) {
+// readLanes takes the hardware lanes of a port.
+func readLanes(r *reader, p *Port) {
 	v, ok := r.take("lanes")
 	if !ok {
 		r.bad("lanes", "", lanesForm)
@@ -136,7 +136,7 @@ func (r *reader) lanes(p *Port) {
 	p.Lanes = out
 }
 
-func (r *reader) index(p *Port) {
+func readIndex(r *reader, p *Port) {
 	p.Index = -1
 	if _, ok := r.take("index"); ok {
 		p.Index = int(r.number("index", 0, 1<<16, 0))

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"errors"
-	"math/bits"
 	"net/netip"
 
 	"tamtam/tam/flymon"
@@ -89,22 +88,6 @@ func prefixOf(a, mask netip.Addr) (netip.Prefix, bool) {
 	if !mask.IsValid() {
 		return netip.PrefixFrom(a, a.BitLen()), true
 	}
-	n := 0
-	for _, b := range mask.AsSlice() {
-		n += bits.LeadingZeros8(^b)
-		if b != 0xff {
-			break
-		}
-	}
-	p := netip.PrefixFrom(a, n).Masked()
-	for i, b := range mask.AsSlice() {
-		want := uint8(0xff)
-		if n < 8*i+8 {
-			want <<= min(8, 8*i+8-n)
-		}
-		if b != want {
-			return p, false
-		}
-	}
-	return p, true
+	n, ok := maskLen(mask)
+	return netip.PrefixFrom(a, n).Masked(), ok
 }

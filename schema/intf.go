@@ -122,7 +122,7 @@ type InterfaceAddress struct {
 
 var addressRows = rows[InterfaceAddress]{
 	open: true,
-	key:  key[InterfaceAddress]{form: "interface|address/length", read: (*reader).addressKey},
+	key:  key[InterfaceAddress]{form: "interface|address/length", read: readAddressKey},
 	fields: []field[InterfaceAddress]{
 		familyField(func(a *InterfaceAddress) netip.Addr { return a.Prefix.Addr() }),
 		own("scope", "global or local", "In APPL_DB: whether the address is one of the link alone.", nil,
@@ -135,7 +135,7 @@ var addressRows = rows[InterfaceAddress]{
 	},
 }
 
-func (r *reader) addressKey(key string, a *InterfaceAddress) {
+func readAddressKey(r *reader, key string, a *InterfaceAddress) {
 	name, text, _ := strings.Cut(key, "|")
 	a.Name = name
 	r.interfaceName(key, name)

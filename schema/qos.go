@@ -313,7 +313,7 @@ var wredRows = rows[WRED]{
 			"wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability"),
 		own("ecn", "ecn_none, ecn_green or ecn_all",
 			"Whether packets that can be marked are. All packets of this switch are green.",
-			(*reader).ecn, func(w *WRED) string {
+			readECN, func(w *WRED) string {
 				if w.ECN {
 					return "ecn_all"
 				}
@@ -327,7 +327,7 @@ var wredRows = rows[WRED]{
 	},
 }
 
-func (r *reader) ecn(w *WRED) {
+func readECN(r *reader, w *WRED) {
 	ecn := r.word("ecn", "ecn_none", "ecn_none", "ecn_green", "ecn_yellow", "ecn_red",
 		"ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all")
 	w.ECN = ecn == "ecn_all" || strings.Contains(ecn, "green")

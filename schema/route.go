@@ -48,7 +48,7 @@ var staticRouteRows = rows[StaticRoute]{
 		lists[StaticRoute]("blackhole", "true or false", "Whether a way drops.").or("false"),
 		lists[StaticRoute]("nexthop-vrf", DefaultVRF, "There is one VRF."),
 	},
-	check:  (*reader).staticRoute,
+	check:  readStaticRoute,
 	format: (*StaticRoute).format,
 }
 
@@ -57,7 +57,7 @@ func lists[T any](name, form, words string) field[T] {
 	return own[T](name, "list: "+form, words, nil, nil)
 }
 
-func (r *reader) staticRoute(s *StaticRoute) {
+func readStaticRoute(r *reader, s *StaticRoute) {
 	lists := map[string][]string{}
 	n := 0
 	fields := []string{"nexthop", "ifname", "distance", "blackhole", "nexthop-vrf"}
@@ -247,11 +247,11 @@ var routeRows = rows[Route]{
 		lists[Route]("ifname", "interfaces", "The interface of each next hop."),
 		lists[Route]("weight", "1..255", "The weight of each next hop.").or("1"),
 	},
-	check:  (*reader).route,
+	check:  readRoute,
 	format: (*Route).format,
 }
 
-func (r *reader) route(t *Route) {
+func readRoute(r *reader, t *Route) {
 	if !t.Prefix.IsValid() || t.Blackhole {
 		return
 	}

@@ -137,9 +137,11 @@ func aclTables() []Table {
 	return []Table{
 		of(Table{Config: CfgACLTableType, Appl: AppACLTableType, State: StateACLTableType,
 			Words: "What rules of ACL tables may match and do."}, &aclTypeRows),
-		of(Table{Config: CfgACLTable, Appl: AppACLTable, State: StateACLTable, Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
+		of(Table{Config: CfgACLTable, Appl: AppACLTable, State: StateACLTable,
+			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
 			Words: "An ACL table."}, &aclTableRows),
-		aclRules(Table{Config: CfgACLRule, Appl: AppACLRule, State: StateACLRule, Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
+		aclRules(Table{Config: CfgACLRule, Appl: AppACLRule, State: StateACLRule,
+			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
 			Words: "A rule of an ACL table. Of tables of type TAM it is the match of a flow group."}),
 		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled."},
 			&flexCounterRows),
