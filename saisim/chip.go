@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/saisim/tm"
@@ -29,13 +30,6 @@ type Config struct {
 	// the sketch, for tests and experiments to compare with; 0: none. No chip has this.
 	Oracle int
 }
-
-// A PortID names a port on the chip: it is the port's first lane. So it depends
-// on what the port is, not on when it was made.
-type PortID uint16
-
-// CPUPort is the port to the CPU.
-const CPUPort PortID = 0xffff
 
 // A Frame is an Ethernet frame without FCS.
 type Frame struct {
@@ -59,11 +53,11 @@ type Out struct {
 	// At is the cycle of the timestamp point at the egress MAC; for the CPU
 	// port, of leaving the pipe.
 	At      Cycle
-	Data    []byte // valid during the call only
-	Len     int    // before a capture cut it
-	Stamped bool   // a record was appended here
-	ID      uint64 // of the frame that it is a copy of
-	Trap    Trap   // why the CPU has it
+	Data    []byte      // valid during the call only
+	Len     int         // before a capture cut it
+	Stamped bool        // a record was appended here
+	ID      uint64      // of the frame that it is a copy of
+	Trap    config.Trap // why the CPU has it
 }
 
 // A Chip is one simulated ASIC. It implements [sai.API].

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 )
 
 // An fdb is the table of MAC addresses: open addressing, linear probing.
@@ -164,8 +165,8 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 
 // staticMove is for a packet whose source address has a static entry elsewhere.
 func (c *Chip) staticMove(pk *packet) (DropReason, bool) {
-	act := c.traps[TrapStaticMove].act
-	c.trapAs(pk, TrapStaticMove, act&^actDrop)
+	act := c.traps[config.TrapStaticMove].act
+	c.trapAs(pk, config.TrapStaticMove, act&^actDrop)
 	return DropLearning, act&actDrop == 0
 }
 

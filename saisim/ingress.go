@@ -1,5 +1,7 @@
 package saisim
 
+import "tamtam/saisim/config"
+
 // Effects of packet actions, which combine by or: the stricter wins.
 type actions uint8
 
@@ -186,7 +188,7 @@ func (c *Chip) redirected(pk *packet) (DropReason, bool) {
 		return 0, false
 	}
 	if h.ttl <= 1 {
-		c.trap(pk, TrapTTL)
+		c.trap(pk, config.TrapTTL)
 		return DropTTL, true
 	}
 	if e.group != nil {

@@ -3,6 +3,7 @@ package saisim
 import (
 	"encoding/binary"
 
+	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -268,12 +269,12 @@ type packet struct {
 	graph   *chipGraph // that it met; nil: its trail is not kept
 	mirrors uint64     // ingress mirror sessions, by index
 	fixed   fixedMarks
-	edit    edit    // of the copies that are forwarded
-	record  *choice // sessions that record it; nil: none
-	number  uint64  // the chip's own
-	act     actions // traps and ACLs together
-	trap    Trap    // the first that wants a copy
-	barred  bool    // its port may not send it
+	edit    edit        // of the copies that are forwarded
+	record  *choice     // sessions that record it; nil: none
+	number  uint64      // the chip's own
+	act     actions     // traps and ACLs together
+	trap    config.Trap // the first that wants a copy
+	barred  bool        // its port may not send it
 	aclDrop bool
 	noLearn bool
 

@@ -1,5 +1,7 @@
 package saisim
 
+import "tamtam/saisim/config"
+
 // route decides where a packet goes that came to the router at pk.router.
 func (c *Chip) route(pk *packet) DropReason {
 	r := pk.router
@@ -17,7 +19,7 @@ func (c *Chip) route(pk *packet) DropReason {
 func (c *Chip) routed(pk *packet) DropReason {
 	h := &pk.h
 	if h.etherType != etherIPv4 && h.etherType != etherIPv6 {
-		c.trap(pk, TrapIP2ME) // to the router, but not to be routed
+		c.trap(pk, config.TrapIP2ME) // to the router, but not to be routed
 		return DropTrap
 	}
 	v4 := h.etherType == etherIPv4
@@ -33,7 +35,7 @@ func (c *Chip) routed(pk *packet) DropReason {
 		c.trapLocal(pk)
 		return DropTrap
 	case h.ttl <= 1:
-		c.trap(pk, TrapTTL)
+		c.trap(pk, config.TrapTTL)
 		return DropTTL
 	case d == nil:
 		return DropNoRoute
@@ -77,10 +79,10 @@ func (c *Chip) longestPrefix(pk *packet, v4 bool) (d *dest) {
 // is not known.
 func (c *Chip) noNeighbor(pk *packet, r *rif) DropReason {
 	pk.fixed |= fixedNextHop.ran()
-	if c.traps[TrapNeighborMiss].set {
-		c.trap(pk, TrapNeighborMiss)
+	if c.traps[config.TrapNeighborMiss].set {
+		c.trap(pk, config.TrapNeighborMiss)
 	} else {
-		c.trapAs(pk, TrapNeighborMiss, r.missed)
+		c.trapAs(pk, config.TrapNeighborMiss, r.missed)
 	}
 	return DropNoNeighbor
 }
@@ -108,7 +110,7 @@ func (c *Chip) toHop(pk *packet, hop *adjacency) DropReason {
 		return DropSamePort
 	case h.ipLen > r.mtu:
 		r.count(rifOutError, pk.length+fcsLen)
-		c.trap(pk, TrapL3MTU)
+		c.trap(pk, config.TrapL3MTU)
 		return DropL3MTU
 	}
 	pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, hop.mac, r.mac

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
 )
@@ -29,7 +30,7 @@ type forwarding struct {
 
 	switchMAC                                 uint64
 	mirrors                                   []*mirrorSession // by index; nil: free
-	traps                                     [numTraps]trapState
+	traps                                     [config.NumTraps]trapState
 	trapsIP                                   bool // some trap that trapIP knows is set
 	lagSeed, ecmpSeed                         uint32
 	missUnicast, missMulticast, missBroadcast bool // switch: do not flood

@@ -4,119 +4,55 @@ import (
 	"encoding/binary"
 
 	"tamtam/sai"
-)
-
-// A Trap says why the CPU has a packet. Except for the first two they are SAI's
-// trap types.
-type Trap uint8
-
-const (
-	TrapNone      Trap = iota // no trap: an ACL entry, a route, a neighbour or an FDB entry
-	TrapLinkLocal             // to a link-local group address that has no trap of its own
-
-	// Recognised at admission, by what the frame is.
-	TrapSTP
-	TrapLACP
-	TrapEAPOL
-	TrapLLDP
-	TrapPVRST
-	TrapUDLD
-	TrapCDP
-	TrapARPRequest
-	TrapARPResponse
-	TrapDHCP
-	TrapDHCPv6
-	TrapND
-	TrapNS
-	TrapNA
-	TrapOSPF
-	TrapOSPFv6
-	TrapPIM
-	TrapVRRP
-	TrapVRRPv6
-
-	// To the switch itself.
-	TrapIP2ME
-	TrapSSH
-	TrapSNMP
-	TrapBGP
-	TrapBGPv6
-	TrapBFD
-	TrapBFDv6
-	TrapGNMI
-	TrapP4RT
-	TrapNTPClient
-	TrapNTPServer
-
-	TrapStaticMove // from an address that has a static FDB entry at another port
-
-	// Recognised by the router.
-	TrapNeighborMiss
-	TrapL3MTU
-	TrapTTL
-	numTraps
+	"tamtam/saisim/config"
 )
 
 // A trapRow says what a trap is in SAI, and what the chip does without a
 // HOSTIF_TRAP object.
 type trapRow struct {
-	trap     Trap
+	trap     config.Trap
 	kind     sai.Enum
-	name     string
 	standing actions
 }
 
 func trapRows() []trapRow {
 	const punt = actDrop | actCopy
 	return []trapRow{
-		{TrapSTP, sai.HostifTrapTypeStp, "stp", punt},
-		{TrapLACP, sai.HostifTrapTypeLacp, "lacp", punt},
-		{TrapEAPOL, sai.HostifTrapTypeEapol, "eapol", punt},
-		{TrapLLDP, sai.HostifTrapTypeLldp, "lldp", punt},
-		{TrapPVRST, sai.HostifTrapTypePvrst, "pvrst", 0},
-		{TrapUDLD, sai.HostifTrapTypeUdld, "udld", 0},
-		{TrapCDP, sai.HostifTrapTypeCdp, "cdp", 0},
-		{TrapARPRequest, sai.HostifTrapTypeArpRequest, "arp_req", 0},
-		{TrapARPResponse, sai.HostifTrapTypeArpResponse, "arp_resp", 0},
-		{TrapDHCP, sai.HostifTrapTypeDhcp, "dhcp", 0},
-		{TrapDHCPv6, sai.HostifTrapTypeDhcpv6, "dhcpv6", 0},
-		{TrapND, sai.HostifTrapTypeIPv6NeighborDiscovery, "neigh_discovery", 0},
-		{TrapNS, sai.HostifTrapTypeIPv6NeighborSolicitation, "neigh_solicitation", 0},
-		{TrapNA, sai.HostifTrapTypeIPv6NeighborAdvertisement, "neigh_advertisement", 0},
-		{TrapOSPF, sai.HostifTrapTypeOspf, "ospf", 0},
-		{TrapOSPFv6, sai.HostifTrapTypeOspfv6, "ospfv6", 0},
-		{TrapPIM, sai.HostifTrapTypePim, "pim", 0},
-		{TrapVRRP, sai.HostifTrapTypeVrrp, "vrrp", 0},
-		{TrapVRRPv6, sai.HostifTrapTypeVrrpv6, "vrrpv6", 0},
-		{TrapIP2ME, sai.HostifTrapTypeIp2me, "ip2me", punt},
-		{TrapSSH, sai.HostifTrapTypeSsh, "ssh", punt},
-		{TrapSNMP, sai.HostifTrapTypeSnmp, "snmp", punt},
-		{TrapBGP, sai.HostifTrapTypeBgp, "bgp", punt},
-		{TrapBGPv6, sai.HostifTrapTypeBgpv6, "bgpv6", punt},
-		{TrapBFD, sai.HostifTrapTypeBfd, "bfd", punt},
-		{TrapBFDv6, sai.HostifTrapTypeBfdv6, "bfdv6", punt},
-		{TrapGNMI, sai.HostifTrapTypeGnmi, "gnmi", punt},
-		{TrapP4RT, sai.HostifTrapTypeP4rt, "p4rt", punt},
-		{TrapNTPClient, sai.HostifTrapTypeNtpclient, "ntpclient", punt},
-		{TrapNTPServer, sai.HostifTrapTypeNtpserver, "ntpserver", punt},
-		{TrapStaticMove, sai.HostifTrapTypeStaticFDBMove, "static_fdb_move", actDrop},
-		{TrapNeighborMiss, sai.HostifTrapTypeNeighborMiss, "neighbor_miss", punt},
-		{TrapL3MTU, sai.HostifTrapTypeL3MTUError, "l3_mtu_error", actDrop},
-		{TrapTTL, sai.HostifTrapTypeTTLError, "ttl_error", punt},
+		{config.TrapSTP, sai.HostifTrapTypeStp, punt},
+		{config.TrapLACP, sai.HostifTrapTypeLacp, punt},
+		{config.TrapEAPOL, sai.HostifTrapTypeEapol, punt},
+		{config.TrapLLDP, sai.HostifTrapTypeLldp, punt},
+		{config.TrapPVRST, sai.HostifTrapTypePvrst, 0},
+		{config.TrapUDLD, sai.HostifTrapTypeUdld, 0},
+		{config.TrapCDP, sai.HostifTrapTypeCdp, 0},
+		{config.TrapARPRequest, sai.HostifTrapTypeArpRequest, 0},
+		{config.TrapARPResponse, sai.HostifTrapTypeArpResponse, 0},
+		{config.TrapDHCP, sai.HostifTrapTypeDhcp, 0},
+		{config.TrapDHCPv6, sai.HostifTrapTypeDhcpv6, 0},
+		{config.TrapND, sai.HostifTrapTypeIPv6NeighborDiscovery, 0},
+		{config.TrapNS, sai.HostifTrapTypeIPv6NeighborSolicitation, 0},
+		{config.TrapNA, sai.HostifTrapTypeIPv6NeighborAdvertisement, 0},
+		{config.TrapOSPF, sai.HostifTrapTypeOspf, 0},
+		{config.TrapOSPFv6, sai.HostifTrapTypeOspfv6, 0},
+		{config.TrapPIM, sai.HostifTrapTypePim, 0},
+		{config.TrapVRRP, sai.HostifTrapTypeVrrp, 0},
+		{config.TrapVRRPv6, sai.HostifTrapTypeVrrpv6, 0},
+		{config.TrapIP2ME, sai.HostifTrapTypeIp2me, punt},
+		{config.TrapSSH, sai.HostifTrapTypeSsh, punt},
+		{config.TrapSNMP, sai.HostifTrapTypeSnmp, punt},
+		{config.TrapBGP, sai.HostifTrapTypeBgp, punt},
+		{config.TrapBGPv6, sai.HostifTrapTypeBgpv6, punt},
+		{config.TrapBFD, sai.HostifTrapTypeBfd, punt},
+		{config.TrapBFDv6, sai.HostifTrapTypeBfdv6, punt},
+		{config.TrapGNMI, sai.HostifTrapTypeGnmi, punt},
+		{config.TrapP4RT, sai.HostifTrapTypeP4rt, punt},
+		{config.TrapNTPClient, sai.HostifTrapTypeNtpclient, punt},
+		{config.TrapNTPServer, sai.HostifTrapTypeNtpserver, punt},
+		{config.TrapStaticMove, sai.HostifTrapTypeStaticFDBMove, actDrop},
+		{config.TrapNeighborMiss, sai.HostifTrapTypeNeighborMiss, punt},
+		{config.TrapL3MTU, sai.HostifTrapTypeL3MTUError, actDrop},
+		{config.TrapTTL, sai.HostifTrapTypeTTLError, punt},
 	}
-}
-
-// String returns the trap as SONiC's COPP_TRAP table calls it.
-func (t Trap) String() string {
-	for _, r := range trapRows() {
-		if r.trap == t {
-			return r.name
-		}
-	}
-	if t == TrapLinkLocal {
-		return "link_local"
-	}
-	return ""
 }
 
 // A trapState is what the chip does when a trap's packets come.
@@ -127,7 +63,7 @@ type trapState struct {
 }
 
 func (c *Chip) defaultTraps() {
-	c.traps = [numTraps]trapState{TrapLinkLocal: {act: actDrop | actCopy}}
+	c.traps = [config.NumTraps]trapState{config.TrapLinkLocal: {act: actDrop | actCopy}}
 	for _, r := range trapRows() {
 		c.traps[r.trap].act = r.standing
 	}
@@ -135,18 +71,18 @@ func (c *Chip) defaultTraps() {
 }
 
 // trap does to the packet what a trap says.
-func (c *Chip) trap(pk *packet, t Trap) { c.trapAs(pk, t, c.traps[t].act) }
+func (c *Chip) trap(pk *packet, t config.Trap) { c.trapAs(pk, t, c.traps[t].act) }
 
-func (c *Chip) trapAs(pk *packet, t Trap, act actions) {
+func (c *Chip) trapAs(pk *packet, t config.Trap, act actions) {
 	pk.act |= act
-	if act&actCopy != 0 && pk.trap == TrapNone {
+	if act&actCopy != 0 && pk.trap == config.TrapNone {
 		pk.trap = t
 	}
 }
 
 // better returns of two traps that a packet falls in the one that counts: one
 // with a HOSTIF_TRAP object, the higher priority, the one later in the list.
-func (c *Chip) better(a, b Trap) Trap {
+func (c *Chip) better(a, b config.Trap) config.Trap {
 	x, y := &c.traps[a], &c.traps[b]
 	switch {
 	case x.set != y.set:
@@ -189,33 +125,33 @@ func (c *Chip) trapFrame(pk *packet) {
 		case h.dmac == ciscoGroup:
 			c.trapSNAP(pk)
 		case h.dmac == ciscoSSTP:
-			c.trap(pk, TrapPVRST)
+			c.trap(pk, config.TrapPVRST)
 		}
 	} else if h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil {
-		c.trap(pk, TrapIP2ME)
+		c.trap(pk, config.TrapIP2ME)
 	}
 	switch {
 	case h.flags&flagARP != 0 && h.flags&flagARPRequest != 0:
-		c.trap(pk, TrapARPRequest)
+		c.trap(pk, config.TrapARPRequest)
 	case h.flags&flagARP != 0:
-		c.trap(pk, TrapARPResponse)
+		c.trap(pk, config.TrapARPResponse)
 	case c.trapsIP && h.flags&flagIP != 0:
 		c.trapIP(pk)
 	}
 }
 
-func linkLocalTrap(low uint64) Trap {
+func linkLocalTrap(low uint64) config.Trap {
 	switch low {
 	case 0x0:
-		return TrapSTP
+		return config.TrapSTP
 	case 0x2:
-		return TrapLACP
+		return config.TrapLACP
 	case 0x3:
-		return TrapEAPOL
+		return config.TrapEAPOL
 	case 0xe:
-		return TrapLLDP
+		return config.TrapLLDP
 	}
-	return TrapLinkLocal
+	return config.TrapLinkLocal
 }
 
 // trapSNAP tells the protocols of Cisco's group address apart: an 802.3 frame
@@ -227,9 +163,9 @@ func (c *Chip) trapSNAP(pk *packet) {
 	}
 	switch binary.BigEndian.Uint16(b[6:]) {
 	case snapUDLD:
-		c.trap(pk, TrapUDLD)
+		c.trap(pk, config.TrapUDLD)
 	case snapCDP:
-		c.trap(pk, TrapCDP)
+		c.trap(pk, config.TrapCDP)
 	}
 }
 
@@ -239,34 +175,34 @@ func (c *Chip) trapIP(pk *packet) {
 	h := &pk.h
 	v4 := h.flags&flagIPv4 != 0
 	group := v4 && h.dst[1]>>28 == 0xe || !v4 && h.dst[0]>>56 == 0xff
-	one := func(t4, t6 Trap) {
+	one := func(t4, t6 config.Trap) {
 		if v4 {
 			c.trap(pk, t4)
-		} else if t6 != TrapNone {
+		} else if t6 != config.TrapNone {
 			c.trap(pk, t6)
 		}
 	}
 	switch {
 	case h.proto == protoUDP && v4 && h.dst[1] == 0xffffffff && (isDHCP(h.l4src) || isDHCP(h.l4dst)):
-		c.trap(pk, TrapDHCP)
+		c.trap(pk, config.TrapDHCP)
 	case h.proto == protoUDP && !v4 && group && (isDHCPv6(h.l4src) || isDHCPv6(h.l4dst)):
-		c.trap(pk, TrapDHCPv6)
+		c.trap(pk, config.TrapDHCPv6)
 	case h.flags&flagICMPv6 != 0 && h.icmpType >= 133 && h.icmpType <= 137 && h.ttl == 255:
-		t := TrapND
+		t := config.TrapND
 		switch h.icmpType {
 		case 135:
-			t = c.better(t, TrapNS)
+			t = c.better(t, config.TrapNS)
 		case 136:
-			t = c.better(t, TrapNA)
+			t = c.better(t, config.TrapNA)
 		}
 		c.trap(pk, t)
 	case !group:
 	case h.proto == 89:
-		one(TrapOSPF, TrapOSPFv6)
+		one(config.TrapOSPF, config.TrapOSPFv6)
 	case h.proto == 103:
-		one(TrapPIM, TrapNone)
+		one(config.TrapPIM, config.TrapNone)
 	case h.proto == 112:
-		one(TrapVRRP, TrapVRRPv6)
+		one(config.TrapVRRP, config.TrapVRRPv6)
 	}
 }
 
@@ -277,17 +213,17 @@ func isDHCPv6(p uint16) bool { return p == dhcp6Server || p == dhcp6Client }
 // TrapIP2ME, or as the trap of its protocol where there is one.
 func (c *Chip) trapLocal(pk *packet) {
 	h := &pk.h
-	t := TrapIP2ME
-	if u := localTrap(h); u != TrapNone && c.traps[u].set {
+	t := config.TrapIP2ME
+	if u := localTrap(h); u != config.TrapNone && c.traps[u].set {
 		t = c.better(t, u)
 	}
 	c.trap(pk, t)
 }
 
 // localTrap returns the trap type of a packet to the switch, by its protocol.
-func localTrap(h *headers) Trap {
+func localTrap(h *headers) config.Trap {
 	v4 := h.flags&flagIPv4 != 0
-	pick := func(t4, t6 Trap) Trap {
+	pick := func(t4, t6 config.Trap) config.Trap {
 		if v4 {
 			return t4
 		}
@@ -296,32 +232,32 @@ func localTrap(h *headers) Trap {
 	switch {
 	case h.flags&flagL4 == 0:
 		if h.proto == 89 {
-			return pick(TrapOSPF, TrapOSPFv6)
+			return pick(config.TrapOSPF, config.TrapOSPFv6)
 		}
 	case h.proto != protoTCP && h.proto != protoUDP:
 	case h.l4src == 123:
-		return TrapNTPClient
+		return config.TrapNTPClient
 	case h.l4dst == 123:
-		return TrapNTPServer
+		return config.TrapNTPServer
 	case h.proto == protoTCP:
 		switch {
 		case h.l4src == 179 || h.l4dst == 179:
-			return pick(TrapBGP, TrapBGPv6)
+			return pick(config.TrapBGP, config.TrapBGPv6)
 		case h.l4dst == 22:
-			return TrapSSH
+			return config.TrapSSH
 		case h.l4dst == 9339:
-			return TrapGNMI
+			return config.TrapGNMI
 		case h.l4dst == 9559:
-			return TrapP4RT
+			return config.TrapP4RT
 		}
 	case h.l4dst == 3784 || h.l4dst == 4784:
-		return pick(TrapBFD, TrapBFDv6)
+		return pick(config.TrapBFD, config.TrapBFDv6)
 	case h.l4dst == 161:
-		return TrapSNMP
+		return config.TrapSNMP
 	case v4 && (isDHCP(h.l4src) || isDHCP(h.l4dst)):
-		return TrapDHCP
+		return config.TrapDHCP
 	case !v4 && (isDHCPv6(h.l4src) || isDHCPv6(h.l4dst)):
-		return TrapDHCPv6
+		return config.TrapDHCPv6
 	}
-	return TrapNone
+	return config.TrapNone
 }

@@ -8,6 +8,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 )
 
 func arp(op byte) []byte {
@@ -97,7 +98,7 @@ func TestTrapTypes(t *testing.T) {
 			r.neighbor(1, at4(1, 20), 20)
 			trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, tt.kind, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap,
 				sai.HostifTrapAttrTrapPriority, sai.Uint(4))
-			var got []saisim.Trap
+			var got []config.Trap
 			r.SetOutput(func(o saisim.Out) {
 				if o.Port == saisim.CPUPort {
 					got = append(got, o.Trap)
@@ -172,7 +173,7 @@ func TestForwardingPage(t *testing.T) {
 			t.Errorf("no drop reason %s", why)
 		}
 	}
-	for trap := saisim.TrapSTP; trap <= saisim.TrapTTL; trap++ {
+	for trap := config.TrapSTP; trap <= config.TrapTTL; trap++ {
 		if name := trap.String(); name == "" || !strings.Contains(string(page), name) {
 			t.Errorf("no trap %d, %q", trap, name)
 		}

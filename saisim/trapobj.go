@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 )
 
 // applyTrap makes the state of a trap from its object. Nil, or a trap group that
@@ -18,7 +19,7 @@ func (c *Chip) applyTrap(r trapRow, o *object) {
 	}
 	c.traps[r.trap] = s
 	c.trapsIP = false
-	for t := TrapDHCP; t < TrapIP2ME; t++ {
+	for t := config.TrapDHCP; t < config.TrapIP2ME; t++ {
 		c.trapsIP = c.trapsIP || c.traps[t].set
 	}
 }

@@ -72,22 +72,24 @@ var rules = []room{
 	{name: "flymonorch/plan", below: []string{"tam/flymon"}},                 // from a task to its layout on a chip
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim", below: []string{"saisim/profile", "saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "tam/altmark", "tam/flymon", "tam/record"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim", below: []string{"saisim/config", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "tam/altmark", "tam/flymon", "tam/record"}}, // knows SAI and packets, nothing of Redis
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
 	{name: "sai"},
 	{name: "internal/tables", below: []string{"schema"}}, // the table of tables as a page
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
+	{name: "saisim/config", below: []string{"saisim/tm", "tam/altmark", "tam/flymon", "tam/record"}}, // rows, and no SAI
+	{name: "saisim/profile", below: []string{"saisim/pipe", "tam/flymon"}},
 	{name: "tam/recordplan/check", below: []string{"tam/record"}},                         // by itself: it shares no code with the planner
 	{name: "tam/recordplan", below: []string{"tam/record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
 	{name: "tam/altmark"},
 	{name: "tam/sketch", below: []string{"tam/flymon"}}, // estimators
-	{name: "saisim/profile", below: []string{"saisim/pipe", "tam/flymon"}},
 	{name: "saisim/cmu", below: []string{"tam/flymon"}}, // CMU groups, and nothing else of a chip
 	{name: "tam/flymon"},
 	{name: "tam/record"},
 	{name: "saisim/tailstamp"},
+	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
 	{name: "collector/capture", modules: []string{gopacket}},
 	{name: "internal", clock: true},

@@ -65,7 +65,7 @@ func (h hit) before(g hit) bool {
 
 // lookup looks a packet up in the tables that its bind points lead to, and counts.
 // A table that several lead to is looked in for the first of them.
-func (c *Chip) lookup(conf *config, points []sai.OID, s subject) (hits []hit) {
+func (c *Chip) lookup(conf *settings, points []sai.OID, s subject) (hits []hit) {
 	taken := map[sai.OID]bool{}
 	for _, point := range points {
 		group, ok := conf.aclGroups[point]
@@ -99,14 +99,14 @@ func (c *Chip) lookup(conf *config, points []sai.OID, s subject) (hits []hit) {
 }
 
 // anyTable says whether bind points lead to a table.
-func (conf *config) anyTable(points []sai.OID) bool {
+func (conf *settings) anyTable(points []sai.OID) bool {
 	return slices.ContainsFunc(points, func(point sai.OID) bool {
 		group, ok := conf.aclGroups[point]
 		return ok && len(group.Members) > 0 || !ok && point != sai.NullOID
 	})
 }
 
-func (c *Chip) count(conf *config, oid sai.OID, bytes int) {
+func (c *Chip) count(conf *settings, oid sai.OID, bytes int) {
 	row, x := conf.aclCounters[oid], c.counter(oid)
 	if row.CountPackets {
 		x.Packets++
@@ -142,7 +142,7 @@ func effectsOf(hits []hit) (e effects) {
 
 // stamping returns the tail-stamping that the hits ask for: the object and
 // INT_INSERT in one entry.
-func stamping(conf *config, hits []hit) *stamp {
+func stamping(conf *settings, hits []hit) *stamp {
 	var asking []hit
 	for _, h := range hits {
 		insert, _ := action([]hit{h}, sai.ACLEntryAttrActionIntInsert)
@@ -163,7 +163,7 @@ func stamping(conf *config, hits []hit) *stamp {
 }
 
 // firstMatch returns the entry that a packet hits in a table.
-func (conf *config) firstMatch(table sai.OID, s subject) (saisim.ACLEntryRow, bool) {
+func (conf *settings) firstMatch(table sai.OID, s subject) (saisim.ACLEntryRow, bool) {
 	for _, e := range conf.aclTables[table].Entries {
 		if e.Enabled && conf.matches(e, s) {
 			return e, true
@@ -173,7 +173,7 @@ func (conf *config) firstMatch(table sai.OID, s subject) (saisim.ACLEntryRow, bo
 }
 
 // matches reports whether every field of the entry matches.
-func (conf *config) matches(e saisim.ACLEntryRow, s subject) bool {
+func (conf *settings) matches(e saisim.ACLEntryRow, s subject) bool {
 	for _, a := range e.Fields {
 		if !conf.match(a.ID, a.Value.(sai.Field), s) {
 			return false
@@ -182,7 +182,7 @@ func (conf *config) matches(e saisim.ACLEntryRow, s subject) bool {
 	return true
 }
 
-func (conf *config) match(id sai.AttrID, f sai.Field, s subject) bool {
+func (conf *settings) match(id sai.AttrID, f sai.Field, s subject) bool {
 	switch id {
 	case sai.ACLEntryAttrFieldInPort, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldSrcPort:
 		return oneOf(f.Data, s.in, s.inLAG)

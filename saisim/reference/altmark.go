@@ -500,7 +500,7 @@ func (c *Chip) markings(hits []hit) (plain []hit, flow uint32, found bool) {
 }
 
 // flowEntries are the ingress ACL entries that yield flow indexes, by index.
-func (conf *config) flowEntries() map[uint32][]flowEntry {
+func (conf *settings) flowEntries() map[uint32][]flowEntry {
 	of := map[uint32][]flowEntry{}
 	for _, t := range conf.ACLTables {
 		if t.Stage != sai.ACLStageIngress {
@@ -531,7 +531,7 @@ type flowEntry struct {
 
 // newFlows empties the flows of indexes that no entry had before, when what met
 // the configuration before has passed the ACL stage.
-func (c *Chip) newFlows(before, after *config) {
+func (c *Chip) newFlows(before, after *settings) {
 	old := before.flowEntries()
 	for index := range after.flowEntries() {
 		if _, had := old[index]; had {

@@ -18,7 +18,7 @@ type Chip struct {
 	prof   profile.Profile
 	clocks []clock      // the time of day, by its changes
 	now    saisim.Cycle // the cycle whose work is done
-	conf   *config      // what enters a pipe now meets
+	conf   *settings    // what enters a pipe now meets
 
 	ports   []*port // in the order of PortID
 	arbiter []*packet
@@ -90,7 +90,7 @@ type packet struct {
 	entered saisim.Cycle
 	// What the clock said when it entered for its arrival, and for then.
 	rxTime, enteredTime tailstamp.Timestamp
-	conf                *config
+	conf                *settings
 	port                *port
 	inPort              sai.OID
 	h                   headers

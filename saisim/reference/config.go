@@ -6,9 +6,9 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A config is one version of the configuration, by name. It never changes:
+// A settings value is one version of the configuration, by name. It never changes:
 // packets in a pipe keep the one that they met.
-type config struct {
+type settings struct {
 	saisim.Tables
 	ports       map[sai.OID]saisim.PortRow
 	portByID    map[saisim.PortID]saisim.PortRow
@@ -40,8 +40,8 @@ func index[K comparable, R any](rows []R, name func(R) K) map[K]R {
 	return m
 }
 
-func newConfig(t saisim.Tables) *config {
-	conf := &config{
+func newConfig(t saisim.Tables) *settings {
+	conf := &settings{
 		Tables:      t,
 		ports:       index(t.Ports, func(r saisim.PortRow) sai.OID { return r.OID }),
 		portByID:    index(t.Ports, func(r saisim.PortRow) saisim.PortID { return r.ID }),
@@ -85,7 +85,7 @@ func newConfig(t saisim.Tables) *config {
 func up(p saisim.PortRow) bool { return p.Admin && p.Link }
 
 // mode returns how a bridge port is in a VLAN, false if it is not.
-func (conf *config) mode(vid uint16, bp sai.OID) (sai.Enum, bool) {
+func (conf *settings) mode(vid uint16, bp sai.OID) (sai.Enum, bool) {
 	for _, m := range conf.vlanByID[vid].Members {
 		if m.BridgePort == bp {
 			return m.Mode, true
@@ -96,7 +96,7 @@ func (conf *config) mode(vid uint16, bp sai.OID) (sai.Enum, bool) {
 
 // chooseMember returns the port by which a LAG sends a packet, false if none is
 // up: of those that are, in the order of ports, the one at the flow's hash.
-func (conf *config) chooseMember(lag sai.OID, h headers) (sai.OID, bool) {
+func (conf *settings) chooseMember(lag sai.OID, h headers) (sai.OID, bool) {
 	var active []sai.OID
 	for _, m := range conf.lags[lag].Members {
 		if p := conf.portByID[m.Port]; up(p) && !m.EgressDisabled {
@@ -111,7 +111,7 @@ func (conf *config) chooseMember(lag sai.OID, h headers) (sai.OID, bool) {
 
 // flooded returns the bridge ports of a VLAN in the order in which they are sent
 // to: ports, then LAGs by their first member.
-func (conf *config) flooded(vlan sai.OID) (bps []sai.OID) {
+func (conf *settings) flooded(vlan sai.OID) (bps []sai.OID) {
 	member := map[sai.OID]bool{}
 	for _, m := range conf.vlans[vlan].Members {
 		member[m.BridgePort] = true
@@ -135,7 +135,7 @@ func (conf *config) flooded(vlan sai.OID) (bps []sai.OID) {
 
 // poolCells returns the cells of a pool; before the first configuration the chip
 // has one, of all.
-func (conf *config) poolCells(prof profile.Profile, pool int) int {
+func (conf *settings) poolCells(prof profile.Profile, pool int) int {
 	if len(conf.Pools) == 0 {
 		return int(prof.Buffer.Cells)
 	}

@@ -112,7 +112,7 @@ func stampedLength(n int) int { return max(n, smallest-fcs) + tailstamp.Size }
 
 // tagging returns what becomes of a packet's tag at a bridge port. Where its VLAN
 // is unknown it stays.
-func (conf *config) tagging(pk *packet, bp sai.OID) tagChange {
+func (conf *settings) tagging(pk *packet, bp sai.OID) tagChange {
 	if pk.routed != nil && pk.vid == 0 { // leaves by a port without VLANs
 		return tagChange{strip: pk.tagged}
 	}

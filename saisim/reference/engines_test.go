@@ -9,6 +9,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 )
 
 const casePackets = 1000
@@ -48,7 +49,7 @@ func (y tally) add(p *pair) {
 		if o.Stamped && o.Port == saisim.CPUPort {
 			y["stamped for the CPU"]++
 		}
-		if o.Port == saisim.CPUPort && o.Trap != saisim.TrapNone {
+		if o.Port == saisim.CPUPort && o.Trap != config.TrapNone {
 			y["trapped"]++
 		}
 	}

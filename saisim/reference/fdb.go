@@ -7,6 +7,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 )
 
 type fdbKey struct {
@@ -34,8 +35,8 @@ func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
 		e.Seen = pk.entered
 		c.fdb[key] = e
 	case known && e.Static && !e.Moves:
-		does, _, _ := pk.conf.trapOf(saisim.TrapStaticMove)
-		pk.trapAs(saisim.TrapStaticMove, effects{copy: does.copy, cancel: does.cancel})
+		does, _, _ := pk.conf.trapOf(config.TrapStaticMove)
+		pk.trapAs(config.TrapStaticMove, effects{copy: does.copy, cancel: does.cancel})
 		return saisim.DropLearning, !does.drop
 	case known:
 		e.BridgePort, e.Seen = pk.source, pk.entered
@@ -51,7 +52,7 @@ func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
 
 // syncFDB makes the static entries those of a configuration, and forgets what was
 // learned in a VLAN or at a bridge port that is gone.
-func (c *Chip) syncFDB(conf *config) {
+func (c *Chip) syncFDB(conf *settings) {
 	for key, e := range c.fdb {
 		_, bridged := conf.bridgePorts[e.BridgePort]
 		_, vlan := conf.vlanByID[key.vid]

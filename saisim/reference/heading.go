@@ -107,7 +107,7 @@ func putMAC(b []byte, m uint64) {
 // fill gives a program's PHV what the chip knows of a packet in both pipes; now
 // is when it entered the pipe, and the clock then said in for its arrival and at
 // for now.
-func (v *program) fill(p phv, pk *packet, conf *config, now saisim.Cycle, in, at tailstamp.Timestamp) {
+func (v *program) fill(p phv, pk *packet, conf *settings, now saisim.Cycle, in, at tailstamp.Timestamp) {
 	h := &pk.h
 	flag := map[bool]uint64{true: 1}
 	set := func(name string, x uint64) { v.set(p, name, x) }

@@ -3,13 +3,14 @@ package reference
 import (
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 )
 
 // A verdict is what the ingress pipe decides to do with a packet.
 type verdict struct {
 	why        saisim.DropReason // if it goes nowhere
 	admitted   bool
-	trap       saisim.Trap // the first that wants a copy
+	trap       config.Trap // the first that wants a copy
 	router     sai.OID     // router interface that it came in at; null: bridged only
 	routed     *routed     // how it is rewritten; nil: it is not
 	dscp       *uint8      // that it gets; nil: its own
@@ -67,7 +68,7 @@ func (c *Chip) admit(s *slot) {
 
 // classify finds the packet's VLAN or router interface, and whether its port may
 // send there.
-func (conf *config) classify(pk *packet) (saisim.DropReason, bool) {
+func (conf *settings) classify(pk *packet) (saisim.DropReason, bool) {
 	p := conf.portByID[pk.in]
 	pvid, prio, noTagged, noUntagged := p.PVID, p.Priority, p.DropTagged, p.DropUntagged
 	if l, ok := conf.lags[pk.lag]; ok {
@@ -104,7 +105,7 @@ func (conf *config) classify(pk *packet) (saisim.DropReason, bool) {
 }
 
 // receivesNot reports whether the port is a LAG member that may not receive.
-func (conf *config) receivesNot(id saisim.PortID, lag sai.OID) bool {
+func (conf *settings) receivesNot(id saisim.PortID, lag sai.OID) bool {
 	for _, m := range conf.lags[lag].Members {
 		if m.Port == id {
 			return m.IngressDisabled
@@ -205,11 +206,11 @@ func (c *Chip) forward(s *slot) {
 
 // redirectable reports whether an ACL entry may send the packet where it says: to a
 // next hop go only packets that can be routed, whatever MAC address they are to.
-func (conf *config) redirectable(pk *packet) bool {
+func (conf *settings) redirectable(pk *packet) bool {
 	return !conf.isHop(pk.redirect) || pk.h.dmac>>40&1 == 0 && routable(pk)
 }
 
-func (conf *config) isHop(oid sai.OID) bool {
+func (conf *settings) isHop(oid sai.OID) bool {
 	_, hop := conf.nextHops[oid]
 	_, group := conf.hopGroups[oid]
 	return hop || group
@@ -222,14 +223,14 @@ func (c *Chip) redirected(pk *packet) saisim.DropReason {
 		return saisim.DropNoDestination
 	}
 	if pk.h.ip.ttl <= 1 {
-		pk.conf.trapPacket(pk, saisim.TrapTTL)
+		pk.conf.trapPacket(pk, config.TrapTTL)
 		return saisim.DropTTL
 	}
 	return c.follow(pk, saisim.RouteRow{NextHop: pk.redirect})
 }
 
 // destination returns what an object is as a destination.
-func (conf *config) destination(to sai.OID) destination {
+func (conf *settings) destination(to sai.OID) destination {
 	if _, ok := conf.ports[to]; ok {
 		return toPort
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // sessionsOf returns the indexes of mirror sessions.
-func (conf *config) sessionsOf(oids []sai.OID) (set []int) {
+func (conf *settings) sessionsOf(oids []sai.OID) (set []int) {
 	for _, m := range conf.Mirrors {
 		if slices.Contains(oids, m.OID) {
 			set = append(set, m.Index)
@@ -23,7 +23,7 @@ func (conf *config) sessionsOf(oids []sai.OID) (set []int) {
 
 // mirroring returns the sessions that the ACLs mirror to: those of the hit that
 // decides among the hits that name any.
-func (conf *config) mirroring(hits []hit, id sai.AttrID) []int {
+func (conf *settings) mirroring(hits []hit, id sai.AttrID) []int {
 	var naming []hit
 	for _, h := range hits {
 		if v, _ := action([]hit{h}, id); v != nil && len(conf.sessionsOf(v.(sai.OIDs))) > 0 {
@@ -49,7 +49,7 @@ func (c *Chip) mirror(set []int, o outgoing) {
 	}
 }
 
-func (conf *config) mirrorsByIndex() []saisim.MirrorRow {
+func (conf *settings) mirrorsByIndex() []saisim.MirrorRow {
 	return slices.SortedFunc(slices.Values(conf.Mirrors), func(a, b saisim.MirrorRow) int { return a.Index - b.Index })
 }
 
@@ -69,7 +69,7 @@ func (c *Chip) mirrorTo(m *saisim.MirrorRow, o outgoing) {
 }
 
 // noRecording returns those sessions of a set that make copies.
-func (conf *config) noRecording(set []int) []int {
+func (conf *settings) noRecording(set []int) []int {
 	return slices.DeleteFunc(set, func(i int) bool {
 		return slices.ContainsFunc(conf.Mirrors, func(m saisim.MirrorRow) bool { return m.Index == i && records(m) })
 	})

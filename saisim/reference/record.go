@@ -41,7 +41,7 @@ type recording struct {
 
 // setPlans gives a configuration the sessions of its plans. A plan that is not in
 // effect any more may come back, with what it has counted.
-func (c *Chip) setPlans(conf *config) {
+func (c *Chip) setPlans(conf *settings) {
 	for i := range conf.RecordPlans {
 		plan := &conf.RecordPlans[i]
 		had := maps.Clone(c.recordCounts)

@@ -6,6 +6,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 )
 
 // A routed is how a routed packet is rewritten.
@@ -42,7 +43,7 @@ func (c *Chip) route(pk *packet) saisim.DropReason {
 func (c *Chip) findRoute(pk *packet) saisim.DropReason {
 	conf := pk.conf
 	if pk.h.etherType != 0x0800 && pk.h.etherType != 0x86dd {
-		conf.trapPacket(pk, saisim.TrapIP2ME)
+		conf.trapPacket(pk, config.TrapIP2ME)
 		return saisim.DropTrap
 	}
 	v4 := pk.h.etherType == 0x0800
@@ -69,7 +70,7 @@ func (c *Chip) findRoute(pk *packet) saisim.DropReason {
 		conf.trapPacket(pk, conf.localTrap(&pk.h))
 		return saisim.DropTrap
 	case pk.h.ip.ttl <= 1:
-		conf.trapPacket(pk, saisim.TrapTTL)
+		conf.trapPacket(pk, config.TrapTTL)
 		return saisim.DropTTL
 	case !found:
 		return saisim.DropNoRoute
@@ -83,7 +84,7 @@ func (c *Chip) findRoute(pk *packet) saisim.DropReason {
 
 // longestPrefix returns the route of an address. A neighbour's address is a route
 // to it; of a route and a neighbour of one prefix the route counts.
-func (conf *config) longestPrefix(dst netip.Addr) (best saisim.RouteRow, found bool) {
+func (conf *settings) longestPrefix(dst netip.Addr) (best saisim.RouteRow, found bool) {
 	for _, r := range conf.Routes {
 		ofNeighbor := r.NextHop == sai.NullOID && r.Host != sai.NullOID
 		if !ofNeighbor && r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
@@ -101,7 +102,7 @@ func (conf *config) longestPrefix(dst netip.Addr) (best saisim.RouteRow, found b
 
 // hostRoute returns the neighbour that an address is a route to: of several the
 // one at the first interface, ports before LAGs before VLANs.
-func (conf *config) hostRoute(dst netip.Addr) (best saisim.NeighborRow, found bool) {
+func (conf *settings) hostRoute(dst netip.Addr) (best saisim.NeighborRow, found bool) {
 	for _, n := range conf.Neighbors {
 		if n.IP == dst && n.HostRoute && (!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
 			best, found = n, true
@@ -110,7 +111,7 @@ func (conf *config) hostRoute(dst netip.Addr) (best saisim.NeighborRow, found bo
 	return best, found
 }
 
-func (conf *config) rifOrder(rif sai.OID) int {
+func (conf *settings) rifOrder(rif sai.OID) int {
 	on := conf.rifs[rif].On
 	if p, ok := conf.ports[on]; ok {
 		return int(p.ID)
@@ -153,7 +154,7 @@ func (c *Chip) follow(pk *packet, r saisim.RouteRow) saisim.DropReason {
 
 // chooseHop returns the next hop of a flow: that in whose share of the weights
 // the hash falls.
-func (conf *config) chooseHop(g saisim.HopGroupRow, h *headers) (saisim.NextHopRow, bool) {
+func (conf *settings) chooseHop(g saisim.HopGroupRow, h *headers) (saisim.NextHopRow, bool) {
 	total := uint64(0)
 	for _, m := range g.Members {
 		total += uint64(m.Weight)
@@ -171,12 +172,12 @@ func (conf *config) chooseHop(g saisim.HopGroupRow, h *headers) (saisim.NextHopR
 	panic("reference: a hash beyond all weights")
 }
 
-func (conf *config) unknownNeighbor(pk *packet, rif saisim.InterfaceRow) saisim.DropReason {
-	does, _, set := conf.trapOf(saisim.TrapNeighborMiss)
+func (conf *settings) unknownNeighbor(pk *packet, rif saisim.InterfaceRow) saisim.DropReason {
+	does, _, set := conf.trapOf(config.TrapNeighborMiss)
 	if !set {
 		does = packetAction(rif.Missed)
 	}
-	pk.trapAs(saisim.TrapNeighborMiss, does)
+	pk.trapAs(config.TrapNeighborMiss, does)
 	return saisim.DropNoNeighbor
 }
 
@@ -205,7 +206,7 @@ func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropRea
 		return saisim.DropSamePort
 	case pk.h.ip.size > int(rif.MTU):
 		c.countRIF(out, rifOutError, pk)
-		conf.trapPacket(pk, saisim.TrapL3MTU)
+		conf.trapPacket(pk, config.TrapL3MTU)
 		return saisim.DropL3MTU
 	}
 	pk.routed = &routed{n.MAC, rif.MAC}

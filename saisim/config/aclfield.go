@@ -1,0 +1,109 @@
+package config
+
+// An ACLField is a match field.
+type ACLField uint8
+
+// The match fields. Those of the first group are numbers with a mask.
+const (
+	FieldDstMAC ACLField = iota
+	FieldEtherType
+	FieldSrcMAC
+	FieldOuterPriority
+	FieldOuterCFI
+	FieldOuterVLAN
+	FieldIPProtocol
+	FieldIPv6NextHeader
+	FieldDSCP
+	FieldECN
+	FieldTOS
+	FieldTTL
+	FieldTCPFlags
+	FieldIPFlags
+	FieldL4SrcPort
+	FieldL4DstPort
+	FieldICMPType
+	FieldICMPCode
+	FieldICMPv6Type
+	FieldICMPv6Code
+	FieldIPID
+	FieldSrcIP
+	FieldDstIP
+	FieldSrcIPv6
+	FieldDstIPv6
+	FieldInnerPriority
+	FieldInnerCFI
+	FieldInnerVLAN
+	FieldFlowLabel
+	FieldTC
+	FieldMeta
+
+	// These are one of a few values, in Value[1].
+	FieldIPType    // an IPType
+	FieldFragment  // a Fragment
+	FieldTags      // a Tags
+	FieldHasTag    // 0 or 1
+	FieldTailstamp // the frame carries a record; no value
+
+	// These name rows.
+	FieldInPorts // ports, or one LAG
+	FieldOutPorts
+	FieldRanges // range checkers: all must hold
+	NumACLFields
+)
+
+// An IPType is a value of FieldIPType, in the order of SAI.
+type IPType uint8
+
+// The IP types.
+const (
+	IPAny IPType = iota // any packet
+	IP
+	NonIP
+	IPv4
+	NonIPv4
+	IPv6
+	NonIPv6
+	ARP
+	ARPRequest
+	ARPReply
+)
+
+// A Fragment is a value of FieldFragment, in the order of SAI.
+type Fragment uint8
+
+// The kinds of fragments.
+const (
+	AnyFragment Fragment = iota
+	NoFragment
+	NoFragmentOrHead
+	HeadFragment
+	NonHeadFragment
+)
+
+// Tags is a value of FieldTags, in the order of SAI.
+type Tags uint8
+
+// The numbers of tags.
+const (
+	NoTags Tags = iota
+	OneTag
+	TwoTags
+)
+
+// An ACLActionKind says what an action does.
+type ACLActionKind uint8
+
+// The actions. Of several entries that a packet hits one decides each, but packet actions add up.
+const (
+	ActPacket        ACLActionKind = iota // a PacketAction
+	ActCounter                            // of a counter
+	ActRedirect                           // to a port, LAG, bridge port, next hop or group
+	ActMirrorIngress                      // by mirror sessions
+	ActMirrorEgress
+	ActSetTC
+	ActSetDSCP
+	ActSetMeta
+	ActNoLearning
+	ActStamp // with a TAM INT object
+	NumACLActions
+)

@@ -1,0 +1,225 @@
+package config
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+)
+
+// A Table is one of the tables, in an order in which rows may be put: rows refer to tables before
+// theirs, but for what binds ACLs, which counts only when both are there.
+type Table uint8
+
+// The tables.
+const (
+	SwitchTable Table = iota
+	PoolTable
+	PortTable
+	LAGTable
+	BridgePortTable
+	VLANTable
+	FDBTable
+	RouterTable
+	InterfaceTable
+	NeighborTable
+	NextHopTable
+	HopGroupTable
+	RouteTable
+	TrapTable
+	TAMIntTable
+	MirrorTable
+	ACLRangeTable
+	ACLCounterTable
+	ACLTableTable
+	ACLEntryTable
+	ACLGroupTable
+	AltMarkTable
+	SketchTable
+	RecordPlanTable
+)
+
+// A Key tells a row from all others.
+type Key struct {
+	Table  Table
+	ID     ID
+	Number uint64
+	Name   string
+	Prefix netip.Prefix
+}
+
+func (k Key) compare(l Key) int {
+	return cmp.Or(cmp.Compare(k.Table, l.Table), cmp.Compare(k.ID, l.ID), cmp.Compare(k.Number, l.Number),
+		cmp.Compare(k.Name, l.Name), k.Prefix.Addr().Compare(l.Prefix.Addr()), cmp.Compare(k.Prefix.Bits(), l.Prefix.Bits()))
+}
+
+// A Row is a row of a table; a row that is put must not be changed afterwards.
+type Row interface{ key() Key }
+
+func (r Switch) key() Key     { return Key{Table: SwitchTable} }
+func (r Pool) key() Key       { return Key{Table: PoolTable, Number: uint64(r.Index)} }
+func (r Port) key() Key       { return Key{Table: PortTable, ID: r.ID} }
+func (r LAG) key() Key        { return Key{Table: LAGTable, ID: r.ID} }
+func (r BridgePort) key() Key { return Key{Table: BridgePortTable, ID: r.ID} }
+func (r VLAN) key() Key       { return Key{Table: VLANTable, ID: r.ID} }
+func (r FDBEntry) key() Key   { return Key{Table: FDBTable, ID: r.VLAN, Number: r.MAC.number()} }
+func (r Router) key() Key     { return Key{Table: RouterTable} }
+func (r Interface) key() Key  { return Key{Table: InterfaceTable, ID: r.ID} }
+func (r Neighbor) key() Key {
+	return Key{Table: NeighborTable, ID: r.Interface, Prefix: netip.PrefixFrom(r.IP, r.IP.BitLen())}
+}
+func (r NextHop) key() Key    { return Key{Table: NextHopTable, ID: r.ID} }
+func (r HopGroup) key() Key   { return Key{Table: HopGroupTable, ID: r.ID} }
+func (r Route) key() Key      { return Key{Table: RouteTable, Prefix: r.Prefix} }
+func (r TrapRule) key() Key   { return Key{Table: TrapTable, ID: r.ID} }
+func (r TAMInt) key() Key     { return Key{Table: TAMIntTable, ID: r.ID} }
+func (r Mirror) key() Key     { return Key{Table: MirrorTable, ID: r.ID} }
+func (r ACLRange) key() Key   { return Key{Table: ACLRangeTable, ID: r.ID} }
+func (r ACLCounter) key() Key { return Key{Table: ACLCounterTable, ID: r.ID} }
+func (r ACLTable) key() Key   { return Key{Table: ACLTableTable, ID: r.ID} }
+func (r ACLEntry) key() Key   { return Key{Table: ACLEntryTable, ID: r.ID} }
+func (r ACLGroup) key() Key   { return Key{Table: ACLGroupTable, ID: r.ID} }
+func (r AltMark) key() Key    { return Key{Table: AltMarkTable, Number: uint64(r.Lane)} }
+func (r Sketch) key() Key     { return Key{Table: SketchTable, Name: r.Task} }
+func (r RecordPlan) key() Key { return Key{Table: RecordPlanTable, ID: r.Object} }
+
+func (m MAC) number() (n uint64) {
+	for _, b := range m {
+		n = n<<8 | uint64(b)
+	}
+	return n
+}
+
+// A Step puts a row, or takes away the row with its key.
+type Step struct {
+	Row  Row
+	Gone bool
+}
+
+// A Change is what happens to tables at once, in this order.
+type Change []Step
+
+// Put adds a row, or what takes the place of the one with its key.
+func (c *Change) Put(r Row) { *c = append(*c, Step{Row: r}) }
+
+// Remove adds that the row with the key of r goes; nothing else of r counts.
+func (c *Change) Remove(r Row) { *c = append(*c, Step{Row: r, Gone: true}) }
+
+// A Set is what a series of changes has come to. A change costs the same however much is in it.
+type Set map[Key]Row
+
+// Apply carries out a change.
+func (s Set) Apply(c Change) {
+	for _, x := range c {
+		if x.Gone {
+			delete(s, x.Row.key())
+		} else {
+			s[x.Row.key()] = x.Row
+		}
+	}
+}
+
+// Rows returns all rows in the order in which they may be put.
+func (s Set) Rows() Change {
+	c := make(Change, 0, len(s))
+	for _, r := range s {
+		c.Put(r)
+	}
+	slices.SortFunc(c, func(a, b Step) int { return a.Row.key().compare(b.Row.key()) })
+	return c
+}
+
+// Tables returns all rows, sorted as [Tables] says.
+func (s Set) Tables() Tables {
+	var t Tables
+	for _, x := range s.Rows() {
+		if !t.addPort(x.Row) && !t.addRoute(x.Row) && !t.addACL(x.Row) {
+			t.addTAM(x.Row)
+		}
+	}
+	slices.SortFunc(t.Ports, func(a, b Port) int { return cmp.Compare(a.Port, b.Port) })
+	slices.SortFunc(t.VLANs, func(a, b VLAN) int { return cmp.Compare(a.VID, b.VID) })
+	slices.SortStableFunc(t.FDB, func(a, b FDBEntry) int {
+		return cmp.Or(cmp.Compare(a.VID, b.VID), cmp.Compare(a.MAC.number(), b.MAC.number()))
+	})
+	slices.SortStableFunc(t.ACLEntries, func(a, b ACLEntry) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Content, b.Content))
+	})
+	return t
+}
+
+func (t *Tables) addPort(r Row) bool {
+	switch r := r.(type) {
+	case Switch:
+		t.Switch = r
+	case Pool:
+		t.Pools = append(t.Pools, r)
+	case Port:
+		t.Ports = append(t.Ports, r)
+	case LAG:
+		t.LAGs = append(t.LAGs, r)
+	case BridgePort:
+		t.BridgePorts = append(t.BridgePorts, r)
+	case VLAN:
+		t.VLANs = append(t.VLANs, r)
+	case FDBEntry:
+		t.FDB = append(t.FDB, r)
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *Tables) addRoute(r Row) bool {
+	switch r := r.(type) {
+	case Router:
+		t.Router = r
+	case Interface:
+		t.Interfaces = append(t.Interfaces, r)
+	case Neighbor:
+		t.Neighbors = append(t.Neighbors, r)
+	case NextHop:
+		t.NextHops = append(t.NextHops, r)
+	case HopGroup:
+		t.HopGroups = append(t.HopGroups, r)
+	case Route:
+		t.Routes = append(t.Routes, r)
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *Tables) addACL(r Row) bool {
+	switch r := r.(type) {
+	case ACLRange:
+		t.ACLRanges = append(t.ACLRanges, r)
+	case ACLCounter:
+		t.ACLCounters = append(t.ACLCounters, r)
+	case ACLTable:
+		t.ACLTables = append(t.ACLTables, r)
+	case ACLEntry:
+		t.ACLEntries = append(t.ACLEntries, r)
+	case ACLGroup:
+		t.ACLGroups = append(t.ACLGroups, r)
+	default:
+		return false
+	}
+	return true
+}
+
+func (t *Tables) addTAM(r Row) {
+	switch r := r.(type) {
+	case TrapRule:
+		t.Traps = append(t.Traps, r)
+	case TAMInt:
+		t.TAMInts = append(t.TAMInts, r)
+	case Mirror:
+		t.Mirrors = append(t.Mirrors, r)
+	case AltMark:
+		t.AltMarks = append(t.AltMarks, r)
+	case Sketch:
+		t.Sketches = append(t.Sketches, r)
+	case RecordPlan:
+		t.Plans = append(t.Plans, r)
+	}
+}

@@ -1,0 +1,186 @@
+package config
+
+import (
+	"time"
+
+	"tamtam/saisim/tm"
+	"tamtam/tam/altmark"
+	"tamtam/tam/flymon"
+)
+
+// Tables is everything that the fixed functions of a chip are configured with: what was asked for,
+// not what the packet path makes of it.
+//
+// The slices are sorted by ID, ports by PortID, VLANs by their number and
+// the FDB by VLAN and address, profiles of alternate marking by lane, unless a field says otherwise.
+type Tables struct {
+	Switch      Switch
+	Ports       []Port // front-panel ports
+	LAGs        []LAG
+	BridgePorts []BridgePort
+	VLANs       []VLAN
+	FDB         []FDBEntry // those that control has made
+	Traps       []TrapRule
+	TAMInts     []TAMInt
+	ACLTables   []ACLTable
+	ACLEntries  []ACLEntry // by table, then in their order of precedence: the first that matches is the hit
+	ACLGroups   []ACLGroup
+	ACLRanges   []ACLRange
+	ACLCounters []ACLCounter
+
+	Router     Router
+	Interfaces []Interface
+	Neighbors  []Neighbor // by interface, then address
+	NextHops   []NextHop
+	HopGroups  []HopGroup
+	Routes     []Route // IPv4 first; by address, then length
+	Mirrors    []Mirror
+	Pools      []Pool
+	AltMarks   []AltMark
+	Sketches   []Sketch     // by name
+	Plans      []RecordPlan // those in effect
+}
+
+// A Switch is the switch object; zero before it is created.
+type Switch struct {
+	ID                    ID
+	MAC                   MAC    // zero: none
+	AgingSeconds          uint32 // of the FDB; 0: entries do not age
+	NoFlood               Flood
+	IngressACL, EgressACL ID     // table or group
+	LAGSeed, ECMPSeed     uint32 // of the flow hash
+	CPU                   ID     // the CPU port
+}
+
+// A Flood says which packets are not flooded.
+type Flood struct{ Unknown, Multicast, Broadcast bool }
+
+// A Port is a front-panel port.
+type Port struct {
+	ID                       ID
+	Port                     PortID
+	Mbps                     uint32
+	Admin, Link              bool   // up when both are
+	MTU                      uint32 // frame with FCS
+	PVID                     uint16
+	Priority                 uint8 // of tags that the egress adds to untagged frames from here
+	DropTagged, DropUntagged bool
+	Number                   uint16 // N of EthernetN, its host interface; 65535: none
+	IngressACL, EgressACL    ID
+	// Mirror sessions of all frames that enter the pipe from here, and of all
+	// that leave here.
+	IngressMirrors, EgressMirrors []ID
+	QoS                           QoS
+}
+
+// A QoS says how a port sorts frames into traffic classes and queues, and how
+// its queues are served. A nil map is not configured; arrays never change.
+type QoS struct {
+	DSCP      *[64]uint8 // traffic class of IP packets that come in
+	Dot1p     *[8]uint8  // of tagged frames, where DSCP does not say it
+	DefaultTC uint8      // of the rest
+	Queue     *[16]uint8 // of each traffic class of frames that go out; a chip with fewer queues takes its last
+	Queues    []tm.Settings
+}
+
+// A LAG is a link aggregation group. Bridging goes by its VLAN settings, not
+// by those of its ports.
+type LAG struct {
+	ID                       ID
+	PVID                     uint16
+	Priority                 uint8
+	DropTagged, DropUntagged bool
+	IngressACL, EgressACL    ID
+	Members                  []LAGMember // in the order of ports
+}
+
+// A LAGMember is a port in a LAG.
+type LAGMember struct {
+	Port                            PortID
+	IngressDisabled, EgressDisabled bool
+}
+
+// A BridgePort is a port or LAG in the 802.1Q bridge.
+type BridgePort struct {
+	ID       ID
+	On       ID // port or LAG
+	Admin    bool
+	Learning Learning
+}
+
+// A Learning says what a bridge port does with unknown source addresses.
+type Learning uint8
+
+// The ways of learning.
+const (
+	Learn Learning = iota
+	LearnNot
+	LearnDrop // drop frames from unknown addresses
+)
+
+// A VLAN is a VLAN with its members.
+type VLAN struct {
+	ID                    ID
+	VID                   uint16
+	LearnDisable          bool
+	NoFlood               Flood
+	IngressACL, EgressACL ID
+	Members               []VLANMember
+}
+
+// A VLANMember is a bridge port in a VLAN.
+type VLANMember struct {
+	BridgePort ID
+	Tagging    Tagging
+}
+
+// A Tagging says how frames of a VLAN leave.
+type Tagging uint8
+
+// The ways of tagging, in the order of SAI.
+const (
+	Untagged Tagging = iota
+	Tagged
+	PriorityTagged
+)
+
+// An FDBEntry is an address in a VLAN.
+type FDBEntry struct {
+	VLAN       ID
+	VID        uint16
+	MAC        MAC
+	BridgePort ID
+	Static     bool // it does not age
+	Action     PacketAction
+	Moves      bool // static, but learned elsewhere like others
+}
+
+// A TrapRule says what a trap does, instead of what it does without.
+type TrapRule struct {
+	ID       ID
+	Trap     Trap
+	Action   PacketAction
+	Priority uint32
+}
+
+// A TAMInt is a TAM INT object.
+type TAMInt struct {
+	ID       ID
+	SwitchID uint32
+}
+
+// A Pool is a pool of the packet memory.
+type Pool struct {
+	Index int
+	Cells uint64
+}
+
+// An AltMark is a profile of alternate marking.
+type AltMark struct {
+	Lane         int
+	Guard, Early time.Duration
+	altmark.Session
+}
+
+// A Sketch is a task of FlyMon.
+type Sketch struct{ flymon.Layout }
