@@ -96,7 +96,7 @@ next:
 
 // lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN
 // and the switch, and notes what they say.
-func (c *Chip) lookupIngress(p *port, pk *packet) {
+func (c *engine) lookupIngress(p *port, pk *packet) {
 	if c.skips&fixedACL.ran() != 0 {
 		return
 	}
@@ -153,7 +153,7 @@ func (c *Chip) lookupIngress(p *port, pk *packet) {
 
 // lookupEgress looks a copy up in the egress tables. The key has the packet's
 // fields as they came in, its length too; counters count the bytes that leave.
-func (c *Chip) lookupEgress(p *port, cp copyOf, h *hits) {
+func (c *engine) lookupEgress(p *port, cp copyOf, h *hits) {
 	pk := cp.pk
 	tables := p.tables[stageEgress]
 	var more []lookup
@@ -176,7 +176,7 @@ func (c *Chip) lookupEgress(p *port, cp copyOf, h *hits) {
 }
 
 // buildKey packs the packet's fields.
-func (c *Chip) buildKey(k *aclKey, pk *packet) {
+func (c *engine) buildKey(k *aclKey, pk *packet) {
 	h := &pk.h
 	k[0] = h.dmac<<16 | uint64(h.etherType)
 	k[1] = h.smac<<16 | uint64(h.tci[0]&0xf000|pk.vid&0xfff)

@@ -55,7 +55,7 @@ func (x *aclCounter) label() string {
 }
 
 // relabel notes a counter under a label; "" is no label.
-func (c *Chip) relabel(x *aclCounter, was, is string) {
+func (c *store) relabel(x *aclCounter, was, is string) {
 	c.labelled[was] = slices.DeleteFunc(c.labelled[was], func(y *aclCounter) bool { return x == y })
 	if len(c.labelled[was]) == 0 {
 		delete(c.labelled, was)
@@ -106,7 +106,7 @@ func aclCapability(stage int) sai.ACLCapability {
 	return sai.ACLCapability{Actions: aclActions(stage)}
 }
 
-func (c *Chip) aclEntryKind() *kind {
+func (c *store) aclEntryKind() *kind {
 	k := &kind{
 		attrs:  []sai.AttrID{sai.ACLEntryAttrTableID, sai.ACLEntryAttrPriority, sai.ACLEntryAttrAdminState, sai.ACLEntryAttrFieldACLRangeType},
 		enums:  map[sai.AttrID][]sai.Enum{sai.ACLEntryAttrFieldTAMIntType: {sai.TAMIntTypeIfa1Tailstamp}},
@@ -148,7 +148,7 @@ func (c *Chip) aclEntryKind() *kind {
 	return k
 }
 
-func (c *Chip) createEntry(o *object) error {
+func (c *store) createEntry(o *object) error {
 	t, _ := self[*aclTable](c, o.ref(sai.ACLEntryAttrTableID))
 	if c.entriesLeft(t) == 0 {
 		return refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, sai.StatusTableFull,
@@ -167,7 +167,7 @@ func (c *Chip) createEntry(o *object) error {
 }
 
 // entriesLeft is the number of entries that a table still takes.
-func (c *Chip) entriesLeft(t *aclTable) uint32 {
+func (c *store) entriesLeft(t *aclTable) uint32 {
 	return min(t.size-t.entries, c.prof.ACL.Entries-c.entriesUsed[t.stage])
 }
 
@@ -184,7 +184,7 @@ func (e *aclEntry) withdraw() {
 }
 
 // compileEntry makes an entry from its attributes. It changes nothing else.
-func (c *Chip) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
+func (c *store) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 	e := &aclEntry{table: t, enabled: o.flag(sai.ACLEntryAttrAdminState)}
 	e.priority = uint32(o.number(sai.ACLEntryAttrPriority))
 	a := &c.prof.ACL
@@ -239,7 +239,7 @@ func (c *Chip) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 }
 
 // action adds one action to the entry.
-func (c *Chip) action(e *aclEntry, a sai.Attr, param sai.Value) error {
+func (c *store) action(e *aclEntry, a sai.Attr, param sai.Value) error {
 	switch v := param.(type) {
 	case sai.Enum: // packet action
 		e.act = packetAction(v)
@@ -289,7 +289,7 @@ func (e *aclEntry) actionNumber(a sai.Attr, v uint64) error {
 	return nil
 }
 
-func (c *Chip) redirect(e *aclEntry, a sai.Attr, to sai.OID) error {
+func (c *store) redirect(e *aclEntry, a sai.Attr, to sai.OID) error {
 	if p, ok := self[*port](c, to); ok {
 		e.redirect = verdict{kind: toPort, port: p}
 	} else if l, ok := self[*lag](c, to); ok {
@@ -307,7 +307,7 @@ func (c *Chip) redirect(e *aclEntry, a sai.Attr, to sai.OID) error {
 }
 
 // text is what an attribute says, without object ids: equal for equal meaning.
-func (c *Chip) text(a sai.Attr, v sai.Value) string {
+func (c *store) text(a sai.Attr, v sai.Value) string {
 	var names []string
 	switch v := v.(type) {
 	case sai.OID:
@@ -325,7 +325,7 @@ func (c *Chip) text(a sai.Attr, v sai.Value) string {
 }
 
 // describe says what an object is without its id.
-func (c *Chip) describe(oid sai.OID) string {
+func (c *store) describe(oid sai.OID) string {
 	o := c.objects[oid]
 	if o == nil {
 		return ""
@@ -358,7 +358,7 @@ func (c *Chip) describe(oid sai.OID) string {
 	return ""
 }
 
-func (c *Chip) aclCounterKind() *kind {
+func (c *store) aclCounterKind() *kind {
 	return &kind{
 		max: c.prof.ACL.Counters,
 		attrs: []sai.AttrID{

@@ -88,7 +88,7 @@ func (r *aclRule) want(word uint8, value, mask uint64) {
 }
 
 // match adds an enabled field to the rule. ports and lags are resolved by c.
-func (c *Chip) match(r *aclRule, fields map[sai.AttrID]aclField, a sai.Attr, f sai.Field) error {
+func (c *store) match(r *aclRule, fields map[sai.AttrID]aclField, a sai.Attr, f sai.Field) error {
 	def := fields[a.ID]
 	if def.bits > 0 {
 		return r.matchBits(def, a, f)
@@ -190,7 +190,7 @@ func (r *aclRule) matchEnum(a sai.Attr, v sai.Enum) error {
 
 // matchPorts adds a match on the ingress or egress port: one of several, or the
 // members of a LAG.
-func (c *Chip) matchPorts(r *aclRule, a sai.Attr, oids sai.OIDs) error {
+func (c *store) matchPorts(r *aclRule, a sai.Attr, oids sai.OIDs) error {
 	set, l := &r.in, &r.inLAG
 	if a.ID == sai.ACLEntryAttrFieldOutPort || a.ID == sai.ACLEntryAttrFieldOutPorts {
 		set, l = &r.out, &r.outLAG
@@ -215,7 +215,7 @@ func (c *Chip) matchPorts(r *aclRule, a sai.Attr, oids sai.OIDs) error {
 	return nil
 }
 
-func (c *Chip) matchRanges(r *aclRule, a sai.Attr, oids sai.OIDs) error {
+func (c *store) matchRanges(r *aclRule, a sai.Attr, oids sai.OIDs) error {
 	for _, oid := range oids {
 		g, ok := self[*aclRange](c, oid)
 		if !ok {

@@ -57,7 +57,7 @@ func bindPoints() []sai.Enum {
 	return []sai.Enum{sai.ACLBindPointTypePort, sai.ACLBindPointTypeLAG, sai.ACLBindPointTypeVLAN, sai.ACLBindPointTypeSwitch}
 }
 
-func (c *Chip) aclTableKind() *kind {
+func (c *store) aclTableKind() *kind {
 	k := &kind{
 		attrs: []sai.AttrID{
 			sai.ACLTableAttrACLStage, sai.ACLTableAttrACLBindPointTypeList, sai.ACLTableAttrSize, sai.ACLTableAttrACLActionTypeList,
@@ -84,7 +84,7 @@ func (c *Chip) aclTableKind() *kind {
 	return k
 }
 
-func (c *Chip) createTable(o *object) error {
+func (c *store) createTable(o *object) error {
 	t := &aclTable{o: o, stage: aclStage(o, sai.ACLTableAttrACLStage), size: uint32(o.number(sai.ACLTableAttrSize))}
 	t.bind, _ = o.attr(sai.ACLTableAttrACLBindPointTypeList).(sai.Enums)
 	t.actions = aclActions(t.stage)
@@ -122,7 +122,7 @@ func (c *Chip) createTable(o *object) error {
 	return nil
 }
 
-func (c *Chip) getTable(o *object, id sai.AttrID) sai.Value {
+func (c *store) getTable(o *object, id sai.AttrID) sai.Value {
 	t := o.self.(*aclTable)
 	switch id {
 	case sai.ACLTableAttrAvailableACLEntry:
@@ -155,7 +155,7 @@ func (t *aclTable) text() string {
 }
 
 // allowsField refuses a match that the table was not made for.
-func (t *aclTable) allowsField(c *Chip, a sai.Attr, f sai.Field) error {
+func (t *aclTable) allowsField(c *store, a sai.Attr, f sai.Field) error {
 	if a.ID != sai.ACLEntryAttrFieldACLRangeType {
 		if !t.o.flag(tableField(a.ID)) {
 			return badValue(a, sai.StatusInvalidParameter, "the table does not have the field")
@@ -181,7 +181,7 @@ func (t *aclTable) allowsAction(kinds map[sai.AttrID]sai.Enum, a sai.Attr) error
 	return nil
 }
 
-func (c *Chip) aclRangeKind() *kind {
+func (c *store) aclRangeKind() *kind {
 	return &kind{
 		max:   c.prof.ACL.Ranges,
 		attrs: []sai.AttrID{sai.ACLRangeAttrType, sai.ACLRangeAttrLimit},
@@ -205,7 +205,7 @@ func (c *Chip) aclRangeKind() *kind {
 	}
 }
 
-func (c *Chip) aclGroupKind() *kind {
+func (c *store) aclGroupKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.ACLTableGroupAttrACLStage, sai.ACLTableGroupAttrACLBindPointTypeList, sai.ACLTableGroupAttrType,
@@ -241,7 +241,7 @@ func (c *Chip) aclGroupKind() *kind {
 	}
 }
 
-func (c *Chip) groupsUsed() (used [2]uint32) {
+func (c *store) groupsUsed() (used [2]uint32) {
 	for _, o := range c.objects {
 		if g, ok := o.self.(*aclGroup); ok {
 			used[g.stage]++
@@ -250,7 +250,7 @@ func (c *Chip) groupsUsed() (used [2]uint32) {
 	return used
 }
 
-func (c *Chip) aclMemberKind() *kind {
+func (c *store) aclMemberKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.ACLTableGroupMemberAttrACLTableGroupID, sai.ACLTableGroupMemberAttrACLTableID, sai.ACLTableGroupMemberAttrPriority,
@@ -296,7 +296,7 @@ func (c *Chip) aclMemberKind() *kind {
 }
 
 // bind binds a table or group, or nothing, to a bind point.
-func (c *Chip) bind(a sai.Attr, oid sai.OID, at *[2]sai.OID, point sai.Enum, ingress sai.AttrID) error {
+func (c *store) bind(a sai.Attr, oid sai.OID, at *[2]sai.OID, point sai.Enum, ingress sai.AttrID) error {
 	stage := stageEgress
 	if a.ID == ingress {
 		stage = stageIngress
@@ -320,7 +320,7 @@ func (c *Chip) bind(a sai.Attr, oid sai.OID, at *[2]sai.OID, point sai.Enum, ing
 }
 
 // lookups appends the tables that the bind points lead to, each once.
-func (c *Chip) lookups(dst []lookup, points []sai.OID) []lookup {
+func (c *store) lookups(dst []lookup, points []sai.OID) []lookup {
 	add := func(t *aclTable, priority uint32, group uint16) {
 		if !slices.ContainsFunc(dst, func(l lookup) bool { return l.table == t }) {
 			dst = append(dst, lookup{t, priority, group})
@@ -354,7 +354,7 @@ func (c *Chip) lookups(dst []lookup, points []sai.OID) []lookup {
 }
 
 // aclResources tells what is left of tables or groups.
-func (c *Chip) aclResources(limit uint32, used [2]uint32) (r sai.ACLResources) {
+func (c *store) aclResources(limit uint32, used [2]uint32) (r sai.ACLResources) {
 	for stage, s := range aclStages() {
 		for _, p := range bindPoints() {
 			r = append(r, sai.ACLResource{Stage: s, BindPoint: p, Available: limit - used[stage]})
@@ -365,7 +365,7 @@ func (c *Chip) aclResources(limit uint32, used [2]uint32) (r sai.ACLResources) {
 
 // tablesLeft is the number of tables left at the stage that the attributes name
 // (ingress if none).
-func (c *Chip) tablesLeft(attrs []sai.Attr) uint32 {
+func (c *store) tablesLeft(attrs []sai.Attr) uint32 {
 	stage := stageIngress
 	if v, ok := sai.Find(attrs, sai.ACLTableAttrACLStage); ok && v == sai.ACLStageEgress {
 		stage = stageEgress

@@ -15,7 +15,7 @@ type markTime struct {
 }
 
 // markReading returns when a packet came, by the chip's time of day.
-func (c *Chip) markReading(pk *packet) markTime {
+func (c *engine) markReading(pk *packet) markTime {
 	t, unsync := c.tod.Load().read(pk.rx)
 	return markTime{markTimeOf(t), unsync}
 }
@@ -89,7 +89,7 @@ func (pk *packet) marked(p *markProfile) bool {
 }
 
 // mark is steps 3 to 5 for a packet that hit a flow's entry.
-func (c *Chip) mark(pk *packet, entry uint32, t markTime) {
+func (c *engine) mark(pk *packet, entry uint32, t markTime) {
 	p := c.marking.lanes[entry>>24&(profile.MarkLanes-1)]
 	index := int(entry & (1<<23 - 1))
 	if p == nil || entry>>24&0xf >= profile.MarkLanes || index >= len(c.marking.flows) || !p.eligible(pk) {

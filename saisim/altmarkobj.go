@@ -15,7 +15,7 @@ import (
 // apply makes the profile that of its lane. One that is changed takes a lane from
 // the profile that has it: where syncd brings the chip from one view to another, two
 // may exchange theirs, one after the other.
-func (p *markProfile) apply(c *Chip, text []byte) error {
+func (p *markProfile) apply(c *store, text []byte) error {
 	next, err := c.parseMarkProfile(text)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (p *markProfile) apply(c *Chip, text []byte) error {
 }
 
 // leave frees the lane, unless another profile has taken it.
-func (p *markProfile) leave(c *Chip) {
+func (p *markProfile) leave(c *store) {
 	if p.lane >= 0 && c.marking.lanes[p.lane] == p {
 		c.marking.lanes[p.lane] = nil
 		c.marking.used--
@@ -42,10 +42,10 @@ func (p *markProfile) leave(c *Chip) {
 	p.lane = -1
 }
 
-func (p *markProfile) read(*Chip) sai.Value { return nil }
+func (p *markProfile) read(*store) sai.Value { return nil }
 
 // parseMarkProfile reads a profile's ENTRY and says all that is wrong with it.
-func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
+func (c *store) parseMarkProfile(text []byte) (markProfile, error) {
 	const missing = math.MinInt
 	v := altmark.ChipProfile{Lane: missing, Interval: missing}
 	given, err := readExtension(text, altmark.AttrProfile, &v)
@@ -74,7 +74,7 @@ func (c *Chip) parseMarkProfile(text []byte) (markProfile, error) {
 	}
 	if v.Interval < int(altmark.MinInterval) || v.Interval > int(altmark.MaxInterval) {
 		bad("interval is %s, want %d to %d", shown(v.Interval), altmark.MinInterval, altmark.MaxInterval)
-	} else if p.s.Interval = altmark.Interval(v.Interval); c.CycleAt(p.s.Interval.Duration()/4) < 16 {
+	} else if p.s.Interval = altmark.Interval(v.Interval); c.tod.Load().cycleAt(p.s.Interval.Duration()/4) < 16 {
 		bad("interval is %d, want one with a quarter of at least 16 cycles of %d Hz", v.Interval, c.prof.ClockHz)
 	}
 	word := func(err error) {
@@ -115,7 +115,7 @@ type markWindow struct {
 	flows []uint32
 }
 
-func (w *markWindow) apply(c *Chip, text []byte) error {
+func (w *markWindow) apply(c *store, text []byte) error {
 	next := markWindow{}
 	if len(text) > 0 {
 		var err error
@@ -135,9 +135,9 @@ func (w *markWindow) apply(c *Chip, text []byte) error {
 	return nil
 }
 
-func (w *markWindow) leave(*Chip) {}
+func (w *markWindow) leave(*store) {}
 
-func (w *markWindow) read(c *Chip) sai.Value {
+func (w *markWindow) read(c *store) sai.Value {
 	generations := make([]uint64, 0, len(w.flows))
 	values := []uint64{}
 	for _, i := range w.flows {
@@ -164,7 +164,7 @@ func (w *markWindow) read(c *Chip) sai.Value {
 }
 
 // clockNumbers is the attribute "time" of windows.
-func (c *Chip) clockNumbers() []uint64 {
+func (c *store) clockNumbers() []uint64 {
 	tod := c.tod.Load()
 	t, unsync := tod.read(c.now)
 	return altmark.ChipClock{At: altmark.Time(t), Synchronised: !unsync, Steps: tod.steps, Started: uint64(c.cfg.Start.UnixNano())}.Words()

@@ -15,7 +15,7 @@ func (c *Chip) Create(_ context.Context, t sai.ObjectType, attrs []sai.Attr) (sa
 	return c.create(t, attrs)
 }
 
-func (c *Chip) create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+func (c *store) create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	if err := c.valid.CheckCreate(t, attrs); err != nil {
 		return sai.NullOID, err
 	}
@@ -52,7 +52,7 @@ func (c *Chip) BulkCreateEntries(_ context.Context, entries []sai.Entry, attrs [
 	return errs
 }
 
-func (c *Chip) createKeyed(e sai.Entry, attrs []sai.Attr) error {
+func (c *store) createKeyed(e sai.Entry, attrs []sai.Attr) error {
 	if o := c.entries[e]; o != nil && len(o.attrs) == 0 {
 		c.forget(o.key) // learned: gives way
 	}
@@ -73,7 +73,7 @@ func (c *Chip) Remove(_ context.Context, k sai.Key) error {
 	return c.remove(k)
 }
 
-func (c *Chip) remove(k sai.Key) error {
+func (c *store) remove(k sai.Key) error {
 	c.noteLearned(k)
 	if err := c.valid.CheckRemove(k); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c *Chip) Set(_ context.Context, k sai.Key, a sai.Attr) error {
 	return c.set(k, a)
 }
 
-func (c *Chip) set(k sai.Key, a sai.Attr) error {
+func (c *store) set(k sai.Key, a sai.Attr) error {
 	c.noteLearned(k)
 	if err := c.valid.CheckSet(k, a); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (c *Chip) Get(_ context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, e
 }
 
 // value returns an attribute's value, nil if the chip has none.
-func (c *Chip) value(o *object, id sai.AttrID) sai.Value {
+func (c *store) value(o *object, id sai.AttrID) sai.Value {
 	if f := c.kinds[typeOf(o.key)].get; f != nil {
 		if v := f(o, id); v != nil {
 			return v
@@ -229,7 +229,7 @@ func (c *Chip) ClearStats(_ context.Context, k sai.Key, ids []sai.StatID) error 
 	return nil
 }
 
-func (c *Chip) statsOf(k sai.Key, ids []sai.StatID) (*object, *kind, error) {
+func (c *store) statsOf(k sai.Key, ids []sai.StatID) (*object, *kind, error) {
 	if err := c.valid.CheckStats(k, ids); err != nil {
 		return nil, nil, err
 	}

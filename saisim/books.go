@@ -123,10 +123,10 @@ func (c *Chip) PortCounters(id PortID) (PortCounters, bool) {
 
 // drop ends a packet of which there are no copies, counted at port p (nil: only
 // in the books).
-func (c *Chip) drop(p *port, pk *packet, why DropReason) { c.dropCopy(p, copyOf{pk: pk}, why) }
+func (c *engine) drop(p *port, pk *packet, why DropReason) { c.dropCopy(p, copyOf{pk: pk}, why) }
 
 // dropCopy ends one copy of a packet.
-func (c *Chip) dropCopy(p *port, cp copyOf, why DropReason) {
+func (c *engine) dropCopy(p *port, cp copyOf, why DropReason) {
 	trail := Trail{}
 	if c.observer != nil {
 		trail = c.trailOf(&cp)
@@ -135,7 +135,7 @@ func (c *Chip) dropCopy(p *port, cp copyOf, why DropReason) {
 }
 
 // dropSent ends a copy behind the egress pipe.
-func (c *Chip) dropSent(p *port, t *transmission, why DropReason) {
+func (c *engine) dropSent(p *port, t *transmission, why DropReason) {
 	trail := Trail{}
 	if t.watched {
 		trail = p.watched()
@@ -144,7 +144,7 @@ func (c *Chip) dropSent(p *port, t *transmission, why DropReason) {
 }
 
 // dropWith ends a copy whose trail is known.
-func (c *Chip) dropWith(p *port, cp *copyOf, why DropReason, trail Trail) {
+func (c *engine) dropWith(p *port, cp *copyOf, why DropReason, trail Trail) {
 	pk := cp.pk
 	if c.observer != nil {
 		c.sawDrop(p, cp, why, trail)

@@ -39,7 +39,7 @@ func (bp *bridgePort) order() int {
 	return int(CPUPort) * 2
 }
 
-func (c *Chip) bridgeKind() *kind {
+func (c *store) bridgeKind() *kind {
 	return &kind{
 		max:    1,
 		attrs:  []sai.AttrID{sai.BridgeAttrType, sai.BridgeAttrPortList},
@@ -58,7 +58,7 @@ func (c *Chip) bridgeKind() *kind {
 	}
 }
 
-func (c *Chip) bridgePortKind() *kind {
+func (c *store) bridgePortKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.BridgePortAttrType, sai.BridgePortAttrPortID, sai.BridgePortAttrBridgeID, sai.BridgePortAttrAdminState,
@@ -81,7 +81,7 @@ func (c *Chip) bridgePortKind() *kind {
 	}
 }
 
-func (c *Chip) createBridgePort(o *object) error {
+func (c *store) createBridgePort(o *object) error {
 	bp := &bridgePort{o: o}
 	oid := o.ref(sai.BridgePortAttrPortID)
 	bad := func(s sai.Status, why string) error {
@@ -124,7 +124,7 @@ func (c *Chip) createBridgePort(o *object) error {
 	return nil
 }
 
-func (c *Chip) setBridgePort(o *object, a sai.Attr) error {
+func (c *store) setBridgePort(o *object, a sai.Attr) error {
 	bp := o.self.(*bridgePort)
 	switch v := a.Value.(type) {
 	case sai.Bool:
@@ -145,7 +145,7 @@ func (c *Chip) setBridgePort(o *object, a sai.Attr) error {
 // removeBridgePort takes the addresses learned there with it, those too that were
 // then made static (what was created static holds the bridge port). Packets that are
 // on their way to it find it without port.
-func (c *Chip) removeBridgePort(o *object) error {
+func (c *store) removeBridgePort(o *object) error {
 	bp := o.self.(*bridgePort)
 	c.flushFDB(func(e *fdbEntry) bool { return e.to == bp })
 	if bp.lag != nil {
@@ -159,7 +159,7 @@ func (c *Chip) removeBridgePort(o *object) error {
 	return nil
 }
 
-func (c *Chip) fdbKind() *kind {
+func (c *store) fdbKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.FDBEntryAttrType, sai.FDBEntryAttrPacketAction, sai.FDBEntryAttrBridgePortID, sai.FDBEntryAttrAllowMACMove,
@@ -197,7 +197,7 @@ func (e *fdbEntry) kind() sai.Enum {
 }
 
 // fdbKeyFor returns the table's key of an FDB entry object.
-func (c *Chip) fdbKeyFor(o *object) (uint64, error) {
+func (c *store) fdbKeyFor(o *object) (uint64, error) {
 	k := o.key.Entry.(sai.FDBEntry)
 	v, ok := self[*vlan](c, k.BV)
 	if !ok {
@@ -206,7 +206,7 @@ func (c *Chip) fdbKeyFor(o *object) (uint64, error) {
 	return fdbKey(v.id, mac48(k.MAC[:])), nil
 }
 
-func (c *Chip) createFDB(o *object) error {
+func (c *store) createFDB(o *object) error {
 	key, err := c.fdbKeyFor(o)
 	if err != nil {
 		return err
@@ -234,7 +234,7 @@ func (c *Chip) createFDB(o *object) error {
 	return nil
 }
 
-func (c *Chip) setFDB(o *object, a sai.Attr) error {
+func (c *store) setFDB(o *object, a sai.Attr) error {
 	key, err := c.fdbKeyFor(o)
 	if err != nil {
 		return err
@@ -265,7 +265,7 @@ func (c *Chip) setFDB(o *object, a sai.Attr) error {
 
 // noteLearned makes a learned FDB entry an object of the store when a call
 // names it, and forgets the object of one that has gone.
-func (c *Chip) noteLearned(k sai.Key) {
+func (c *store) noteLearned(k sai.Key) {
 	fk, ok := k.Entry.(sai.FDBEntry)
 	if !ok || c.sw == nil || fk.Switch != c.sw.key.OID {
 		return
@@ -286,7 +286,7 @@ func (c *Chip) noteLearned(k sai.Key) {
 }
 
 // flush removes the FDB entries that the attributes of an FDB_FLUSH select.
-func (c *Chip) flush(attrs []sai.Attr) error {
+func (c *store) flush(attrs []sai.Attr) error {
 	if c.sw == nil {
 		return refuse("flush", sai.ObjectTypeFDBFlush, 0, sai.StatusUninitialized, "there is no switch")
 	}
@@ -320,4 +320,28 @@ func (c *Chip) flush(attrs []sai.Attr) error {
 			(kind == sai.FDBFlushEntryTypeAll || e.static == (kind == sai.FDBFlushEntryTypeStatic))
 	})
 	return nil
+}
+
+// fdbEvent is told what becomes of an address, tells those who want to know, and forgets the object of
+// one that is gone.
+func (c *store) fdbEvent(what fdbEvent, e *fdbEntry) {
+	k := c.fdbKeyOf(e)
+	if c.fdbNotify {
+		event := [...]sai.Enum{fdbLearned: sai.FDBEventLearned, fdbMoved: sai.FDBEventMove, fdbAged: sai.FDBEventAged, fdbFlushed: sai.FDBEventFlushed}
+		c.notify(sai.FDBEvent{Event: event[what], Entry: k, Attrs: []sai.Attr{
+			{ID: sai.FDBEntryAttrType, Value: e.kind()},
+			{ID: sai.FDBEntryAttrBridgePortID, Value: e.to.o.key.OID},
+		}})
+	}
+	if what == fdbAged || what == fdbFlushed {
+		c.forget(sai.EntryKey(k))
+	}
+}
+
+func (c *store) fdbKeyOf(e *fdbEntry) sai.FDBEntry {
+	k := sai.FDBEntry{Switch: c.sw.key.OID, MAC: macBytes(e.key)}
+	if v := c.vlans[e.key>>48]; v != nil {
+		k.BV = v.o.key.OID
+	}
+	return k
 }

@@ -80,7 +80,7 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 	case sai.ObjectTypeACLEntry:
 		if v, ok := sai.Find(attrs, sai.ACLEntryAttrTableID); ok {
 			oid, _ := v.(sai.OID)
-			if table, ok := self[*aclTable](c, oid); ok {
+			if table, ok := self[*aclTable](c.store, oid); ok {
 				return uint64(c.entriesLeft(table)), nil
 			}
 			return 0, refuse("query", t, sai.ACLEntryAttrTableID, sai.StatusInvalidParameter, "no such table")

@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
-	"tamtam/saisim/tm"
 	"tamtam/tam/altmark"
 )
 
@@ -60,49 +58,11 @@ type Out struct {
 	Trap    config.Trap // why the CPU has it
 }
 
-// A Chip is one simulated ASIC. It implements [sai.API].
+// A Chip is one simulated ASIC: a lock around the objects that SAI has made, and the packet path that
+// is compiled from the tables that they say. It implements [sai.API].
 type Chip struct {
-	mu   sync.Mutex
-	prof profile.Profile
-	tod  atomic.Pointer[timeOfDay]
-	cfg  Config
-
-	control
-	forwarding
-	programs
-	sketch sketching
-
-	now       Cycle
-	recorders uint64     // mirror sessions that record, by index
-	skips     fixedMarks // fixed functions that are skipped: faults
-	tracking  bool       // trails of packets that enter are kept
-
-	agenda  *agenda
-	enter   tm.Ring[timed] // in the order of (ready, port)
-	leaving tm.Ring[mirroring]
-	pipe    tm.Ring[timed]
-	entered Cycle // first cycle at which the pipe is free
-	spare   []*packet
-	scratch []byte
-	wrapped []byte // a mirrored frame
-	out     func(Out)
-	notes   []sai.Notification
-	buffer  *tm.Buffer
-	// The egress pipe takes one frame per cycle.
-	egressFree Cycle   // the first cycle when it takes one
-	waiting    portSet // ports that have one for it
-	waitingN   int
-	served     PortID // the last port that had its turn
-	books      Books
-	frames     uint64 // received and injected
-	observer   func(Moment)
-	recording  recording
-}
-
-// A timed packet is due at a cycle.
-type timed struct {
-	at Cycle
-	pk *packet
+	mu sync.Mutex
+	*store
 }
 
 // New returns a chip without a switch object: it has no ports before that is
@@ -115,14 +75,7 @@ func New(cfg Config) (*Chip, error) {
 		return nil, fmt.Errorf("chip: Start is %v, want a time from 1970 on", cfg.Start)
 	}
 	cfg.Profile.SpeedsMbps, cfg.Profile.Default = slices.Clone(cfg.Profile.SpeedsMbps), slices.Clone(cfg.Profile.Default)
-	c := &Chip{
-		prof:    cfg.Profile,
-		cfg:     cfg,
-		out:     func(Out) {},
-		scratch: make([]byte, 0, 2*16384), // the longest frame that leaves, and more,
-		wrapped: make([]byte, 0, 2*16384),
-	}
-	c.tod.Store(newTimeOfDay(cfg.Profile.ClockHz, cfg.Start))
+	c := &Chip{store: &store{cfg: cfg, engine: newEngine(cfg)}}
 	c.reset()
 	return c, nil
 }
@@ -173,23 +126,6 @@ func (c *Chip) ReceiveAll(frames []Arrival) (int, error) {
 		}
 	}
 	return len(frames), nil
-}
-
-func (c *Chip) arrive(id PortID, at Cycle, f Frame) error {
-	if f.Len == 0 {
-		f.Len = len(f.Data)
-	}
-	p := c.port(id)
-	switch {
-	case p == nil:
-		return fmt.Errorf("receive: no port %d", id)
-	case at < c.now:
-		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
-	case f.Len < len(f.Data) || f.Len > maxFrame:
-		return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data), f.Len, maxFrame)
-	}
-	c.receive(p, at, f)
-	return nil
 }
 
 // IngressFree returns the first cycle, rounded down, at which a frame given to
@@ -264,70 +200,6 @@ func (c *Chip) NextEvent() (Cycle, bool) {
 	return e.at, ok
 }
 
-func (c *Chip) next(ageing bool) (event, bool) {
-	e, ok := c.agenda.first(c.now)
-	if !ok {
-		e = event{never, eventKey(numClasses, 0)}
-	}
-	if c.waitingN > 0 {
-		if f := (event{max(c.now, c.egressFree), eventKey(classServe, 0)}); f.before(e) {
-			e = f
-		}
-	}
-	if c.pipe.Len() > 0 {
-		if f := (event{c.pipe.First().at, eventKey(classQueue, 0)}); f.before(e) {
-			e = f
-		}
-	}
-	if c.enter.Len() > 0 {
-		if f := (event{c.enter.First().at, eventKey(classEnter, 0)}); f.before(e) {
-			e = f
-		}
-	}
-	if ageing && c.fdb.sweepAt < e.at {
-		e = event{c.fdb.sweepAt, eventKey(classAge, 0)}
-	}
-	if ageing && c.batches.Len() > 0 && c.batches.First().at <= e.at {
-		e = event{c.batches.First().at, eventKey(classControl, 0)}
-	}
-	return e, e.at != never
-}
-
-func (c *Chip) handle(e event) {
-	switch e.class() {
-	case classSent:
-		c.agenda.pop(e)
-		c.sent(c.byID[e.port()])
-	case classDequeue:
-		c.agenda.pop(e)
-		c.due(c.byID[e.port()])
-	case classServe:
-		c.serve()
-	case classMirror:
-		c.agenda.pop(e)
-		c.mirrorLeaving()
-	case classRecirculated:
-		c.agenda.pop(e)
-		c.recirculated()
-	case classQueue:
-		pk := c.pipe.First().pk
-		c.pipe.Pop()
-		c.replicate(pk)
-	case classEnter:
-		pk := c.enter.First().pk
-		c.enter.Pop()
-		c.ingress(pk)
-	case classReceived:
-		c.agenda.pop(e)
-		c.received(c.byID[e.port()])
-	case classAge:
-		c.ageFDB()
-	case classControl:
-		c.takeEffect(*c.batches.First())
-		c.batches.Pop()
-	}
-}
-
 // unlock releases the chip and then delivers what it has to tell.
 func (c *Chip) unlock() {
 	notes, done := c.notes, c.done
@@ -340,37 +212,5 @@ func (c *Chip) unlock() {
 		for _, n := range notes {
 			c.cfg.Notify(n)
 		}
-	}
-}
-
-func (c *Chip) notify(n sai.Notification) { c.notes = append(c.notes, n) }
-
-// newPacket takes a packet from the pool.
-func (c *Chip) newPacket(f Frame) *packet {
-	c.frames++
-	var pk *packet
-	if n := len(c.spare); n > 0 {
-		pk = c.spare[n-1]
-		c.spare = c.spare[:n-1]
-	} else {
-		pk = &packet{data: make([]byte, 0, (len(f.Data)+63)&^63)} // a full buffer of small frames is many
-	}
-	data := append(pk.data[:0], f.Data...)
-	*pk = packet{}
-	pk.data, pk.length, pk.id, pk.number = data, f.Len, f.ID, c.frames
-	return pk
-}
-
-// release gives up one use of the packet.
-func (c *Chip) release(pk *packet) {
-	if pk.refs--; pk.refs <= 0 {
-		if pk.run != nil {
-			c.alight(pk)
-		}
-		if pk.graph != nil && pk.record != nil {
-			c.recording.spareChoices = append(c.recording.spareChoices, pk.record)
-			pk.record = nil
-		}
-		c.spare = append(c.spare, pk)
 	}
 }

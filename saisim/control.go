@@ -89,7 +89,7 @@ func skipped(faults []pipe.Fault) (skips fixedMarks, err error) {
 }
 
 // takeEffect carries out a batch.
-func (c *Chip) takeEffect(s scheduled) {
+func (c *engine) takeEffect(s scheduled) {
 	c.program = s.program
 	if s.batch.Program != nil || s.batch.Unload {
 		c.programGraph = nil

@@ -20,18 +20,18 @@ import (
 // JSON are in docs/extensions.md.
 type extension interface {
 	// apply takes what ENTRY says, at creation or later; on error nothing has changed.
-	apply(c *Chip, entry []byte) error
+	apply(c *store, entry []byte) error
 	// read returns ENTRY as a get sees it, nil: as it was set.
-	read(c *Chip) sai.Value
+	read(c *store) sai.Value
 	// leave undoes apply.
-	leave(c *Chip)
+	leave(c *store)
 }
 
 // maxWindows are the windows that may be at a time.
 const maxWindows = 16
 
 // newExtension returns the extension of a name, nil if the chip has none.
-func (c *Chip) newExtension(name string) extension {
+func (c *store) newExtension(name string) extension {
 	switch {
 	case name == tailstamp.ObjectCounters:
 		return &window{}
@@ -53,7 +53,7 @@ func extensionNames() []string {
 
 // extensionsLeft is how many objects of the name there is room for, 0 for
 // extensions that the chip does not have.
-func (c *Chip) extensionsLeft(name string) uint64 {
+func (c *store) extensionsLeft(name string) uint64 {
 	switch c.newExtension(name).(type) {
 	case nil:
 		return 0
@@ -73,7 +73,7 @@ func (c *Chip) extensionsLeft(name string) uint64 {
 	return uint64(maxWindows - windows)
 }
 
-func (c *Chip) extensionKind() *kind {
+func (c *store) extensionKind() *kind {
 	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
 	return &kind{
 		max:   maxWindows + profile.MarkLanes + flymon.MaxGroups*flymon.MaxTasks + c.prof.TableRecord.Plans,

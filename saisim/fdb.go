@@ -33,7 +33,7 @@ func newFDB(n int) fdb {
 
 // sweepFor makes sure that the table is swept when an entry ages at cycle due.
 // Sweeps are at multiples of a tenth of a second, so that there are not too many.
-func (c *Chip) sweepFor(due Cycle) {
+func (c *engine) sweepFor(due Cycle) {
 	tenth := max(1, Cycle(c.prof.ClockHz/10))
 	c.fdb.sweepAt = min(c.fdb.sweepAt, (due+tenth-1)/tenth*tenth)
 }
@@ -126,7 +126,7 @@ func (f *fdb) keys(want func(*fdbEntry) bool) []uint64 {
 
 // learn notes where the packet's source address is. It fails only where unknown
 // addresses are to be dropped.
-func (c *Chip) learn(pk *packet) (DropReason, bool) {
+func (c *engine) learn(pk *packet) (DropReason, bool) {
 	if pk.source.learning == learnOff || c.vlans[pk.vid].noLearn {
 		return 0, true
 	}
@@ -141,7 +141,7 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 			return c.staticMove(pk)
 		case e.to != pk.source:
 			e.to, e.seen = pk.source, c.now
-			c.notifyFDB(sai.FDBEventMove, e)
+			c.fdbChanged(fdbMoved, e)
 		default:
 			e.seen = c.now
 		}
@@ -158,13 +158,13 @@ func (c *Chip) learn(pk *packet) (DropReason, bool) {
 		if c.fdb.age != 0 {
 			c.sweepFor(c.now + c.fdb.age)
 		}
-		c.notifyFDB(sai.FDBEventLearned, e)
+		c.fdbChanged(fdbLearned, e)
 	}
 	return 0, true
 }
 
 // staticMove is for a packet whose source address has a static entry elsewhere.
-func (c *Chip) staticMove(pk *packet) (DropReason, bool) {
+func (c *engine) staticMove(pk *packet) (DropReason, bool) {
 	act := c.traps[config.TrapStaticMove].act
 	c.trapAs(pk, config.TrapStaticMove, act&^actDrop)
 	return DropLearning, act&actDrop == 0
@@ -172,7 +172,7 @@ func (c *Chip) staticMove(pk *packet) (DropReason, bool) {
 
 // ageFDB removes the dynamic entries whose time has come: that have not been
 // seen for the ageing time, at the first sweep after that.
-func (c *Chip) ageFDB() {
+func (c *engine) ageFDB() {
 	c.fdb.sweepAt = never
 	if c.fdb.age == 0 {
 		return
@@ -188,50 +188,36 @@ func (c *Chip) ageFDB() {
 		return true
 	})
 	for _, k := range old {
-		c.evict(c.fdb.find(k), sai.FDBEventAged)
+		c.evict(c.fdb.find(k), fdbAged)
 	}
 }
 
 // flushFDB removes the entries that want selects.
-func (c *Chip) flushFDB(want func(*fdbEntry) bool) {
+func (c *engine) flushFDB(want func(*fdbEntry) bool) {
 	for _, k := range c.fdb.keys(want) {
-		c.evict(c.fdb.find(k), sai.FDBEventFlushed)
+		c.evict(c.fdb.find(k), fdbFlushed)
 	}
 }
 
 // evict removes an entry of its own accord, and tells.
-func (c *Chip) evict(e *fdbEntry, what sai.Enum) {
-	c.notifyFDB(what, e)
-	c.forget(sai.EntryKey(c.fdbKeyOf(e)))
+func (c *engine) evict(e *fdbEntry, what fdbEvent) {
+	c.fdbChanged(what, e)
 	c.fdb.remove(e.key)
 }
 
-func (c *Chip) fdbKeyOf(e *fdbEntry) sai.FDBEntry {
-	k := sai.FDBEntry{Switch: c.sw.key.OID, MAC: macBytes(e.key)}
-	if v := c.vlans[e.key>>48]; v != nil {
-		k.BV = v.o.key.OID
-	}
-	return k
-}
+// An fdbEvent is what becomes of an address.
+type fdbEvent uint8
+
+const (
+	fdbLearned fdbEvent = iota
+	fdbMoved
+	fdbAged
+	fdbFlushed
+)
 
 func macBytes(m uint64) (b sai.MAC) {
 	for i := range b {
 		b[i] = byte(m >> (40 - 8*i))
 	}
 	return b
-}
-
-// notifyFDB tells of an FDB event, if somebody wants to know.
-func (c *Chip) notifyFDB(what sai.Enum, e *fdbEntry) {
-	if !c.fdbNotify {
-		return
-	}
-	kind := sai.FDBEntryTypeDynamic
-	if e.static {
-		kind = sai.FDBEntryTypeStatic
-	}
-	c.notify(sai.FDBEvent{Event: what, Entry: c.fdbKeyOf(e), Attrs: []sai.Attr{
-		{ID: sai.FDBEntryAttrType, Value: kind},
-		{ID: sai.FDBEntryAttrBridgePortID, Value: e.to.o.key.OID},
-	}})
 }

@@ -71,7 +71,7 @@ type sketching struct {
 }
 
 // measure shows a copy that enters the egress pipe to the groups of CMUs.
-func (c *Chip) measure(cp *copyOf) {
+func (c *engine) measure(cp *copyOf) {
 	s := &c.sketch
 	p, pk := &s.packet, cp.pk
 	h := &pk.h
@@ -139,7 +139,7 @@ type secondPass struct {
 
 // recirculate mirrors the copy that enters the egress pipe, which is length bytes
 // long as it leaves.
-func (c *Chip) recirculate(length int) {
+func (c *engine) recirculate(length int) {
 	s := &c.sketch
 	r := &s.again
 	a := instant{cycle: c.now + c.egressCycles}
@@ -158,7 +158,7 @@ func (c *Chip) recirculate(length int) {
 }
 
 // recirculated shows the mirror copies that are due to the spliced groups.
-func (c *Chip) recirculated() {
+func (c *engine) recirculated() {
 	r := &c.sketch.again
 	for r.ring.Len() > 0 && r.ring.First().at <= c.now {
 		c.sketch.groups.RunAgain(&r.ring.First().packet)
@@ -170,7 +170,7 @@ func (c *Chip) recirculated() {
 }
 
 // sketchGroups returns the groups of CMUs, which are made for the first task.
-func (c *Chip) sketchGroups() (*cmu.Groups, error) {
+func (c *engine) sketchGroups() (*cmu.Groups, error) {
 	s := &c.sketch
 	if s.groups != nil {
 		return s.groups, nil

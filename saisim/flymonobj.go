@@ -13,7 +13,7 @@ import (
 )
 
 // newSketchExtension is newExtension for FlyMon.
-func (c *Chip) newSketchExtension(name string) extension {
+func (c *store) newSketchExtension(name string) extension {
 	if c.prof.FlyMon.Groups == 0 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func (c *Chip) newSketchExtension(name string) extension {
 
 // maxSketchTasks is how many tasks there may be at most: each has a unit in some
 // group.
-func (c *Chip) maxSketchTasks() uint64 {
+func (c *store) maxSketchTasks() uint64 {
 	return uint64(c.prof.FlyMon.Groups+c.prof.FlyMon.Spliced) * flymon.MaxTasks
 }
 
@@ -50,7 +50,7 @@ type sketchTask struct {
 // apply gives the groups the task, at once and whole. An object that is set to
 // another name takes it from the object that has it: syncd may have two exchange
 // theirs, one after the other. The task of the name before goes.
-func (k *sketchTask) apply(c *Chip, text []byte) error {
+func (k *sketchTask) apply(c *store, text []byte) error {
 	var l flymon.Layout
 	given, err := readExtension(text, flymon.AttrTask, &l)
 	if err != nil {
@@ -82,7 +82,7 @@ func (k *sketchTask) apply(c *Chip, text []byte) error {
 	return nil
 }
 
-func (k *sketchTask) leave(c *Chip) {
+func (k *sketchTask) leave(c *store) {
 	if k.layout.Task == "" {
 		return
 	}
@@ -93,10 +93,10 @@ func (k *sketchTask) leave(c *Chip) {
 	k.layout = flymon.Layout{}
 }
 
-func (k *sketchTask) read(*Chip) sai.Value { return nil }
+func (k *sketchTask) read(*store) sai.Value { return nil }
 
 // sketches are the tasks, for Tables.
-func (c *Chip) sketches() []flymon.Layout {
+func (c *store) sketches() []flymon.Layout {
 	var l []flymon.Layout
 	for k := range maps.Values(c.sketch.owners) {
 		l = append(l, cloneLayout(k.layout))
@@ -125,7 +125,7 @@ func cloneLayout(l flymon.Layout) flymon.Layout {
 // A groupsWindow tells what the chip has of groups of CMUs.
 type groupsWindow struct{ entry map[string]json.RawMessage }
 
-func (w *groupsWindow) apply(_ *Chip, text []byte) error {
+func (w *groupsWindow) apply(_ *store, text []byte) error {
 	if len(text) == 0 {
 		w.entry = nil
 		return nil
@@ -138,9 +138,9 @@ func (w *groupsWindow) apply(_ *Chip, text []byte) error {
 	return err
 }
 
-func (w *groupsWindow) leave(*Chip) {}
+func (w *groupsWindow) leave(*store) {}
 
-func (w *groupsWindow) read(c *Chip) sai.Value {
+func (w *groupsWindow) read(c *store) sai.Value {
 	return writeValues(w.entry, extensionValue{flymon.AttrGeometry, valueJSON, c.prof.FlyMon.Geometry()})
 }
 
@@ -150,7 +150,7 @@ type statusWindow struct {
 	tasks []string
 }
 
-func (w *statusWindow) apply(_ *Chip, text []byte) error {
+func (w *statusWindow) apply(_ *store, text []byte) error {
 	next := statusWindow{}
 	if len(text) > 0 {
 		var err error
@@ -165,7 +165,7 @@ func (w *statusWindow) apply(_ *Chip, text []byte) error {
 	return nil
 }
 
-func (w *statusWindow) leave(*Chip) {}
+func (w *statusWindow) leave(*store) {}
 
 // TaskStatus is what a window of tasks reads, for those who have the chip at hand;
 // false: there is no such task.
@@ -178,7 +178,7 @@ func (c *Chip) TaskStatus(task string) (flymon.ChipStatus, bool) {
 	return c.sketch.groups.Status(task)
 }
 
-func (w *statusWindow) read(c *Chip) sai.Value {
+func (w *statusWindow) read(c *store) sai.Value {
 	status := make([]*flymon.ChipStatus, len(w.tasks))
 	for i, name := range w.tasks {
 		if c.sketch.groups == nil {

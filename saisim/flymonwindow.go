@@ -15,7 +15,7 @@ import (
 )
 
 // groupsOf returns the groups, if a task of that name is there.
-func (c *Chip) groupsOf(attr, task string) (*cmu.Groups, error) {
+func (c *store) groupsOf(attr, task string) (*cmu.Groups, error) {
 	g := c.sketch.groups
 	if g == nil || c.sketch.owners[task] == nil {
 		return nil, fmt.Errorf("%s: no task %q", attr, task)
@@ -39,7 +39,7 @@ type registerWindow struct {
 	flymon.ChipRange
 }
 
-func (w *registerWindow) apply(c *Chip, text []byte) (err error) {
+func (w *registerWindow) apply(c *store, text []byte) (err error) {
 	next := registerWindow{}
 	if next.entry, next.ChipRange, err = readRange(text, flymon.AttrRead); err != nil {
 		return err
@@ -54,9 +54,9 @@ func (w *registerWindow) apply(c *Chip, text []byte) (err error) {
 	return nil
 }
 
-func (w *registerWindow) leave(*Chip) {}
+func (w *registerWindow) leave(*store) {}
 
-func (w *registerWindow) words(c *Chip) ([]uint32, error) {
+func (w *registerWindow) words(c *store) ([]uint32, error) {
 	g, err := c.groupsOf("read", w.Task)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (w *registerWindow) words(c *Chip) ([]uint32, error) {
 
 // read gives the words as they are now, null if the task is there no more, or not
 // as it was when the window was set.
-func (w *registerWindow) read(c *Chip) sai.Value {
+func (w *registerWindow) read(c *store) sai.Value {
 	var bytes []byte // in JSON base64
 	if words, err := w.words(c); err == nil {
 		bytes = make([]byte, 0, 4*len(words))
@@ -84,7 +84,7 @@ func (w *registerWindow) read(c *Chip) sai.Value {
 // A clearWindow clears a bank, or a part of one of its units, whenever it is set.
 type clearWindow struct{}
 
-func (*clearWindow) apply(c *Chip, text []byte) error {
+func (*clearWindow) apply(c *store, text []byte) error {
 	_, r, err := readRange(text, flymon.AttrClear)
 	if err != nil {
 		return err
@@ -106,9 +106,9 @@ func (*clearWindow) apply(c *Chip, text []byte) error {
 	return nil
 }
 
-func (*clearWindow) leave(*Chip) {}
+func (*clearWindow) leave(*store) {}
 
-func (*clearWindow) read(*Chip) sai.Value { return nil }
+func (*clearWindow) read(*store) sai.Value { return nil }
 
 // A digestWindow reads the keys that a task has sent.
 type digestWindow struct {
@@ -116,7 +116,7 @@ type digestWindow struct {
 	flymon.ChipRange
 }
 
-func (w *digestWindow) apply(c *Chip, text []byte) (err error) {
+func (w *digestWindow) apply(c *store, text []byte) (err error) {
 	next := digestWindow{}
 	if next.entry, next.ChipRange, err = readRange(text, flymon.AttrRead); err != nil {
 		return err
@@ -131,9 +131,9 @@ func (w *digestWindow) apply(c *Chip, text []byte) (err error) {
 	return nil
 }
 
-func (w *digestWindow) leave(*Chip) {}
+func (w *digestWindow) leave(*store) {}
 
-func (w *digestWindow) keys(c *Chip) ([]flymon.Vector, error) {
+func (w *digestWindow) keys(c *store) ([]flymon.Vector, error) {
 	g, err := c.groupsOf("read", w.Task)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (w *digestWindow) keys(c *Chip) ([]flymon.Vector, error) {
 	return keys, nil
 }
 
-func (w *digestWindow) read(c *Chip) sai.Value {
+func (w *digestWindow) read(c *store) sai.Value {
 	var bytes []byte
 	if keys, err := w.keys(c); err == nil {
 		bytes = make([]byte, 0, flymon.VectorBytes*len(keys))
@@ -162,7 +162,7 @@ type truthWindow struct {
 	flymon.TruthQuestion
 }
 
-func (w *truthWindow) apply(c *Chip, text []byte) (err error) {
+func (w *truthWindow) apply(c *store, text []byte) (err error) {
 	next := truthWindow{}
 	if next.entry, err = readExtension(text, flymon.AttrRead, &next.TruthQuestion); err != nil {
 		return err
@@ -185,9 +185,9 @@ func (w *truthWindow) apply(c *Chip, text []byte) (err error) {
 	return nil
 }
 
-func (w *truthWindow) leave(*Chip) {}
+func (w *truthWindow) leave(*store) {}
 
-func (w *truthWindow) read(c *Chip) sai.Value {
+func (w *truthWindow) read(c *store) sai.Value {
 	var answer *flymon.TruthAnswer
 	if g, err := c.groupsOf("read", w.Task); err == nil {
 		if t, ok := g.Truth(w.Task, w.Bank); ok {

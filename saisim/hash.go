@@ -51,7 +51,7 @@ func endHash(x uint64) uint32 {
 }
 
 // member returns the member of a LAG that a packet leaves by, nil if none is up.
-func (c *Chip) member(l *lag, pk *packet) *port {
+func (c *engine) member(l *lag, pk *packet) *port {
 	n := uint32(len(l.active))
 	if n == 0 {
 		return nil
@@ -60,4 +60,4 @@ func (c *Chip) member(l *lag, pk *packet) *port {
 }
 
 // ecmpHash is the hash that next hop groups choose by.
-func (c *Chip) ecmpHash(h *headers) uint32 { return flowHash(h, uint64(c.ecmpSeed)<<32|saltECMP) }
+func (c *engine) ecmpHash(h *headers) uint32 { return flowHash(h, uint64(c.ecmpSeed)<<32|saltECMP) }

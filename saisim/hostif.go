@@ -6,7 +6,7 @@ import (
 )
 
 // hostifKind gives ports the names of their host interfaces.
-func (c *Chip) hostifKind() *kind {
+func (c *store) hostifKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.HostifAttrType, sai.HostifAttrObjID, sai.HostifAttrName, sai.HostifAttrOperStatus,

@@ -33,7 +33,7 @@ const (
 
 // ingress runs the ingress pipe for a packet: ADMIT in stage 0, ACL in the
 // middle, FORWARD in the last stage.
-func (c *Chip) ingress(pk *packet) {
+func (c *engine) ingress(pk *packet) {
 	if c.stale {
 		c.compile()
 	}
@@ -73,7 +73,7 @@ func (c *Chip) ingress(pk *packet) {
 // admit is the first stage: the VLAN or router interface that the packet is in,
 // and whether its port may send to it, and traps. False: the packet goes no
 // further, for pk.why. A trapped packet goes on even where the port may not send.
-func (c *Chip) admit(p *port, pk *packet) bool {
+func (c *engine) admit(p *port, pk *packet) bool {
 	h := &pk.h
 	pk.inN = p.number
 	pk.tc = p.class.trafficClass(h)
@@ -102,7 +102,7 @@ func (c *Chip) admit(p *port, pk *packet) bool {
 
 // classify finds the VLAN or router interface that the packet is in, and
 // whether the port may send to it.
-func (c *Chip) classify(in *admission, pk *packet) (DropReason, bool) {
+func (c *engine) classify(in *admission, pk *packet) (DropReason, bool) {
 	h := &pk.h
 	pk.vid = in.pvid
 	if pk.tagged = h.flags&flagTagged != 0 && h.outerC; pk.tagged && h.tci[0]&0xfff != 0 {
@@ -135,7 +135,7 @@ func (c *Chip) classify(in *admission, pk *packet) (DropReason, bool) {
 
 // forward is the last stage: learning, then where the packet goes. It leaves
 // pk.why, the reason if that is nowhere.
-func (c *Chip) forward(pk *packet) {
+func (c *engine) forward(pk *packet) {
 	why, ok := pk.why, !pk.barred
 	if ok && !pk.noLearn && pk.source != nil {
 		why, ok = c.learn(pk)
@@ -163,7 +163,7 @@ func (c *Chip) forward(pk *packet) {
 }
 
 // destination decides where a packet goes by its addresses.
-func (c *Chip) destination(pk *packet) DropReason {
+func (c *engine) destination(pk *packet) DropReason {
 	pk.fixed |= fixedRouterMAC.ran()
 	switch {
 	case pk.router != nil && (pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC && c.switchMAC != 0):
@@ -178,7 +178,7 @@ func (c *Chip) destination(pk *packet) DropReason {
 // redirected sends the packet where an ACL entry says. To a next hop go only IP
 // packets that can be routed, whatever MAC address they are to; false: the
 // entry sends this packet nowhere.
-func (c *Chip) redirected(pk *packet) (DropReason, bool) {
+func (c *engine) redirected(pk *packet) (DropReason, bool) {
 	e, h := pk.redirect, &pk.h
 	if e.hop == nil && e.group == nil {
 		pk.verdict = e.redirect
@@ -198,7 +198,7 @@ func (c *Chip) redirected(pk *packet) (DropReason, bool) {
 }
 
 // bridge decides where a packet goes by its destination address.
-func (c *Chip) bridge(pk *packet) DropReason {
+func (c *engine) bridge(pk *packet) DropReason {
 	v := c.vlans[pk.vid]
 	if pk.h.dmac>>40&1 != 0 {
 		if pk.h.dmac == 0xffffffffffff && v.noBroadcast || pk.h.dmac != 0xffffffffffff && v.noMulticast {
@@ -211,7 +211,7 @@ func (c *Chip) bridge(pk *packet) DropReason {
 }
 
 // toMAC sends the packet to a unicast address in a VLAN.
-func (c *Chip) toMAC(pk *packet, v *vlan, mac uint64) DropReason {
+func (c *engine) toMAC(pk *packet, v *vlan, mac uint64) DropReason {
 	var e *fdbEntry
 	if c.skips&fixedFDB.ran() == 0 {
 		e = c.fdb.find(fdbKey(v.id, mac))
@@ -239,7 +239,7 @@ func (c *Chip) toMAC(pk *packet, v *vlan, mac uint64) DropReason {
 }
 
 // replicate makes the copies of a packet that leaves the ingress pipe.
-func (c *Chip) replicate(pk *packet) {
+func (c *engine) replicate(pk *packet) {
 	if c.stale {
 		c.compile()
 	}
@@ -291,7 +291,7 @@ func (c *Chip) replicate(pk *packet) {
 
 // toBridgePort queues a copy at a bridge port and returns the number of copies
 // made, 0 or 1.
-func (c *Chip) toBridgePort(pk *packet, bp *bridgePort) (int, DropReason) {
+func (c *engine) toBridgePort(pk *packet, bp *bridgePort) (int, DropReason) {
 	p := bp.port
 	if bp.lag != nil {
 		if p = c.member(bp.lag, pk); p == nil {
@@ -344,7 +344,7 @@ func (bp *bridgePort) member(vid uint16) bool { return bp.vlans[vid/64&63].membe
 // egress runs the egress pipe for a copy. It returns the session that stamps
 // it, with what becomes of that, the length with which the copy leaves, and
 // false if it was dropped.
-func (c *Chip) egress(p *port, t *transmission) (length int, ok bool) {
+func (c *engine) egress(p *port, t *transmission) (length int, ok bool) {
 	if c.stale {
 		c.compile()
 	}

@@ -34,7 +34,7 @@ func (l *lag) first() PortID {
 	return l.members[0].port.id
 }
 
-func (c *Chip) lagKind() *kind {
+func (c *store) lagKind() *kind {
 	return &kind{
 		max: c.prof.LAGs,
 		attrs: []sai.AttrID{
@@ -72,7 +72,7 @@ func (c *Chip) lagKind() *kind {
 	}
 }
 
-func (c *Chip) setLAG(o *object, a sai.Attr) error {
+func (c *store) setLAG(o *object, a sai.Attr) error {
 	l := o.self.(*lag)
 	c.stale = true
 	switch v := a.Value.(type) {
@@ -100,7 +100,7 @@ func (c *Chip) setLAG(o *object, a sai.Attr) error {
 	return nil
 }
 
-func (c *Chip) lagMemberKind() *kind {
+func (c *store) lagMemberKind() *kind {
 	return &kind{
 		max: c.prof.LAGMembers,
 		attrs: []sai.AttrID{
@@ -128,7 +128,7 @@ func (c *Chip) lagMemberKind() *kind {
 	}
 }
 
-func (c *Chip) createLAGMember(o *object) error {
+func (c *store) createLAGMember(o *object) error {
 	l, _ := self[*lag](c, o.ref(sai.LAGMemberAttrLAGID))
 	p, ok := self[*port](c, o.ref(sai.LAGMemberAttrPortID))
 	bad := func(s sai.Status, why string) error {

@@ -110,7 +110,7 @@ type transmission struct {
 }
 
 // receive puts a frame on the wire of the ingress MAC.
-func (c *Chip) receive(p *port, at Cycle, f Frame) {
+func (c *engine) receive(p *port, at Cycle, f Frame) {
 	c.books.Received++
 	pk := c.newPacket(f)
 	sfd := instant{cycle: at}
@@ -130,7 +130,7 @@ func (c *Chip) receive(p *port, at Cycle, f Frame) {
 }
 
 // received takes the frame that is now whole from the ingress MAC.
-func (c *Chip) received(p *port) {
+func (c *engine) received(p *port) {
 	pk := p.rx.First().pk
 	p.rx.Pop()
 	if p.rx.Len() > 0 {
@@ -169,7 +169,7 @@ func wholeHeader(data []byte) bool {
 }
 
 // sent gives the frame whose timestamp point is now to the output.
-func (c *Chip) sent(p *port) {
+func (c *engine) sent(p *port) {
 	c.transmit(p, p.tx.First())
 	p.tx.Pop()
 	if p.tx.Len() > 0 {
@@ -177,7 +177,7 @@ func (c *Chip) sent(p *port) {
 	}
 }
 
-func (c *Chip) transmit(p *port, t *transmission) {
+func (c *engine) transmit(p *port, t *transmission) {
 	pk := t.pk
 	if !p.up() {
 		c.freeHeading(&t.copyOf)
@@ -209,7 +209,7 @@ func (c *Chip) transmit(p *port, t *transmission) {
 }
 
 // sawSent is told of what leaves while there is, or was, an observer.
-func (c *Chip) sawSent(p *port, t *transmission, data []byte, length int) {
+func (c *engine) sawSent(p *port, t *transmission, data []byte, length int) {
 	m := c.moment(MomentSent, t.pk, t.number, p.id)
 	m.Data, m.Len = data, length
 	if t.watched {
@@ -229,7 +229,7 @@ func (p *port) watched() Trail {
 
 // punt hands a copy to the CPU. If a session matched it, it carries the ingress
 // stamp.
-func (c *Chip) punt(cp copyOf) {
+func (c *engine) punt(cp copyOf) {
 	pk := cp.pk
 	if pk.graph != nil {
 		c.ended(&cp, pk.sofar(), tailstamp.CPUPort, 0)

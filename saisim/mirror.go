@@ -49,7 +49,7 @@ const (
 	erspanHeaders = 12 // sequence number and ERSPAN II header
 )
 
-func (c *Chip) mirrorKind() *kind {
+func (c *store) mirrorKind() *kind {
 	return &kind{
 		max: min(c.prof.MirrorSessions, profile.MaxMirrors),
 		attrs: []sai.AttrID{
@@ -95,7 +95,7 @@ func (c *Chip) mirrorKind() *kind {
 
 // settleMirror makes of a session what its attributes say; it changes nothing
 // if they are wrong.
-func (c *Chip) settleMirror(m *mirrorSession, o *object) error {
+func (c *store) settleMirror(m *mirrorSession, o *object) error {
 	bad := func(id sai.AttrID, format string, args ...any) error {
 		return refuse("create", sai.ObjectTypeMirrorSession, id, sai.StatusInvalidParameter, format, args...)
 	}
@@ -249,7 +249,7 @@ func (e *mirrorEncap) wrap(dst, data []byte, n int) []byte {
 }
 
 // mirrorSet returns the sessions of a list, as bits.
-func (c *Chip) mirrorSet(oids sai.OIDs) (set uint64) {
+func (c *store) mirrorSet(oids sai.OIDs) (set uint64) {
 	for _, oid := range oids {
 		if m, ok := self[*mirrorSession](c, oid); ok {
 			set |= 1 << m.index
@@ -260,7 +260,7 @@ func (c *Chip) mirrorSet(oids sai.OIDs) (set uint64) {
 
 // mirror queues a copy for each session in a set, in the order of their
 // indexes. Sessions that are gone meanwhile take none.
-func (c *Chip) mirror(set uint64, cp copyOf) {
+func (c *engine) mirror(set uint64, cp copyOf) {
 	pk := cp.pk
 	for ; set != 0; set &= set - 1 {
 		m := c.mirrors[bits.TrailingZeros64(set)]
@@ -274,7 +274,7 @@ func (c *Chip) mirror(set uint64, cp copyOf) {
 }
 
 // queueMirror queues a copy for a session.
-func (c *Chip) queueMirror(m *mirrorSession, pk *packet, n *copyOf) {
+func (c *engine) queueMirror(m *mirrorSession, pk *packet, n *copyOf) {
 	to := m.port
 	if m.lag != nil {
 		to = c.member(m.lag, pk)
@@ -304,13 +304,13 @@ type mirroring struct {
 }
 
 // mirrorAtEnd has a copy mirrored when it is through the egress pipe.
-func (c *Chip) mirrorAtEnd(set uint64, cp copyOf) {
+func (c *engine) mirrorAtEnd(set uint64, cp copyOf) {
 	cp.head = c.copyHeading(cp.head)
 	c.leave(mirroring{set: set, copy: cp})
 }
 
 // leave has copies made of what enters the egress pipe now, when it is through.
-func (c *Chip) leave(m mirroring) {
+func (c *engine) leave(m mirroring) {
 	m.copy.pk.refs++
 	m.at = c.now + c.egressCycles
 	c.leaving.Push(m)
@@ -320,7 +320,7 @@ func (c *Chip) leave(m mirroring) {
 }
 
 // mirrorLeaving makes the mirror copies of the copy that is now through.
-func (c *Chip) mirrorLeaving() {
+func (c *engine) mirrorLeaving() {
 	if c.stale {
 		c.compile()
 	}

@@ -24,7 +24,7 @@ type adjacencyKey struct {
 }
 
 // adjacency returns that of an address, made if need be.
-func (c *Chip) adjacency(r *rif, ip netip.Addr) *adjacency {
+func (c *store) adjacency(r *rif, ip netip.Addr) *adjacency {
 	k := adjacencyKey{r, ip}
 	a := c.adjacencies[k]
 	if a == nil {
@@ -34,13 +34,13 @@ func (c *Chip) adjacency(r *rif, ip netip.Addr) *adjacency {
 	return a
 }
 
-func (c *Chip) releaseAdjacency(a *adjacency) {
+func (c *store) releaseAdjacency(a *adjacency) {
 	if a.o == nil && a.hops == 0 {
 		delete(c.adjacencies, adjacencyKey{a.rif, a.ip})
 	}
 }
 
-func (c *Chip) neighborKind() *kind {
+func (c *store) neighborKind() *kind {
 	return &kind{
 		max: c.prof.Neighbors,
 		attrs: []sai.AttrID{
@@ -93,7 +93,7 @@ func (adj *adjacency) setMAC(a sai.Attr) error {
 	return nil
 }
 
-func (c *Chip) createNeighbor(o *object) error {
+func (c *store) createNeighbor(o *object) error {
 	k := o.key.Entry.(sai.NeighborEntry)
 	r, _ := self[*rif](c, k.RIF)
 	if !k.IP.IsValid() || k.IP.IsMulticast() || k.IP.IsUnspecified() || k.IP.Zone() != "" {

@@ -59,7 +59,7 @@ func (g *hopGroup) settle() {
 	}
 }
 
-func (c *Chip) nextHopKind() *kind {
+func (c *store) nextHopKind() *kind {
 	return &kind{
 		max:   c.prof.NextHops,
 		attrs: []sai.AttrID{sai.NextHopAttrType, sai.NextHopAttrIP, sai.NextHopAttrRouterInterfaceID},
@@ -89,7 +89,7 @@ func (c *Chip) nextHopKind() *kind {
 	}
 }
 
-func (c *Chip) hopGroupKind() *kind {
+func (c *store) hopGroupKind() *kind {
 	return &kind{
 		max: c.prof.NextHopGroups,
 		attrs: []sai.AttrID{
@@ -117,7 +117,7 @@ func (c *Chip) hopGroupKind() *kind {
 	}
 }
 
-func (c *Chip) hopMemberKind() *kind {
+func (c *store) hopMemberKind() *kind {
 	weigh := func(a sai.Attr) (uint32, error) {
 		n := uint64(a.Value.(sai.Uint))
 		if n == 0 {

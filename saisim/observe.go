@@ -96,17 +96,17 @@ func (c *Chip) SetObserver(f func(Moment)) {
 // The functions below are called where there is an observer only, so that the
 // packet path pays one comparison without.
 
-func (c *Chip) saw(what What, pk *packet, copy uint16, port PortID) {
+func (c *engine) saw(what What, pk *packet, copy uint16, port PortID) {
 	c.observer(c.moment(what, pk, copy, port))
 }
 
-func (c *Chip) sawQueue(what What, cp copyOf, port PortID) {
+func (c *engine) sawQueue(what What, cp copyOf, port PortID) {
 	m := c.moment(what, cp.pk, cp.number, port)
 	m.Queue = cp.queue
 	c.observer(m)
 }
 
-func (c *Chip) moment(what What, pk *packet, copy uint16, port PortID) Moment {
+func (c *engine) moment(what What, pk *packet, copy uint16, port PortID) Moment {
 	return Moment{
 		What: what, At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(copy), In: pk.in, Port: port,
 		Data: pk.data, Len: pk.length,
@@ -114,7 +114,7 @@ func (c *Chip) moment(what What, pk *packet, copy uint16, port PortID) Moment {
 }
 
 // sawOnWire tells what a MAC does at an exact time.
-func (c *Chip) sawOnWire(m Moment, t instant, r lineRate) {
+func (c *engine) sawOnWire(m Moment, t instant, r lineRate) {
 	m.At, m.Byte = t.ceil(), ByteTime{r.num, r.den}
 	if t.frac > 0 {
 		m.Early = r.den - t.frac
@@ -122,7 +122,7 @@ func (c *Chip) sawOnWire(m Moment, t instant, r lineRate) {
 	c.observer(m)
 }
 
-func (c *Chip) sawDrop(p *port, cp *copyOf, why DropReason, trail Trail) {
+func (c *engine) sawDrop(p *port, cp *copyOf, why DropReason, trail Trail) {
 	m := c.moment(MomentDropped, cp.pk, cp.number, cp.pk.in)
 	m.Trail = trail
 	if p != nil {
@@ -132,7 +132,7 @@ func (c *Chip) sawDrop(p *port, cp *copyOf, why DropReason, trail Trail) {
 	c.observer(m)
 }
 
-func (c *Chip) sawReplicated(pk *packet) {
+func (c *engine) sawReplicated(pk *packet) {
 	m := c.moment(MomentReplicated, pk, 0, pk.in)
 	m.Copies = uint32(pk.copies)
 	c.observer(m)

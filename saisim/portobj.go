@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/tm"
 )
 
-func (c *Chip) portKind() *kind {
+func (c *store) portKind() *kind {
 	k := &kind{
 		attrs: []sai.AttrID{
 			sai.PortAttrHWLaneList, sai.PortAttrSpeed, sai.PortAttrAdminState, sai.PortAttrMTU,
@@ -36,7 +36,7 @@ func (c *Chip) portKind() *kind {
 
 // createPort makes a port of lanes that no other port uses; without lanes (at
 // power up only) it is the CPU port.
-func (c *Chip) createPort(o *object) error {
+func (c *store) createPort(o *object) error {
 	lanes, ok := o.attr(sai.PortAttrHWLaneList).(sai.Uints)
 	if !ok {
 		return nil
@@ -81,7 +81,7 @@ func (c *Chip) createPort(o *object) error {
 	return nil
 }
 
-func (c *Chip) setPort(o *object, a sai.Attr) error {
+func (c *store) setPort(o *object, a sai.Attr) error {
 	p, ok := o.self.(*port)
 	if !ok {
 		return badValue(a, sai.StatusNotSupported, "the CPU port cannot be changed")
@@ -118,7 +118,7 @@ func (c *Chip) setPort(o *object, a sai.Attr) error {
 	return nil
 }
 
-func (c *Chip) setPortNumber(p *port, a sai.Attr, v uint32) error {
+func (c *store) setPortNumber(p *port, a sai.Attr, v uint32) error {
 	switch a.ID {
 	case sai.PortAttrSpeed:
 		if !c.prof.SpeedFits(v, uint32(len(p.lanes))) {
@@ -159,7 +159,7 @@ func (c *Chip) setPortNumber(p *port, a sai.Attr, v uint32) error {
 }
 
 // speeds are the speeds that the port's lanes can run at.
-func (c *Chip) speeds(p *port) (speeds sai.Uints) {
+func (c *store) speeds(p *port) (speeds sai.Uints) {
 	for _, s := range c.prof.SpeedsMbps {
 		if c.prof.SpeedFits(s, uint32(len(p.lanes))) {
 			speeds = append(speeds, uint64(s))
@@ -169,7 +169,7 @@ func (c *Chip) speeds(p *port) (speeds sai.Uints) {
 }
 
 // portChanged tells of a change of the port's operational state.
-func (c *Chip) portChanged(p *port, was bool) {
+func (c *store) portChanged(p *port, was bool) {
 	if p.up() == was {
 		return
 	}
@@ -201,7 +201,7 @@ func (c *Chip) SetLink(id PortID, up bool) bool {
 	return true
 }
 
-func (c *Chip) removePort(o *object) error {
+func (c *store) removePort(o *object) error {
 	p, ok := o.self.(*port)
 	if !ok {
 		return refuse("remove", sai.ObjectTypePort, 0, sai.StatusNotSupported, "the CPU port stays")
@@ -222,7 +222,7 @@ func (c *Chip) removePort(o *object) error {
 }
 
 // purge drops every frame that a port holds.
-func (c *Chip) purge(p *port) {
+func (c *engine) purge(p *port) {
 	for p.rx.Len() > 0 {
 		c.drop(p, p.rx.First().pk, DropPortRemoved)
 		p.rx.Pop()
@@ -240,7 +240,7 @@ func (c *Chip) purge(p *port) {
 	}
 }
 
-func (c *Chip) getPort(o *object, id sai.AttrID) sai.Value {
+func (c *store) getPort(o *object, id sai.AttrID) sai.Value {
 	p, ok := o.self.(*port)
 	if !ok {
 		switch id {
@@ -297,7 +297,7 @@ func refuseRemove(why string) func(*object) error {
 }
 
 // port returns the port with an id, nil if there is none.
-func (c *Chip) port(id PortID) *port {
+func (c *engine) port(id PortID) *port {
 	if int(id) < len(c.byID) {
 		return c.byID[id]
 	}

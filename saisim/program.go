@@ -62,7 +62,7 @@ const (
 )
 
 // board gives a packet that enters the program that there is.
-func (c *Chip) board(pk *packet) {
+func (c *engine) board(pk *packet) {
 	if n := len(c.sparePassages); n > 0 {
 		pk.run = c.sparePassages[n-1]
 		c.sparePassages = c.sparePassages[:n-1]
@@ -77,13 +77,13 @@ func (c *Chip) board(pk *packet) {
 }
 
 // alight is the end of a packet.
-func (c *Chip) alight(pk *packet) {
+func (c *engine) alight(pk *packet) {
 	c.sparePassages = append(c.sparePassages, pk.run)
 	pk.run = nil
 }
 
 // beginIngress fills the PHV when a packet has been admitted.
-func (c *Chip) beginIngress(pk *packet) {
+func (c *engine) beginIngress(pk *packet) {
 	c.board(pk)
 	v, prog := c.phv, pk.run.program
 	if pk.graph != nil {
@@ -98,7 +98,7 @@ func (c *Chip) beginIngress(pk *packet) {
 
 // fill puts a packet into the fixed fields that are the same in both pipes; of
 // those that take time only what is needed.
-func (c *Chip) fill(v *pipe.PHV, pk *packet, need uint32) {
+func (c *engine) fill(v *pipe.PHV, pk *packet, need uint32) {
 	h, w := &pk.h, &v.W
 	w[pipe.WordEthDst] = h.dmac | uint64(h.etherType)<<48
 	w[pipe.WordEthSrc] = h.smac | uint64(h.ipID)<<48
@@ -121,21 +121,21 @@ func (c *Chip) fill(v *pipe.PHV, pk *packet, need uint32) {
 }
 
 // clockWords gives the time of day as three words of the PHV have it.
-func (c *Chip) clockWords(at Cycle) (seconds, fraction, ns uint64) {
+func (c *engine) clockWords(at Cycle) (seconds, fraction, ns uint64) {
 	t := c.tod.Load().at(at)
 	n := uint64(t.Nanoseconds)
 	return t.Seconds & (1<<48 - 1), n<<32 | n<<32/nanos, t.Seconds*nanos + n
 }
 
 // ingressProgram is the ingress pipe, behind admission, where there is a program.
-func (c *Chip) ingressProgram(p *port, pk *packet) {
+func (c *engine) ingressProgram(p *port, pk *packet) {
 	c.ingressStages(p, pk)
 	if pk.graph != nil {
 		pk.run.ran, pk.run.hit = c.phv.Ran, c.phv.Hit
 	}
 }
 
-func (c *Chip) ingressStages(p *port, pk *packet) {
+func (c *engine) ingressStages(p *port, pk *packet) {
 	last := max(c.prof.IngressStages, 1) - 1
 	c.beginIngress(pk)
 	if !c.runIngress(pk, 0, c.prof.IngressStages/2) {
@@ -164,7 +164,7 @@ func (c *Chip) ingressStages(p *port, pk *packet) {
 
 // runIngress runs stages of the ingress pipe and returns false if the program has
 // dropped the packet.
-func (c *Chip) runIngress(pk *packet, from, to uint32) bool {
+func (c *engine) runIngress(pk *packet, from, to uint32) bool {
 	v, prog := c.phv, pk.run.program
 	on := prog.Run(v, from, to)
 	if pk.graph != nil {
@@ -183,7 +183,7 @@ func (c *Chip) runIngress(pk *packet, from, to uint32) bool {
 func punted(v *pipe.PHV) bool { return v.W[pipe.WordControl]>>1&1 != 0 }
 
 // writeBack takes what the program has written to where fixed functions read it.
-func (c *Chip) writeBack(v *pipe.PHV, pk *packet, wrote uint32) {
+func (c *engine) writeBack(v *pipe.PHV, pk *packet, wrote uint32) {
 	w := &v.W
 	pk.meta = uint32(w[pipe.WordPorts])
 	pk.tc = uint8(w[pipe.WordClass] >> 32)
@@ -196,12 +196,12 @@ func (c *Chip) writeBack(v *pipe.PHV, pk *packet, wrote uint32) {
 }
 
 // steered reports whether the program says where the packet leaves.
-func (c *Chip) steered(pk *packet) bool {
+func (c *engine) steered(pk *packet) bool {
 	return pk.run != nil && uint16(c.phv.W[pipe.WordControl]>>16) != noPort
 }
 
 // steer sends the packet where the program says, if it may go anywhere.
-func (c *Chip) steer(pk *packet) {
+func (c *engine) steer(pk *packet) {
 	if !c.steered(pk) || pk.barred || pk.aclDrop || pk.act&actDrop != 0 {
 		return
 	}

@@ -15,7 +15,7 @@ type heading struct {
 
 // runEgress runs the program's stages of the egress pipe before the last one.
 // False: it has dropped the copy.
-func (c *Chip) runEgress(p *port, cp *copyOf) bool {
+func (c *engine) runEgress(p *port, cp *copyOf) bool {
 	v, pk := c.phv, cp.pk
 	prog := pk.run.program
 	if prog.Empty(true) {
@@ -33,7 +33,7 @@ func (c *Chip) runEgress(p *port, cp *copyOf) bool {
 	return c.runEgressStages(pk, 0, max(c.prof.EgressStages, 1)-1)
 }
 
-func (c *Chip) runEgressStages(pk *packet, from, to uint32) bool {
+func (c *engine) runEgressStages(pk *packet, from, to uint32) bool {
 	on := pk.run.program.RunEgress(c.phv, from, to)
 	if pk.graph != nil {
 		pk.run.program.Always(c.phv, true, from, to, on)
@@ -43,7 +43,7 @@ func (c *Chip) runEgressStages(pk *packet, from, to uint32) bool {
 
 // finishEgress runs the last stage's program, which sees what the fixed functions
 // of that stage have done, and notes with what headers the copy leaves.
-func (c *Chip) finishEgress(cp *copyOf) bool {
+func (c *engine) finishEgress(cp *copyOf) bool {
 	v, pk := c.phv, cp.pk
 	prog := pk.run.program
 	rewrites := prog.Writes(true)&headerWords != 0
@@ -70,7 +70,7 @@ func (c *Chip) finishEgress(cp *copyOf) bool {
 
 // lookupRewritten is lookupEgress for a copy with the headers that the program has
 // left so far.
-func (c *Chip) lookupRewritten(p *port, cp copyOf, hit *hits) {
+func (c *engine) lookupRewritten(p *port, cp copyOf, hit *hits) {
 	pk := cp.pk
 	if pk.run.program.Writes(true)&headerWords == 0 {
 		c.lookupEgress(p, cp, hit)
@@ -167,7 +167,7 @@ func (h *heading) apply(b []byte, l3 int, flags uint32) {
 	}
 }
 
-func (c *Chip) newHeading() *heading {
+func (c *engine) newHeading() *heading {
 	if n := len(c.spareHeads); n > 0 {
 		h := c.spareHeads[n-1]
 		c.spareHeads = c.spareHeads[:n-1]
@@ -177,7 +177,7 @@ func (c *Chip) newHeading() *heading {
 }
 
 // copyHeading is for one more copy of the same frame.
-func (c *Chip) copyHeading(h *heading) *heading {
+func (c *engine) copyHeading(h *heading) *heading {
 	if h == nil {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (c *Chip) copyHeading(h *heading) *heading {
 }
 
 // freeHeading takes back the heading of a copy that is gone.
-func (c *Chip) freeHeading(cp *copyOf) {
+func (c *engine) freeHeading(cp *copyOf) {
 	if cp.head != nil {
 		c.spareHeads = append(c.spareHeads, cp.head)
 		cp.head = nil

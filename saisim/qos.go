@@ -40,7 +40,7 @@ type qosMap struct {
 }
 
 // makeQueues makes the QUEUE objects of a port.
-func (c *Chip) makeQueues(p *port) {
+func (c *store) makeQueues(p *port) {
 	for i := range p.queues.Queues() {
 		q := &object{
 			key: sai.Obj(sai.ObjectTypeQueue, c.newOID(sai.ObjectTypeQueue)), self: &queueObject{port: p, index: i},
@@ -54,7 +54,7 @@ func (c *Chip) makeQueues(p *port) {
 	}
 }
 
-func (c *Chip) queueKind() *kind {
+func (c *store) queueKind() *kind {
 	k := &kind{
 		attrs: []sai.AttrID{
 			sai.QueueAttrType, sai.QueueAttrPort, sai.QueueAttrIndex,
@@ -68,7 +68,7 @@ func (c *Chip) queueKind() *kind {
 	return k
 }
 
-func (c *Chip) setQueue(o *object, a sai.Attr) error {
+func (c *store) setQueue(o *object, a sai.Attr) error {
 	q, oid := o.self.(*queueObject), a.Value.(sai.OID)
 	switch a.ID {
 	case sai.QueueAttrSchedulerProfileID:
@@ -98,7 +98,7 @@ func (q *queueObject) settle() {
 }
 
 // settleQueues settles all queues: a profile has changed.
-func (c *Chip) settleQueues() {
+func (c *store) settleQueues() {
 	for _, p := range c.ports {
 		for _, o := range p.queueObjects {
 			o.self.(*queueObject).settle()
@@ -108,7 +108,7 @@ func (c *Chip) settleQueues() {
 
 // A profile kind is one whose objects are a *T made from their attributes; a
 // change settles all queues anew.
-func profileKind[T any](c *Chip, k *kind, make func(o *object) (T, error)) *kind {
+func profileKind[T any](c *store, k *kind, make func(o *object) (T, error)) *kind {
 	k.create = func(o *object) error {
 		v, err := make(o)
 		o.self = &v
@@ -130,7 +130,7 @@ func profileKind[T any](c *Chip, k *kind, make func(o *object) (T, error)) *kind
 
 // schedulerKind: strict priority, DWRR by bytes, WRR by packets. The chip shapes
 // nothing, so it has no bandwidth attributes.
-func (c *Chip) schedulerKind() *kind {
+func (c *store) schedulerKind() *kind {
 	return profileKind(c, &kind{
 		max:   c.prof.Schedulers,
 		attrs: []sai.AttrID{sai.SchedulerAttrSchedulingType, sai.SchedulerAttrSchedulingWeight, sai.SchedulerAttrLabel},
@@ -151,7 +151,7 @@ func (c *Chip) schedulerKind() *kind {
 }
 
 // wredKind: all packets are green, the chip has no meters.
-func (c *Chip) wredKind() *kind {
+func (c *store) wredKind() *kind {
 	return profileKind(c, &kind{
 		max: c.prof.WREDs,
 		attrs: []sai.AttrID{
@@ -179,7 +179,7 @@ func (c *Chip) wredKind() *kind {
 
 // bufferPoolKind: pools are what the egress queues share. What no pool has is the
 // pool of the queues without a profile.
-func (c *Chip) bufferPoolKind() *kind {
+func (c *store) bufferPoolKind() *kind {
 	k := &kind{
 		max: c.prof.BufferPools,
 		attrs: []sai.AttrID{
@@ -229,7 +229,7 @@ func (c *Chip) bufferPoolKind() *kind {
 
 // resizePool takes cells from the pool of the queues without a profile, or gives
 // them back. A pool has at least one cell.
-func (c *Chip) resizePool(b *bufferPool, bytes uint64) error {
+func (c *store) resizePool(b *bufferPool, bytes uint64) error {
 	pools, cells := c.buffer.Pools, bytes/c.buffer.CellBytes
 	left := pools[0].Size + pools[b.index].Size
 	if cells == 0 || cells > left {
@@ -240,7 +240,7 @@ func (c *Chip) resizePool(b *bufferPool, bytes uint64) error {
 	return nil
 }
 
-func (c *Chip) bufferProfileKind() *kind {
+func (c *store) bufferProfileKind() *kind {
 	return profileKind(c, &kind{
 		max: c.prof.BufferProfiles,
 		attrs: []sai.AttrID{

@@ -4,7 +4,7 @@ import "tamtam/sai"
 
 // qosMapKind: maps of what comes in to traffic classes, and of traffic classes to
 // queues. What a map does not name maps to 0.
-func (c *Chip) qosMapKind() *kind {
+func (c *store) qosMapKind() *kind {
 	k := &kind{
 		max:   c.prof.QoSMaps,
 		attrs: []sai.AttrID{sai.QoSMapAttrType, sai.QoSMapAttrMapToValueList},
@@ -33,7 +33,7 @@ func (c *Chip) qosMapKind() *kind {
 }
 
 // mapOf makes a map of a type from its list.
-func (c *Chip) mapOf(t sai.Enum, list sai.QoSMap) (m qosMap, err error) {
+func (c *store) mapOf(t sai.Enum, list sai.QoSMap) (m qosMap, err error) {
 	var to []uint8
 	most := uint8(maxTrafficClasses - 1)
 	switch t {
@@ -67,7 +67,7 @@ func (c *Chip) mapOf(t sai.Enum, list sai.QoSMap) (m qosMap, err error) {
 }
 
 // setPortMap binds a map to a port.
-func (c *Chip) setPortMap(p *port, a sai.Attr, oid sai.OID) error {
+func (c *store) setPortMap(p *port, a sai.Attr, oid sai.OID) error {
 	m, _ := self[*qosMap](c, oid)
 	fits := m == nil
 	switch a.ID {

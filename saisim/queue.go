@@ -34,7 +34,7 @@ func (q *qosClass) queueOf(tc uint8, n int) uint8 {
 var verdictDrops = [...]DropReason{tm.Full: DropBuffer, tm.Tail: DropQueueLimit, tm.WREDDrop: DropWRED}
 
 // enqueue puts one copy into a queue of a port.
-func (c *Chip) enqueue(p *port, cp *copyOf) {
+func (c *engine) enqueue(p *port, cp *copyOf) {
 	if !p.up() {
 		c.dropBefore(p, cp, DropEgressDown)
 		return
@@ -69,7 +69,7 @@ func (c *Chip) enqueue(p *port, cp *copyOf) {
 
 // pass sends a copy straight on: nothing is queued at the port, its scheduler is
 // free, and so is the egress pipe.
-func (c *Chip) pass(p *port, cp *copyOf, ecn bool) {
+func (c *engine) pass(p *port, cp *copyOf, ecn bool) {
 	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
 	if v > tm.Marked {
 		c.dropBefore(p, cp, verdictDrops[v])
@@ -84,7 +84,7 @@ func (c *Chip) pass(p *port, cp *copyOf, ecn bool) {
 
 // offer is called for a port that holds frames and whose scheduler will not come
 // back by itself.
-func (c *Chip) offer(p *port) {
+func (c *engine) offer(p *port) {
 	switch {
 	case p.txFree.cycle > c.now+c.egressCycles:
 		// Just in time for the MAC to send frame after frame without a pause.
@@ -98,20 +98,20 @@ func (c *Chip) offer(p *port) {
 }
 
 // wait notes that a port could send, had it the egress pipe.
-func (c *Chip) wait(p *port) {
+func (c *engine) wait(p *port) {
 	p.paced = true
 	c.waiting.add(p.id)
 	c.waitingN++
 }
 
-func (c *Chip) stopWaiting(p *port) {
+func (c *engine) stopWaiting(p *port) {
 	p.paced = false
 	c.waiting.remove(p.id)
 	c.waitingN--
 }
 
 // due is called when the scheduler of a port comes back.
-func (c *Chip) due(p *port) {
+func (c *engine) due(p *port) {
 	if p.txFree.cycle > c.now+c.egressCycles { // the port's speed was changed meanwhile
 		c.offer(p)
 		return
@@ -121,7 +121,7 @@ func (c *Chip) due(p *port) {
 
 // serve gives the egress pipe to the port whose turn it is: the next, by number,
 // of those that wait.
-func (c *Chip) serve() {
+func (c *engine) serve() {
 	p := c.byID[c.waiting.after(c.served)]
 	c.stopWaiting(p)
 	c.served = p.id
@@ -129,7 +129,7 @@ func (c *Chip) serve() {
 }
 
 // dequeue sends one frame of a port through the egress pipe to its MAC.
-func (c *Chip) dequeue(p *port) {
+func (c *engine) dequeue(p *port) {
 	p.paced = false
 	cp, _ := p.queues.Dequeue()
 	c.launch(p, &cp)
@@ -139,7 +139,7 @@ func (c *Chip) dequeue(p *port) {
 }
 
 // launch sends a copy through the egress pipe to the MAC.
-func (c *Chip) launch(p *port, cp *copyOf) {
+func (c *engine) launch(p *port, cp *copyOf) {
 	c.egressFree = c.now + 1
 	if c.observer != nil {
 		c.sawQueue(MomentDequeued, *cp, p.id)

@@ -81,7 +81,7 @@ type choice struct {
 }
 
 // choose matches a packet with the mirror sessions of a set, which record.
-func (c *Chip) choose(pk *packet, set uint64) {
+func (c *engine) choose(pk *packet, set uint64) {
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		s := c.recording.sessions[i]
@@ -103,7 +103,7 @@ func (c *Chip) choose(pk *packet, set uint64) {
 	}
 }
 
-func (c *Chip) newChoice() *choice {
+func (c *engine) newChoice() *choice {
 	r := &c.recording
 	n := len(r.spareChoices)
 	if n == 0 {
@@ -123,7 +123,7 @@ type taken struct {
 }
 
 // take has record copies made of a copy, when it is, or would be, through the egress pipe.
-func (c *Chip) take(cp *copyOf, t taken) {
+func (c *engine) take(cp *copyOf, t taken) {
 	r := &c.recording
 	var x *taken
 	if n := len(r.spareTaken); n > 0 {
@@ -137,7 +137,7 @@ func (c *Chip) take(cp *copyOf, t taken) {
 }
 
 // dropHere drops a packet without copies that goes nowhere.
-func (c *Chip) dropHere(pk *packet, why DropReason) {
+func (c *engine) dropHere(pk *packet, why DropReason) {
 	if pk.graph != nil {
 		t := taken{passed: pk.sofar(), out: record.NoPort, why: why}
 		c.countPath(pk, &t.passed)
@@ -149,7 +149,7 @@ func (c *Chip) dropHere(pk *packet, why DropReason) {
 }
 
 // letThrough is told of copies that leave the egress pipe.
-func (c *Chip) letThrough(p *port, t *transmission, fixed fixedMarks, runs bool) {
+func (c *engine) letThrough(p *port, t *transmission, fixed fixedMarks, runs bool) {
 	was := c.through(&t.copyOf, fixed, runs)
 	c.ended(&t.copyOf, was, p.number, 0)
 	if c.observer != nil {
@@ -168,7 +168,7 @@ type recordCopy struct {
 }
 
 // recordCopies makes and queues the record copies of a packet.
-func (c *Chip) recordCopies(pk *packet, t *taken) {
+func (c *engine) recordCopies(pk *packet, t *taken) {
 	for i := range pk.record.n {
 		x := &pk.record.of[i]
 		m := c.mirrors[x.mirror]
@@ -179,7 +179,7 @@ func (c *Chip) recordCopies(pk *packet, t *taken) {
 	}
 }
 
-func (c *Chip) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *taken) {
+func (c *engine) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *taken) {
 	s.counts.made++
 	x := c.newRecordCopy()
 	x.mirrorEncap, x.counts = *m.encap, s.counts
@@ -203,7 +203,7 @@ func (c *Chip) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *tak
 	c.queueMirror(m, pk, &cp)
 }
 
-func (c *Chip) newRecordCopy() *recordCopy {
+func (c *engine) newRecordCopy() *recordCopy {
 	r := &c.recording
 	n := len(r.spareCopies)
 	if n == 0 {
@@ -216,14 +216,14 @@ func (c *Chip) newRecordCopy() *recordCopy {
 
 // freeRecord takes back what a mirror copy that is gone was wrapped in, if that was a
 // record copy.
-func (c *Chip) freeRecord(e *mirrorEncap) {
+func (c *engine) freeRecord(e *mirrorEncap) {
 	if x := e.record; x != nil {
 		c.recording.spareCopies = append(c.recording.spareCopies, x)
 	}
 }
 
 // loseRecord is freeRecord for what is dropped.
-func (c *Chip) loseRecord(e *mirrorEncap) {
+func (c *engine) loseRecord(e *mirrorEncap) {
 	if e.record != nil {
 		e.record.counts.lost++
 		c.freeRecord(e)

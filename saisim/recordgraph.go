@@ -74,7 +74,7 @@ func (g *chipGraph) tap(m record.ChipMark) tap {
 }
 
 // described returns the graph of what runs now.
-func (c *Chip) described() *chipGraph {
+func (c *engine) described() *chipGraph {
 	if c.programGraph == nil {
 		var program *pipe.Program
 		if c.program != nil {

@@ -20,7 +20,7 @@ func recordExtensions() []string {
 }
 
 // newRecordExtension is newExtension for table recording.
-func (c *Chip) newRecordExtension(name string) extension {
+func (c *store) newRecordExtension(name string) extension {
 	if c.prof.TableRecord.Bits == 0 {
 		return nil
 	}
@@ -45,7 +45,7 @@ type planObject struct {
 // apply puts the plan into effect, at once and whole. An object that is set takes
 // what it needs from objects that have it, which are without effect until they are set in
 // turn: syncd may have two exchange theirs, one after the other.
-func (x *planObject) apply(c *Chip, text []byte) error {
+func (x *planObject) apply(c *store, text []byte) error {
 	var v record.ChipPlan
 	given, err := readExtension(text, "plan", &v)
 	if err != nil {
@@ -91,15 +91,15 @@ func (x *planObject) settle(p *recordPlan) {
 	p.owner = x
 }
 
-func (x *planObject) leave(c *Chip) {
+func (x *planObject) leave(c *store) {
 	c.setPlans(slices.DeleteFunc(slices.Clone(c.recording.plans), func(p *recordPlan) bool { return p == x.plan }))
 	x.plan = nil
 }
 
-func (x *planObject) read(*Chip) sai.Value { return nil }
+func (x *planObject) read(*store) sai.Value { return nil }
 
 // setPlans makes plans those in effect.
-func (c *Chip) setPlans(plans []*recordPlan) {
+func (c *store) setPlans(plans []*recordPlan) {
 	r := &c.recording
 	if len(r.plans) == 0 && len(plans) > 0 {
 		r.paths.begin(c.described())
@@ -115,7 +115,7 @@ func (c *Chip) setPlans(plans []*recordPlan) {
 }
 
 // bindRecords finds the sessions of mirror sessions by their labels.
-func (c *Chip) bindRecords() {
+func (c *store) bindRecords() {
 	r := &c.recording
 	c.recorders, r.sessions = 0, [profile.MaxMirrors]*recordSession{}
 	for i, m := range c.mirrors {
@@ -127,7 +127,7 @@ func (c *Chip) bindRecords() {
 	}
 }
 
-func (c *Chip) recordSession(label string) *recordSession {
+func (c *store) recordSession(label string) *recordSession {
 	for _, p := range c.recording.plans {
 		for _, s := range p.sessions {
 			if s.label == label {
@@ -156,7 +156,7 @@ func (p *recordPlan) collides(o *recordPlan) error {
 
 // planFits says whether there is room for a plan beside others and the programs that run
 // or are to run.
-func (c *Chip) planFits(p *recordPlan, others []*recordPlan) error {
+func (c *store) planFits(p *recordPlan, others []*recordPlan) error {
 	bits, sessions := p.containers.Bits(), len(p.sessions)
 	for _, o := range others {
 		bits += o.containers.Bits()
@@ -182,7 +182,7 @@ func (c *Chip) planFits(p *recordPlan, others []*recordPlan) error {
 }
 
 // recordBits is what plans take of the PHV.
-func (c *Chip) recordBits() (n uint32) {
+func (c *store) recordBits() (n uint32) {
 	for _, p := range c.recording.plans {
 		n += uint32(p.containers.Bits())
 	}
@@ -190,7 +190,7 @@ func (c *Chip) recordBits() (n uint32) {
 }
 
 // parsePlan makes a plan of its ENTRY.
-func (c *Chip) parsePlan(v *record.ChipPlan) (*recordPlan, error) {
+func (c *store) parsePlan(v *record.ChipPlan) (*recordPlan, error) {
 	containers, err := record.ParseContainers(v.PHV)
 	if err != nil {
 		return nil, fmt.Errorf("phv: %w", err)
@@ -324,7 +324,7 @@ func parseTunnel(v *record.ChipTunnel) (*recordTunnel, error) {
 }
 
 // recordPlans are the plans in effect, for Tables.
-func (c *Chip) recordPlans(objects []*object) []RecordPlanRow {
+func (c *store) recordPlans(objects []*object) []RecordPlanRow {
 	var rows []RecordPlanRow
 	for _, o := range objects {
 		if x, ok := o.self.(*planObject); ok && x.plan != nil {
@@ -344,7 +344,7 @@ type recordWindow struct {
 	labels []string
 }
 
-func (w *recordWindow) apply(_ *Chip, text []byte) error {
+func (w *recordWindow) apply(_ *store, text []byte) error {
 	next := recordWindow{}
 	if len(text) > 0 {
 		var err error
@@ -359,9 +359,9 @@ func (w *recordWindow) apply(_ *Chip, text []byte) error {
 	return nil
 }
 
-func (w *recordWindow) leave(*Chip) {}
+func (w *recordWindow) leave(*store) {}
 
-func (w *recordWindow) read(c *Chip) sai.Value {
+func (w *recordWindow) read(c *store) sai.Value {
 	values := make([]uint64, 0, record.CounterWords*len(w.labels))
 	for _, label := range w.labels {
 		n := recordCounts{}
@@ -379,7 +379,7 @@ type graphWindow struct {
 	want  record.ChipQuestion
 }
 
-func (w *graphWindow) apply(_ *Chip, text []byte) error {
+func (w *graphWindow) apply(_ *store, text []byte) error {
 	next := graphWindow{}
 	if len(text) > 0 {
 		var err error
@@ -391,9 +391,9 @@ func (w *graphWindow) apply(_ *Chip, text []byte) error {
 	return nil
 }
 
-func (w *graphWindow) leave(*Chip) {}
+func (w *graphWindow) leave(*store) {}
 
-func (w *graphWindow) read(c *Chip) sai.Value {
+func (w *graphWindow) read(c *store) sai.Value {
 	t := &c.recording.paths
 	values := []extensionValue{{record.AttrCounted, valueNumbers, []uint64{c.described().graph.Version, t.packets, t.other}}}
 	if w.want.Graph {

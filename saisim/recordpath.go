@@ -34,7 +34,7 @@ func (t *pathTable) begin(g *chipGraph) {
 	t.graph, t.words, t.n, t.packets, t.other = g, (len(g.program)+63)/64, 0, 0, 0
 }
 
-func (c *Chip) countPath(pk *packet, p *passed) {
+func (c *engine) countPath(pk *packet, p *passed) {
 	t := &c.recording.paths
 	if pk.in == CPUPort || len(c.recording.plans) == 0 || pk.graph != t.graph && pk.graph.graph.Version != t.graph.graph.Version {
 		return

@@ -33,7 +33,7 @@ type passed struct {
 }
 
 // retrack says whether packets that enter from now on have their trails kept.
-func (c *Chip) retrack() {
+func (c *engine) retrack() {
 	c.tracking = c.observer != nil || len(c.recording.plans) > 0
 }
 
@@ -47,7 +47,7 @@ func (pk *packet) sofar() passed {
 }
 
 // through is what a copy has passed in the egress pipe, the fixed functions given.
-func (c *Chip) through(cp *copyOf, fixed fixedMarks, runs bool) passed {
+func (c *engine) through(cp *copyOf, fixed fixedMarks, runs bool) passed {
 	p := cp.pk.sofar()
 	p.fixed = fixed
 	if runs && !cp.pk.run.program.Empty(true) {
@@ -81,7 +81,7 @@ func (p *passed) trail(g *chipGraph) Trail {
 }
 
 // trailOf is the trail of a copy that has not come to the egress pipe.
-func (c *Chip) trailOf(cp *copyOf) Trail {
+func (c *engine) trailOf(cp *copyOf) Trail {
 	if cp.pk.graph == nil || cp.mirror != nil {
 		return Trail{}
 	}
@@ -112,7 +112,7 @@ func (g *chipGraph) path(t Trail) []record.Step {
 
 // ended is told where a copy, or a packet without copies, ends: what it has passed,
 // the port or CPUPort, and 0 or why it is dropped. It is for packets with a graph only.
-func (c *Chip) ended(cp *copyOf, p passed, out uint16, why DropReason) {
+func (c *engine) ended(cp *copyOf, p passed, out uint16, why DropReason) {
 	c.countPath(cp.pk, &p)
 	if cp.pk.record != nil {
 		c.take(cp, taken{passed: p, out: out, why: why})
@@ -120,7 +120,7 @@ func (c *Chip) ended(cp *copyOf, p passed, out uint16, why DropReason) {
 }
 
 // dropBefore drops a copy that has not come to the egress pipe.
-func (c *Chip) dropBefore(p *port, cp *copyOf, why DropReason) {
+func (c *engine) dropBefore(p *port, cp *copyOf, why DropReason) {
 	if cp.pk.graph != nil && cp.mirror == nil {
 		c.ended(cp, cp.pk.sofar(), p.number, why)
 	}
@@ -128,7 +128,7 @@ func (c *Chip) dropBefore(p *port, cp *copyOf, why DropReason) {
 }
 
 // dropInside drops a copy in the egress pipe.
-func (c *Chip) dropInside(p *port, cp *copyOf, fixed fixedMarks, runs bool, why DropReason) {
+func (c *engine) dropInside(p *port, cp *copyOf, fixed fixedMarks, runs bool, why DropReason) {
 	if cp.pk.graph == nil || cp.mirror != nil {
 		c.dropCopy(p, *cp, why)
 		return

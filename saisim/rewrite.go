@@ -13,7 +13,7 @@ type edit struct {
 
 // edited returns a copy's frame as it leaves, and its length. If own is true, the
 // frame is in c.scratch.
-func (c *Chip) edited(cp *copyOf, own bool) ([]byte, int) {
+func (c *engine) edited(cp *copyOf, own bool) ([]byte, int) {
 	if cp.mirror == nil {
 		return c.unwrapped(cp, own)
 	}
@@ -25,7 +25,7 @@ func (c *Chip) edited(cp *copyOf, own bool) ([]byte, int) {
 // unwrapped is the frame that leaves, or the one that a mirror session takes. If
 // nothing changes and own is false it is the packet's own data, else it is in
 // c.scratch.
-func (c *Chip) unwrapped(cp *copyOf, own bool) ([]byte, int) {
+func (c *engine) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
 	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP || pk.edit.marks != (marks{}) || cp.head != nil) || cp.ce
 	l3, length := int(pk.h.l3), pk.length

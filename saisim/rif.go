@@ -52,7 +52,7 @@ func (r *rif) order() int {
 func (r *rif) up(v4 bool) bool { return v4 && r.up4 || !v4 && r.up6 }
 
 // routerKind keeps the one virtual router.
-func (c *Chip) routerKind() *kind {
+func (c *store) routerKind() *kind {
 	return &kind{
 		max: 1,
 		attrs: []sai.AttrID{
@@ -82,7 +82,7 @@ func (c *Chip) routerKind() *kind {
 	}
 }
 
-func (c *Chip) rifKind() *kind {
+func (c *store) rifKind() *kind {
 	k := &kind{
 		max: c.prof.RouterInterfaces,
 		attrs: []sai.AttrID{
@@ -119,7 +119,7 @@ func (c *Chip) rifKind() *kind {
 	return k
 }
 
-func (c *Chip) createRIF(o *object) error {
+func (c *store) createRIF(o *object) error {
 	r := &rif{
 		o: o, mac: c.routerMAC(), mtu: uint32(o.number(sai.RouterInterfaceAttrMTU)), loopback: true,
 		up4: o.flag(sai.RouterInterfaceAttrAdminV4State), up6: o.flag(sai.RouterInterfaceAttrAdminV6State),
@@ -150,7 +150,7 @@ func (c *Chip) createRIF(o *object) error {
 }
 
 // attachRIF puts a router interface on a port or LAG. That is then in no bridge.
-func (c *Chip) attachRIF(r *rif, on sai.OID, bad func(sai.Status, string) error) error {
+func (c *store) attachRIF(r *rif, on sai.OID, bad func(sai.Status, string) error) error {
 	if l, ok := self[*lag](c, on); ok {
 		switch {
 		case l.rif != nil:
@@ -178,7 +178,7 @@ func (c *Chip) attachRIF(r *rif, on sai.OID, bad func(sai.Status, string) error)
 
 // routerMAC is the address that router interfaces have unless they are given
 // one: that of the virtual router, which is that of the switch unless given.
-func (c *Chip) routerMAC() uint64 {
+func (c *store) routerMAC() uint64 {
 	if c.defaultRouter != nil {
 		if m, ok := c.defaultRouter.attr(sai.VirtualRouterAttrSrcMACAddress).(sai.MAC); ok {
 			return mac48(m[:])
@@ -187,7 +187,7 @@ func (c *Chip) routerMAC() uint64 {
 	return c.switchMAC
 }
 
-func (c *Chip) setRIF(o *object, a sai.Attr) error {
+func (c *store) setRIF(o *object, a sai.Attr) error {
 	r := o.self.(*rif)
 	switch a.ID {
 	case sai.RouterInterfaceAttrSrcMACAddress:
@@ -215,7 +215,7 @@ func (c *Chip) setRIF(o *object, a sai.Attr) error {
 }
 
 // removeRIF takes the interface off. Packets on their way out of it go on.
-func (c *Chip) removeRIF(o *object) error {
+func (c *store) removeRIF(o *object) error {
 	r := o.self.(*rif)
 	for _, a := range c.adjacencies {
 		if a.rif == r {

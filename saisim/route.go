@@ -31,7 +31,7 @@ const (
 	destCPU                    // the switch itself
 )
 
-func (c *Chip) routeKind() *kind {
+func (c *store) routeKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
 			sai.RouteEntryAttrPacketAction, sai.RouteEntryAttrNextHopID, sai.RouteEntryAttrIPAddrFamily,
@@ -55,7 +55,7 @@ func (c *Chip) routeKind() *kind {
 	}
 }
 
-func (c *Chip) createRoute(o *object) error {
+func (c *store) createRoute(o *object) error {
 	p := o.key.Entry.(sai.RouteEntry).Dest
 	bad := func(s sai.Status, format string, args ...any) error {
 		return refuse("create", sai.ObjectTypeRouteEntry, 0, s, format, args...)
@@ -80,7 +80,7 @@ func (c *Chip) createRoute(o *object) error {
 	return nil
 }
 
-func (c *Chip) setRoute(o *object, a sai.Attr) error {
+func (c *store) setRoute(o *object, a sai.Attr) error {
 	if oid, ok := a.Value.(sai.OID); ok {
 		if err := c.checkNextHop(oid); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (c *Chip) setRoute(o *object, a sai.Attr) error {
 }
 
 // checkNextHop refuses what a route cannot lead to.
-func (c *Chip) checkNextHop(oid sai.OID) error {
+func (c *store) checkNextHop(oid sai.OID) error {
 	if _, ok := self[*port](c, oid); ok {
 		return refuse("set", sai.ObjectTypeRouteEntry, sai.RouteEntryAttrNextHopID, sai.StatusNotSupported,
 			"of ports, routes lead to the CPU port only")
@@ -102,14 +102,14 @@ func (c *Chip) checkNextHop(oid sai.OID) error {
 }
 
 // routesUsed and maxRoutes are those of the prefix's family.
-func (c *Chip) routesUsed(p netip.Prefix) *uint32 {
+func (c *store) routesUsed(p netip.Prefix) *uint32 {
 	if p.Addr().Is4() {
 		return &c.used4
 	}
 	return &c.used6
 }
 
-func (c *Chip) maxRoutes(p netip.Prefix) uint32 {
+func (c *store) maxRoutes(p netip.Prefix) uint32 {
 	if p.Addr().Is4() {
 		return c.prof.IPv4Routes
 	}
@@ -117,7 +117,7 @@ func (c *Chip) maxRoutes(p netip.Prefix) uint32 {
 }
 
 // hostRoute gives a neighbour its host route, or takes it away.
-func (c *Chip) hostRoute(adj *adjacency, on bool) {
+func (c *store) hostRoute(adj *adjacency, on bool) {
 	p := netip.PrefixFrom(adj.ip, adj.ip.BitLen())
 	d := c.dests[p]
 	if d == nil {
@@ -137,7 +137,7 @@ func (c *Chip) hostRoute(adj *adjacency, on bool) {
 
 // resolve makes the derived part of a dest anew, and puts it where the packet
 // path looks, or takes it out if nothing leads there any more.
-func (c *Chip) resolve(p netip.Prefix, d *dest) {
+func (c *store) resolve(p netip.Prefix, d *dest) {
 	t := &c.fib6
 	if p.Addr().Is4() {
 		t = &c.fib4
@@ -157,7 +157,7 @@ func (c *Chip) resolve(p netip.Prefix, d *dest) {
 	t.put(p, d)
 }
 
-func (c *Chip) resolveNextHop(d *dest, oid sai.OID) {
+func (c *store) resolveNextHop(d *dest, oid sai.OID) {
 	o := c.objects[oid]
 	if o == nil {
 		return

@@ -3,7 +3,7 @@ package saisim
 import "tamtam/saisim/config"
 
 // route decides where a packet goes that came to the router at pk.router.
-func (c *Chip) route(pk *packet) DropReason {
+func (c *engine) route(pk *packet) DropReason {
 	r := pk.router
 	n := pk.length + fcsLen
 	why := c.routed(pk)
@@ -16,7 +16,7 @@ func (c *Chip) route(pk *packet) DropReason {
 }
 
 // routed is route without the counters.
-func (c *Chip) routed(pk *packet) DropReason {
+func (c *engine) routed(pk *packet) DropReason {
 	h := &pk.h
 	if h.etherType != etherIPv4 && h.etherType != etherIPv6 {
 		c.trap(pk, config.TrapIP2ME) // to the router, but not to be routed
@@ -55,7 +55,7 @@ func (c *Chip) routed(pk *packet) DropReason {
 }
 
 // longestPrefix looks the destination up.
-func (c *Chip) longestPrefix(pk *packet, v4 bool) (d *dest) {
+func (c *engine) longestPrefix(pk *packet, v4 bool) (d *dest) {
 	f := fixedIPv6Route
 	if v4 {
 		f = fixedIPv4Route
@@ -77,7 +77,7 @@ func (c *Chip) longestPrefix(pk *packet, v4 bool) (d *dest) {
 
 // noNeighbor traps, or drops, a packet to somebody behind r whose MAC address
 // is not known.
-func (c *Chip) noNeighbor(pk *packet, r *rif) DropReason {
+func (c *engine) noNeighbor(pk *packet, r *rif) DropReason {
 	pk.fixed |= fixedNextHop.ran()
 	if c.traps[config.TrapNeighborMiss].set {
 		c.trap(pk, config.TrapNeighborMiss)
@@ -88,7 +88,7 @@ func (c *Chip) noNeighbor(pk *packet, r *rif) DropReason {
 }
 
 // toHop sends the packet to a neighbour.
-func (c *Chip) toHop(pk *packet, hop *adjacency) DropReason {
+func (c *engine) toHop(pk *packet, hop *adjacency) DropReason {
 	h := &pk.h
 	pk.fixed |= fixedNextHop.ran()
 	switch {

@@ -51,7 +51,7 @@ func stampedLen(length int) int { return max(length, minFrame) + tailstamp.Size 
 
 // appendRecord pads the frame b, which is in c.scratch, and appends the record.
 // An egress cycle of 0 means that the egress time is not taken.
-func (c *Chip) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, egress Cycle) []byte {
+func (c *engine) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, egress Cycle) []byte {
 	for len(b) < minFrame {
 		b = append(b, 0)
 	}

@@ -2,6 +2,7 @@ package saisim
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"tamtam/sai"
@@ -65,7 +66,15 @@ type kind struct {
 
 func (k *kind) has(id sai.AttrID) bool { return slices.Contains(k.attrs, id) }
 
-// control is the chip's side of the SAI API.
+// A store keeps the SAI objects and what they are to each other.
+type store struct {
+	*engine
+	cfg   Config
+	notes []sai.Notification
+	control
+}
+
+// control is what the store has while there is a switch.
 type control struct {
 	valid   *sai.Validator
 	kinds   map[sai.ObjectType]*kind
@@ -76,7 +85,42 @@ type control struct {
 	sw      *object // the switch, nil before it is created
 
 	fdbNotify, portNotify bool
+
+	cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object
+
+	lanes       []*port // who uses a lane
+	bridgePorts []*bridgePort
+	names       map[string]*port // of host interfaces; nil: not a port's
+
+	dests        map[netip.Prefix]*dest
+	adjacencies  map[adjacencyKey]*adjacency
+	used4, used6 uint32 // route entries
+
+	entriesUsed, tablesUsed [2]uint32
+	labelled                map[string][]*aclCounter
+	extensions              map[string]int // objects, by name
+	fields                  map[sai.AttrID]aclField
+	actionKinds             map[sai.AttrID]sai.Enum
 }
+
+// reset makes the chip as it is before the switch object is created.
+func (c *store) reset() {
+	c.engine.reset()
+	c.engine.compile, c.engine.fdbChanged = c.compileAll, c.fdbEvent
+	c.control = control{
+		valid:   sai.NewValidator(),
+		objects: map[sai.OID]*object{}, entries: map[sai.Entry]*object{},
+		made: map[sai.ObjectType]uint64{}, live: map[sai.ObjectType]uint32{},
+		lanes:    make([]*port, c.prof.FirstLane+c.prof.Lanes),
+		labelled: map[string][]*aclCounter{}, extensions: map[string]int{},
+		names:       map[string]*port{},
+		dests:       map[netip.Prefix]*dest{},
+		adjacencies: map[adjacencyKey]*adjacency{},
+	}
+	c.kinds = c.allKinds()
+}
+
+func (c *store) notify(n sai.Notification) { c.notes = append(c.notes, n) }
 
 // refuse returns the error of a call that the chip does not carry out.
 func refuse(op string, t sai.ObjectType, id sai.AttrID, s sai.Status, format string, args ...any) error {
@@ -89,7 +133,7 @@ func badValue(a sai.Attr, s sai.Status, format string, args ...any) error {
 }
 
 // find returns the object with a key, nil if there is none.
-func (c *Chip) find(k sai.Key) *object {
+func (c *store) find(k sai.Key) *object {
 	if k.Entry != nil {
 		return c.entries[k.Entry]
 	}
@@ -101,7 +145,7 @@ func (c *Chip) find(k sai.Key) *object {
 
 // self returns what an object id means to the chip, false if it is something
 // else or nothing.
-func self[T any](c *Chip, oid sai.OID) (t T, ok bool) {
+func self[T any](c *store, oid sai.OID) (t T, ok bool) {
 	if o := c.objects[oid]; o != nil {
 		t, ok = o.self.(T)
 	}
@@ -110,13 +154,13 @@ func self[T any](c *Chip, oid sai.OID) (t T, ok bool) {
 
 // newOID returns an object id: the type in the upper 16 bits, as SAI
 // implementations do, and a number.
-func (c *Chip) newOID(t sai.ObjectType) sai.OID {
+func (c *store) newOID(t sai.ObjectType) sai.OID {
 	c.made[t]++
 	return sai.OID(uint64(t)<<48 | c.made[t])
 }
 
 // remember notes an object that exists now.
-func (c *Chip) remember(o *object) {
+func (c *store) remember(o *object) {
 	if o.key.Entry != nil {
 		c.entries[o.key.Entry] = o
 	} else {
@@ -127,7 +171,7 @@ func (c *Chip) remember(o *object) {
 }
 
 // forget notes that an object is gone.
-func (c *Chip) forget(k sai.Key) {
+func (c *store) forget(k sai.Key) {
 	if c.find(k) == nil {
 		return
 	}
@@ -148,7 +192,7 @@ func typeOf(k sai.Key) sai.ObjectType {
 }
 
 // make creates an object of the chip's own accord, or after all checks.
-func (c *Chip) make(k sai.Key, attrs []sai.Attr) (*object, error) {
+func (c *store) make(k sai.Key, attrs []sai.Attr) (*object, error) {
 	o := &object{key: k, attrs: slices.Clone(attrs)}
 	if f := c.kinds[typeOf(k)].create; f != nil {
 		if err := f(o); err != nil {
@@ -160,7 +204,7 @@ func (c *Chip) make(k sai.Key, attrs []sai.Attr) (*object, error) {
 }
 
 // admitCreate makes the checks that are the same for all types.
-func (c *Chip) admitCreate(t sai.ObjectType, attrs []sai.Attr) error {
+func (c *store) admitCreate(t sai.ObjectType, attrs []sai.Attr) error {
 	k := c.kinds[t]
 	if k == nil {
 		return refuse("create", t, 0, sai.StatusNotSupported, "the chip has no such objects")

@@ -1,104 +1,13 @@
 package saisim
 
 import (
-	"net/netip"
 	"slices"
 
 	"tamtam/sai"
-	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
-	"tamtam/saisim/tm"
 )
 
-// forwarding is what SAI objects mean to the packet path.
-type forwarding struct {
-	byID  []*port // by first lane; nil: none
-	ports []*port // in the order of id
-	lanes []*port // who uses a lane
-
-	bridgePorts []*bridgePort
-	vlans       [4096]*vlan
-	lags        []*lag
-	fdb         fdb
-
-	// Routing: the trie is what the packet path reads, the maps are for control.
-	fib4, fib6       fib
-	dests            map[netip.Prefix]*dest
-	adjacencies      map[adjacencyKey]*adjacency
-	used4, used6     uint32 // route entries
-	routes4, routes6 bool   // admin states of the virtual router
-
-	switchMAC                                 uint64
-	mirrors                                   []*mirrorSession // by index; nil: free
-	traps                                     [config.NumTraps]trapState
-	trapsIP                                   bool // some trap that trapIP knows is set
-	lagSeed, ecmpSeed                         uint32
-	missUnicast, missMulticast, missBroadcast bool // switch: do not flood
-	ranges                                    rangeCheckers
-	vlanACLs                                  [2]bool // some VLAN has a table bound
-	switchACL                                 [2]sai.OID
-	entriesUsed, tablesUsed                   [2]uint32
-	labelled                                  map[string][]*aclCounter
-	extensions                                map[string]int // objects, by name
-	marking                                   marking
-	names                                     map[string]*port // of host interfaces; nil: not a port's
-	fields                                    map[sai.AttrID]aclField
-	actionKinds                               map[sai.AttrID]sai.Enum
-
-	cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object
-
-	// stale says that the lists which are derived from objects (members of
-	// LAGs and VLANs, ACL tables of ports) must be made anew.
-	stale                       bool
-	ingressCycles, egressCycles Cycle
-}
-
-// reset makes the chip as it is before the switch object is created. Frames in
-// the chip are dropped; time and the books go on.
-func (c *Chip) reset() {
-	for _, p := range c.ports {
-		c.purge(p)
-	}
-	for c.enter.Len() > 0 {
-		c.drop(nil, c.enter.First().pk, DropPortRemoved)
-		c.enter.Pop()
-	}
-	for c.pipe.Len() > 0 {
-		c.drop(nil, c.pipe.First().pk, DropPortRemoved)
-		c.pipe.Pop()
-	}
-	for c.leaving.Len() > 0 {
-		c.release(c.leaving.First().copy.pk)
-		c.leaving.Pop()
-	}
-	c.agenda, c.buffer = &agenda{}, tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
-	c.waiting, c.waitingN, c.served = portSet{}, 0, profile.MaxLanes-1
-	c.sketch = sketching{}
-	c.recording, c.recorders, c.skips, c.plannedFaults = recording{}, 0, 0, nil
-	c.retrack()
-	c.program, c.planned, c.batches, c.programGraph = nil, nil, tm.Ring[scheduled]{}, nil
-	n := c.prof.FirstLane + c.prof.Lanes
-	c.forwarding = forwarding{
-		byID: make([]*port, n), lanes: make([]*port, n),
-		fdb:      newFDB(int(c.prof.FDB)),
-		ranges:   rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)},
-		labelled: map[string][]*aclCounter{}, extensions: map[string]int{},
-		names:         map[string]*port{},
-		mirrors:       make([]*mirrorSession, min(c.prof.MirrorSessions, profile.MaxMirrors)),
-		dests:         map[netip.Prefix]*dest{},
-		adjacencies:   map[adjacencyKey]*adjacency{},
-		ingressCycles: Cycle(c.prof.IngressCycles()), egressCycles: Cycle(c.prof.EgressCycles()),
-	}
-	c.control = control{
-		valid:   sai.NewValidator(),
-		objects: map[sai.OID]*object{}, entries: map[sai.Entry]*object{},
-		made: map[sai.ObjectType]uint64{}, live: map[sai.ObjectType]uint32{},
-	}
-	c.kinds = c.allKinds()
-	c.defaultTraps()
-}
-
-func (c *Chip) allKinds() map[sai.ObjectType]*kind {
+func (c *store) allKinds() map[sai.ObjectType]*kind {
 	kinds := map[sai.ObjectType]*kind{
 		sai.ObjectTypeSwitch:        c.switchKind(),
 		sai.ObjectTypePort:          c.portKind(),
@@ -153,7 +62,7 @@ func (c *Chip) allKinds() map[sai.ObjectType]*kind {
 	return kinds
 }
 
-func (c *Chip) switchKind() *kind {
+func (c *store) switchKind() *kind {
 	k := &kind{
 		max: 1,
 		attrs: []sai.AttrID{
@@ -185,7 +94,7 @@ func (c *Chip) switchKind() *kind {
 	return k
 }
 
-func (c *Chip) createSwitch(o *object) error {
+func (c *store) createSwitch(o *object) error {
 	if !o.flag(sai.SwitchAttrInitSwitch) {
 		return refuse("create", sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.StatusNotSupported, "want true: nothing to reconnect to")
 	}
@@ -199,7 +108,7 @@ func (c *Chip) createSwitch(o *object) error {
 	return nil
 }
 
-func (c *Chip) setSwitch(_ *object, a sai.Attr) error {
+func (c *store) setSwitch(_ *object, a sai.Attr) error {
 	switch v := a.Value.(type) {
 	case sai.MAC:
 		c.switchMAC = mac48(v[:])
@@ -240,7 +149,7 @@ func (c *Chip) setSwitch(_ *object, a sai.Attr) error {
 }
 
 // powerUp makes the objects that a switch has from its creation on.
-func (c *Chip) powerUp() error {
+func (c *store) powerUp() error {
 	cpu, err := c.make(sai.Obj(sai.ObjectTypePort, c.newOID(sai.ObjectTypePort)), nil)
 	if err != nil {
 		return err
@@ -276,7 +185,7 @@ func (c *Chip) powerUp() error {
 	return err
 }
 
-func (c *Chip) getSwitch(_ *object, id sai.AttrID) sai.Value {
+func (c *store) getSwitch(_ *object, id sai.AttrID) sai.Value {
 	if f := c.switchFacts()[id]; f != nil {
 		return f()
 	}
@@ -287,7 +196,7 @@ func (c *Chip) getSwitch(_ *object, id sai.AttrID) sai.Value {
 }
 
 // switchFacts are the attributes that can only be read.
-func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
+func (c *store) switchFacts() map[sai.AttrID]func() sai.Value {
 	num := func(n uint32) func() sai.Value { return func() sai.Value { return sai.Uint(n) } }
 	oid := func(o **object) func() sai.Value { return func() sai.Value { return (*o).key.OID } }
 	left := func(t sai.ObjectType, of uint32) func() sai.Value {
@@ -346,7 +255,7 @@ func (c *Chip) switchFacts() map[sai.AttrID]func() sai.Value {
 	}
 }
 
-func (c *Chip) portOIDs() sai.OIDs {
+func (c *store) portOIDs() sai.OIDs {
 	oids := make(sai.OIDs, len(c.ports))
 	for i, p := range c.ports {
 		oids[i] = p.o.key.OID
@@ -354,7 +263,7 @@ func (c *Chip) portOIDs() sai.OIDs {
 	return oids
 }
 
-func (c *Chip) objectTypes() (types sai.Enums) {
+func (c *store) objectTypes() (types sai.Enums) {
 	for t := range c.kinds {
 		types = append(types, sai.Enum(t))
 	}

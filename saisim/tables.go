@@ -287,7 +287,7 @@ func (c *Chip) Tables() Tables {
 }
 
 // aclTables adds the tables of the ACL stages.
-func (c *Chip) aclTables(t *Tables, objects []*object, entries, members map[sai.OID][]*object) {
+func (c *store) aclTables(t *Tables, objects []*object, entries, members map[sai.OID][]*object) {
 	for _, o := range objects {
 		switch o.key.Type {
 		case sai.ObjectTypeACLTable:
@@ -345,7 +345,7 @@ func qosRow(p *port) QoSRow {
 	return r
 }
 
-func (c *Chip) lagRow(o *object, members []*object) LAGRow {
+func (c *store) lagRow(o *object, members []*object) LAGRow {
 	r := LAGRow{
 		OID: o.key.OID, PVID: uint16(o.number(sai.LAGAttrPortVLANID)), Priority: uint8(o.number(sai.LAGAttrDefaultVLANPriority)),
 		DropTagged: o.flag(sai.LAGAttrDropTagged), DropUntagged: o.flag(sai.LAGAttrDropUntagged),
@@ -374,7 +374,7 @@ func vlanRow(o *object, members []*object) VLANRow {
 	return r
 }
 
-func (c *Chip) fdbRows() (rows []FDBRow) {
+func (c *store) fdbRows() (rows []FDBRow) {
 	for i := range c.fdb.slots {
 		e := &c.fdb.slots[i]
 		if e.key != 0 {
@@ -415,7 +415,7 @@ func entryRows(entries []*object) (rows []ACLEntryRow) {
 	return rows
 }
 
-func (c *Chip) groupRow(o *object, members []*object) ACLGroupRow {
+func (c *store) groupRow(o *object, members []*object) ACLGroupRow {
 	r := ACLGroupRow{
 		OID: o.key.OID, Stage: o.enum(sai.ACLTableGroupAttrACLStage),
 		Sequential: o.enum(sai.ACLTableGroupAttrType) == sai.ACLTableGroupTypeSequential,

@@ -116,7 +116,7 @@ type RecordSessionRow struct {
 }
 
 // routingTables adds routing and mirroring.
-func (c *Chip) routingTables(t *Tables, objects []*object) {
+func (c *store) routingTables(t *Tables, objects []*object) {
 	t.Router = RouterRow{c.defaultRouter.key.OID, c.routes4, c.routes6}
 	for _, o := range objects {
 		switch x := o.self.(type) {

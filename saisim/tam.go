@@ -7,7 +7,7 @@ type tamInt struct {
 	switchID uint32
 }
 
-func (c *Chip) tamIntKind() *kind {
+func (c *store) tamIntKind() *kind {
 	return &kind{
 		max: c.prof.TAMInts,
 		attrs: []sai.AttrID{
@@ -26,7 +26,7 @@ func (c *Chip) tamIntKind() *kind {
 
 // storedKinds adds the types whose objects are kept, with their references, for
 // others to read: nothing in the packet path asks for them yet.
-func (c *Chip) storedKinds(kinds map[sai.ObjectType]*kind) {
+func (c *store) storedKinds(kinds map[sai.ObjectType]*kind) {
 	for _, t := range []sai.ObjectType{
 		sai.ObjectTypeTAM, sai.ObjectTypeTAMReport, sai.ObjectTypeTAMTelType, sai.ObjectTypeTAMTelemetry,
 		sai.ObjectTypeTAMTransport, sai.ObjectTypeTAMCollector, sai.ObjectTypeTAMMathFunc,

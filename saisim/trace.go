@@ -210,7 +210,7 @@ func (t *Trace) table(steps []tracedStep) {
 }
 
 // portName is the port's name as reports have it. The chip is locked.
-func (c *Chip) portName(id PortID) string {
+func (c *store) portName(id PortID) string {
 	if id == CPUPort {
 		return "CPU"
 	}

@@ -62,7 +62,7 @@ type trapState struct {
 	priority uint32
 }
 
-func (c *Chip) defaultTraps() {
+func (c *engine) defaultTraps() {
 	c.traps = [config.NumTraps]trapState{config.TrapLinkLocal: {act: actDrop | actCopy}}
 	for _, r := range trapRows() {
 		c.traps[r.trap].act = r.standing
@@ -71,9 +71,9 @@ func (c *Chip) defaultTraps() {
 }
 
 // trap does to the packet what a trap says.
-func (c *Chip) trap(pk *packet, t config.Trap) { c.trapAs(pk, t, c.traps[t].act) }
+func (c *engine) trap(pk *packet, t config.Trap) { c.trapAs(pk, t, c.traps[t].act) }
 
-func (c *Chip) trapAs(pk *packet, t config.Trap, act actions) {
+func (c *engine) trapAs(pk *packet, t config.Trap, act actions) {
 	pk.act |= act
 	if act&actCopy != 0 && pk.trap == config.TrapNone {
 		pk.trap = t
@@ -82,7 +82,7 @@ func (c *Chip) trapAs(pk *packet, t config.Trap, act actions) {
 
 // better returns of two traps that a packet falls in the one that counts: one
 // with a HOSTIF_TRAP object, the higher priority, the one later in the list.
-func (c *Chip) better(a, b config.Trap) config.Trap {
+func (c *engine) better(a, b config.Trap) config.Trap {
 	x, y := &c.traps[a], &c.traps[b]
 	switch {
 	case x.set != y.set:
@@ -115,7 +115,7 @@ const (
 )
 
 // trapFrame traps a packet for what it is, at admission.
-func (c *Chip) trapFrame(pk *packet) {
+func (c *engine) trapFrame(pk *packet) {
 	h := &pk.h
 	if h.dmac>>40&1 != 0 {
 		switch {
@@ -156,7 +156,7 @@ func linkLocalTrap(low uint64) config.Trap {
 
 // trapSNAP tells the protocols of Cisco's group address apart: an 802.3 frame
 // with AA-AA-03, the OUI 00-00-0C and the protocol.
-func (c *Chip) trapSNAP(pk *packet) {
+func (c *engine) trapSNAP(pk *packet) {
 	b := pk.data[min(int(pk.h.l3), len(pk.data)):]
 	if pk.h.flags&flagEthernet2 != 0 || len(b) < 8 || binary.BigEndian.Uint32(b) != 0xaaaa0300 || b[4] != 0 || b[5] != 0x0c {
 		return
@@ -171,7 +171,7 @@ func (c *Chip) trapSNAP(pk *packet) {
 
 // trapIP traps IP protocols that the switch hears whoever they are for. It is
 // called only while there is a HOSTIF_TRAP object of one of them.
-func (c *Chip) trapIP(pk *packet) {
+func (c *engine) trapIP(pk *packet) {
 	h := &pk.h
 	v4 := h.flags&flagIPv4 != 0
 	group := v4 && h.dst[1]>>28 == 0xe || !v4 && h.dst[0]>>56 == 0xff
@@ -211,7 +211,7 @@ func isDHCPv6(p uint16) bool { return p == dhcp6Server || p == dhcp6Client }
 
 // trapLocal traps an IP packet for one of the switch's own addresses: as
 // TrapIP2ME, or as the trap of its protocol where there is one.
-func (c *Chip) trapLocal(pk *packet) {
+func (c *engine) trapLocal(pk *packet) {
 	h := &pk.h
 	t := config.TrapIP2ME
 	if u := localTrap(h); u != config.TrapNone && c.traps[u].set {

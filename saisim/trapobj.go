@@ -9,7 +9,7 @@ import (
 
 // applyTrap makes the state of a trap from its object. Nil, or a trap group that
 // is administratively down: as without one.
-func (c *Chip) applyTrap(r trapRow, o *object) {
+func (c *store) applyTrap(r trapRow, o *object) {
 	s := trapState{act: r.standing}
 	if o != nil && c.trapGroupUp(o.ref(sai.HostifTrapAttrTrapGroup)) {
 		s = trapState{
@@ -24,7 +24,7 @@ func (c *Chip) applyTrap(r trapRow, o *object) {
 	}
 }
 
-func (c *Chip) trapGroupUp(oid sai.OID) bool {
+func (c *store) trapGroupUp(oid sai.OID) bool {
 	o := c.objects[oid]
 	return o == nil || o.flag(sai.HostifTrapGroupAttrAdminState)
 }
@@ -35,7 +35,7 @@ func trapRowOf(o *object) trapRow {
 	return rows[slices.IndexFunc(rows, func(r trapRow) bool { return r.kind == o.enum(sai.HostifTrapAttrTrapType) })]
 }
 
-func (c *Chip) trapKind() *kind {
+func (c *store) trapKind() *kind {
 	var types []sai.Enum
 	for _, r := range trapRows() {
 		types = append(types, r.kind)
@@ -64,7 +64,7 @@ func (c *Chip) trapKind() *kind {
 
 // trapGroupKind keeps trap groups. The chip has no policers; the queue of the CPU
 // port is kept, but what goes to the CPU does not wait there.
-func (c *Chip) trapGroupKind() *kind {
+func (c *store) trapGroupKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{sai.HostifTrapGroupAttrAdminState, sai.HostifTrapGroupAttrQueue},
 		set: func(o *object, a sai.Attr) error {

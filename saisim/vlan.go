@@ -28,7 +28,7 @@ type vlanMember struct {
 	mode sai.Enum
 }
 
-func (c *Chip) vlanKind() *kind {
+func (c *store) vlanKind() *kind {
 	flood := []sai.Enum{sai.VLANFloodControlTypeAll, sai.VLANFloodControlTypeNone}
 	return &kind{
 		max: c.prof.VLANs,
@@ -68,7 +68,7 @@ func (c *Chip) vlanKind() *kind {
 	}
 }
 
-func (c *Chip) createVLAN(o *object) error {
+func (c *store) createVLAN(o *object) error {
 	id := o.number(sai.VLANAttrVLANID)
 	switch {
 	case id < 1 || id > 4094:
@@ -88,7 +88,7 @@ func (c *Chip) createVLAN(o *object) error {
 	return nil
 }
 
-func (c *Chip) setVLAN(o *object, a sai.Attr) error {
+func (c *store) setVLAN(o *object, a sai.Attr) error {
 	v := o.self.(*vlan)
 	c.stale = true // flood controls are read from the object
 	switch x := a.Value.(type) {
@@ -100,7 +100,7 @@ func (c *Chip) setVLAN(o *object, a sai.Attr) error {
 	return nil
 }
 
-func (c *Chip) vlanMemberKind() *kind {
+func (c *store) vlanMemberKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{sai.VLANMemberAttrVLANID, sai.VLANMemberAttrBridgePortID, sai.VLANMemberAttrVLANTaggingMode},
 		create: func(o *object) error {
@@ -154,8 +154,8 @@ func (m *vlanMember) apply() {
 	set(&b.priorityTagged, m.mode == sai.VLANTaggingModePriorityTagged)
 }
 
-// compile makes the lists that are derived from objects.
-func (c *Chip) compile() {
+// compileAll makes the lists that are derived from objects.
+func (c *store) compileAll() {
 	c.stale = false
 	for _, l := range c.lags {
 		l.active = l.active[:0]

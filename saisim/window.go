@@ -14,7 +14,7 @@ type window struct {
 	labels []string
 }
 
-func (w *window) apply(_ *Chip, text []byte) error {
+func (w *window) apply(_ *store, text []byte) error {
 	next := window{}
 	if len(text) > 0 {
 		var err error
@@ -29,11 +29,11 @@ func (w *window) apply(_ *Chip, text []byte) error {
 	return nil
 }
 
-func (w *window) leave(*Chip) {}
+func (w *window) leave(*store) {}
 
 // read returns the window's entry with the counters as they are now. Counters
 // with one label are added up; a label that no counter has counts 0.
-func (w *window) read(c *Chip) sai.Value {
+func (w *window) read(c *store) sai.Value {
 	values := make([]uint64, numStampResults*len(w.labels))
 	for i, label := range w.labels {
 		for _, x := range c.labelled[label] {

@@ -40,7 +40,7 @@ var mutants = []mutant{
 	{"groups and LAGs hash alike", "hash.go", "saltECMP = 1 << 16", "saltECMP = 0"},
 	{"the outer IPv4 header may be fragmented", "mirror.go", "dontFragment = 47, 0x40", "dontFragment = 47, 0"},
 	{"a record fits a byte less", "stamp.go", "stampedLen(length))+fcsLen > mtu", "stampedLen(length))+fcsLen >= mtu"},
-	{"a control batch waits for the cycle's frames", "chip.go", "c.batches.First().at <= e.at", "c.batches.First().at < e.at"},
+	{"a control batch waits for the cycle's frames", "engine.go", "c.batches.First().at <= e.at", "c.batches.First().at < e.at"},
 	{"a tag gets no priority", "ingress.go", "uint16(pk.pushPriority)<<13 | want", "want"},
 	{"random numbers repeat", "tm/buffer.go", "*x ^= *x << 25", "*x ^= *x << 24"},
 	{"a step of the clock forgets the fraction", "tod.go", "s.rest += uint64(part) * t.hz", "s.rest = uint64(part) * t.hz"},
