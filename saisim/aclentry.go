@@ -350,8 +350,8 @@ func (c *store) describe(oid sai.OID) string {
 			s += fmt.Sprintf(" %s %05d %d", m.hop.adj.ip, m.hop.adj.rif.order(), m.weight)
 		}
 		return s
-	case *mirrorSession:
-		return fmt.Sprintf("mirror %02d", x.index)
+	case mirrorIndex:
+		return fmt.Sprintf("mirror %02d", int(x))
 	case *tamInt:
 		return fmt.Sprintf("tam int %d", x.switchID)
 	}

@@ -82,11 +82,21 @@ func (c *store) remove(k sai.Key) error {
 	if o == nil {
 		return refuse("remove", typeOf(k), 0, sai.StatusItemNotFound, "no such object")
 	}
-	if f := c.kinds[typeOf(k)].remove; f != nil {
+	kd := c.kinds[typeOf(k)]
+	if kd.row != nil {
+		r, err := kd.row(o)
+		if err != nil {
+			return err
+		}
+		c.drop(r)
+	}
+	if f := kd.remove; f != nil {
 		if err := f(o); err != nil {
+			c.discard()
 			return err
 		}
 	}
+	c.commit()
 	if o != c.sw {
 		c.forget(k)
 	} else {
@@ -117,9 +127,16 @@ func (c *store) set(k sai.Key, a sai.Attr) error {
 	}
 	if kd.set != nil {
 		if err := kd.set(o, a); err != nil {
+			c.discard()
 			return err
 		}
 	}
+	if kd.row != nil {
+		if err := c.putRow(kd, o.with(a)); err != nil {
+			return err
+		}
+	}
+	c.commit()
 	o.put(a)
 	c.valid.Changed(k, a)
 	return nil

@@ -9,8 +9,9 @@ import (
 
 // forwarding is what the configuration means to the packet path.
 type forwarding struct {
-	byID  []*port // by first lane; nil: none
-	ports []*port // in the order of id
+	ids   map[config.ID]any // what is compiled of rows that others refer to
+	byID  []*port           // by first lane; nil: none
+	ports []*port           // in the order of id
 
 	vlans [4096]*vlan
 	lags  []*lag
@@ -61,6 +62,7 @@ func (c *engine) reset() {
 	c.retrack()
 	c.program, c.planned, c.batches, c.programGraph = nil, nil, tm.Ring[scheduled]{}, nil
 	c.forwarding = forwarding{
+		ids:           map[config.ID]any{},
 		byID:          make([]*port, c.prof.FirstLane+c.prof.Lanes),
 		fdb:           newFDB(int(c.prof.FDB)),
 		ranges:        rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)},

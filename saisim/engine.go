@@ -29,24 +29,38 @@ type engine struct {
 	leaving tm.Ring[mirroring]
 	pipe    tm.Ring[timed]
 	entered Cycle // first cycle at which the pipe is free
-	spare   []*packet
-	scratch []byte
-	wrapped []byte // a mirrored frame
-	out     func(Out)
-	buffer  *tm.Buffer
-	// The egress pipe takes one frame per cycle.
-	egressFree Cycle   // the first cycle when it takes one
-	waiting    portSet // ports that have one for it
-	waitingN   int
-	served     PortID // the last port that had its turn
-	books      Books
-	frames     uint64 // received and injected
-	observer   func(Moment)
-	recording  recording
+	spares
+	out    func(Out)
+	buffer *tm.Buffer
+	turns
+	books     Books
+	frames    uint64 // received and injected
+	observer  func(Moment)
+	recording recording
 
 	compile func() // makes what is stale; not reset
 	// fdbChanged is told what becomes of addresses that nobody has asked for.
 	fdbChanged func(fdbEvent, *fdbEntry)
+}
+
+// turns says which port has the egress pipe, which takes one frame per cycle.
+type turns struct {
+	egressFree Cycle   // the first cycle when it takes one
+	waiting    portSet // ports that have one for it
+	waitingN   int
+	served     PortID // the last port that had its turn
+}
+
+// spares is memory that is used again.
+type spares struct {
+	spare   []*packet
+	scratch []byte
+	wrapped []byte // a mirrored frame
+}
+
+func newSpares() spares {
+	const most = 2 * 16384 // the longest frame that leaves, and more
+	return spares{scratch: make([]byte, 0, most), wrapped: make([]byte, 0, most)}
 }
 
 // A timed packet is due at a cycle.
@@ -57,11 +71,10 @@ type timed struct {
 
 func newEngine(cfg Config) *engine {
 	c := &engine{
-		prof:    cfg.Profile,
-		cfg:     cfg,
-		out:     func(Out) {},
-		scratch: make([]byte, 0, 2*16384), // the longest frame that leaves, and more,
-		wrapped: make([]byte, 0, 2*16384),
+		prof:   cfg.Profile,
+		cfg:    cfg,
+		out:    func(Out) {},
+		spares: newSpares(),
 	}
 	c.tod.Store(newTimeOfDay(cfg.Profile.ClockHz, cfg.Start))
 	return c

@@ -3,16 +3,13 @@ package saisim
 import (
 	"encoding/binary"
 	"math/bits"
-	"net/netip"
-	"slices"
 	"strings"
-	"tamtam/saisim/profile"
 
-	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/tam/record"
 )
 
-// A mirrorSession is a MIRROR_SESSION object.
+// A mirrorSession is a mirror session.
 type mirrorSession struct {
 	index int // its bit in the sets of sessions; the lowest that was free
 	port  *port
@@ -49,139 +46,69 @@ const (
 	erspanHeaders = 12 // sequence number and ERSPAN II header
 )
 
-func (c *store) mirrorKind() *kind {
-	return &kind{
-		max: min(c.prof.MirrorSessions, profile.MaxMirrors),
-		attrs: []sai.AttrID{
-			sai.MirrorSessionAttrType, sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTruncateSize,
-			sai.MirrorSessionAttrTC, sai.MirrorSessionAttrVLANTpid, sai.MirrorSessionAttrVLANID, sai.MirrorSessionAttrVLANPri,
-			sai.MirrorSessionAttrVLANCfi, sai.MirrorSessionAttrVLANHeaderValid, sai.MirrorSessionAttrErspanEncapsulationType,
-			sai.MirrorSessionAttrIphdrVersion, sai.MirrorSessionAttrTOS, sai.MirrorSessionAttrTTL,
-			sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrDstIPAddress, sai.MirrorSessionAttrSrcMACAddress,
-			sai.MirrorSessionAttrDstMACAddress, sai.MirrorSessionAttrGREProtocolType, sai.MirrorSessionAttrErspanSessionID,
-			sai.MirrorSessionAttrGREHeaderFirst16bit, sai.MirrorSessionAttrLabel,
-			sai.MirrorSessionAttrUDPSrcPort, sai.MirrorSessionAttrUDPDstPort,
-		},
-		enums: map[sai.AttrID][]sai.Enum{
-			sai.MirrorSessionAttrType: {sai.MirrorSessionTypeLocal, sai.MirrorSessionTypeRemote,
-				sai.MirrorSessionTypeEnhancedRemote, sai.MirrorSessionTypeSflow},
-			sai.MirrorSessionAttrErspanEncapsulationType: {
-				sai.ErspanEncapsulationTypeMirrorL3GRETunnel, sai.ErspanEncapsulationTypeIi},
-		},
-		create: func(o *object) error {
-			m := &mirrorSession{index: slices.Index(c.mirrors, nil)}
-			if err := c.settleMirror(m, o); err != nil {
-				return err
-			}
-			c.mirrors[m.index] = m
-			o.self = m
-			c.bindRecords()
-			return nil
-		},
-		set: func(o *object, a sai.Attr) error {
-			next := &object{key: o.key, attrs: slices.Clone(o.attrs)}
-			next.put(a)
-			err := c.settleMirror(o.self.(*mirrorSession), next)
-			c.bindRecords()
-			return err
-		},
-		remove: func(o *object) error {
-			c.mirrors[o.self.(*mirrorSession).index] = nil
-			c.bindRecords()
-			return nil
-		},
+// applyMirror makes of a session what its row says.
+func (c *engine) applyMirror(r config.Mirror, gone bool) {
+	if gone {
+		c.mirrors[at[*mirrorSession](c, r.ID).index] = nil
+		delete(c.ids, r.ID)
+	} else {
+		m := at[*mirrorSession](c, r.ID)
+		if m == nil {
+			m = &mirrorSession{index: r.Index}
+			c.ids[r.ID], c.mirrors[r.Index] = m, m
+		}
+		m.port, m.lag, m.label = at[*port](c, r.Monitor), at[*lag](c, r.Monitor), r.Label
+		m.encap = newMirrorEncap(m, &r)
 	}
+	c.bindRecords()
 }
 
-// settleMirror makes of a session what its attributes say; it changes nothing
-// if they are wrong.
-func (c *store) settleMirror(m *mirrorSession, o *object) error {
-	bad := func(id sai.AttrID, format string, args ...any) error {
-		return refuse("create", sai.ObjectTypeMirrorSession, id, sai.StatusInvalidParameter, format, args...)
-	}
-	e := &mirrorEncap{
-		session: m, truncate: int(o.number(sai.MirrorSessionAttrTruncateSize)), tc: uint8(o.number(sai.MirrorSessionAttrTC)),
-	}
-	if e.truncate != 0 && e.truncate < ethernetHeader+4 {
-		return bad(sai.MirrorSessionAttrTruncateSize, "%d, want 0 or at least %d", e.truncate, ethernetHeader+4)
-	}
-	vid, pri, cfi := o.number(sai.MirrorSessionAttrVLANID), o.number(sai.MirrorSessionAttrVLANPri), o.number(sai.MirrorSessionAttrVLANCfi)
-	if vid > 4094 || pri > 7 || cfi > 1 {
-		return bad(sai.MirrorSessionAttrVLANID, "VLAN %d, priority %d, CFI %d; want at most 4094, 7 and 1", vid, pri, cfi)
-	}
-	binary.BigEndian.PutUint16(e.tag[:], uint16(o.number(sai.MirrorSessionAttrVLANTpid)))
-	binary.BigEndian.PutUint16(e.tag[2:], uint16(pri<<13|cfi<<12|vid))
-	switch o.enum(sai.MirrorSessionAttrType) {
-	case sai.MirrorSessionTypeRemote:
+func newMirrorEncap(m *mirrorSession, r *config.Mirror) *mirrorEncap {
+	e := &mirrorEncap{session: m, truncate: r.Truncate, tc: r.TC}
+	binary.BigEndian.PutUint16(e.tag[:], r.TPID)
+	binary.BigEndian.PutUint16(e.tag[2:], r.TCI)
+	switch r.Kind {
+	case config.MirrorRemote:
 		e.push = true
-	case sai.MirrorSessionTypeEnhancedRemote:
-		if err := e.tunnel(o, bad); err != nil {
-			return err
-		}
-	case sai.MirrorSessionTypeSflow:
-		e.udp, e.tagged, e.ttl = true, o.flag(sai.MirrorSessionAttrVLANHeaderValid), uint8(o.number(sai.MirrorSessionAttrTTL))
-		e.srcPort, e.dstPort = uint16(o.number(sai.MirrorSessionAttrUDPSrcPort)), uint16(o.number(sai.MirrorSessionAttrUDPDstPort))
+	case config.MirrorERSPAN:
+		e.tunnel(&r.Tunnel)
+	case config.MirrorSFlow:
+		e.udp, e.tagged, e.ttl = true, r.Tunnel.Tagged, r.Tunnel.TTL
+		e.srcPort, e.dstPort = r.UDPSrc, r.UDPDst
 	}
-	oid := o.ref(sai.MirrorSessionAttrMonitorPort)
-	p, okp := self[*port](c, oid)
-	l, okl := self[*lag](c, oid)
-	if !okp && !okl {
-		return bad(sai.MirrorSessionAttrMonitorPort, "want a front-panel port or a LAG")
-	}
-	label, _ := o.attr(sai.MirrorSessionAttrLabel).(sai.Text)
-	m.port, m.lag, m.encap, m.label = p, l, e, string(label)
-	return nil
+	return e
 }
 
 // tunnel makes the headers of an ERSPAN session: Ethernet, IP, GRE and, of type
 // II, the sequence number and the ERSPAN header.
-func (e *mirrorEncap) tunnel(o *object, bad func(sai.AttrID, string, ...any) error) error {
-	src, _ := o.attr(sai.MirrorSessionAttrSrcIPAddress).(sai.IP)
-	dst, _ := o.attr(sai.MirrorSessionAttrDstIPAddress).(sai.IP)
-	version := o.number(sai.MirrorSessionAttrIphdrVersion)
-	for _, ip := range []netip.Addr{src.Addr, dst.Addr} {
-		if version == 4 && !ip.Is4() || version == 6 && !ip.Is6() || version != 4 && version != 6 {
-			return bad(sai.MirrorSessionAttrIphdrVersion, "version %d with %s to %s, want 4 or 6 and addresses of that", version, src, dst)
-		}
-	}
-	dmac, _ := o.attr(sai.MirrorSessionAttrDstMACAddress).(sai.MAC)
-	smac, _ := o.attr(sai.MirrorSessionAttrSrcMACAddress).(sai.MAC)
-	b := append(append([]byte{}, dmac[:]...), smac[:]...)
-	if o.flag(sai.MirrorSessionAttrVLANHeaderValid) {
+func (e *mirrorEncap) tunnel(t *config.MirrorTunnel) {
+	b := append(append([]byte{}, t.DMAC[:]...), t.SMAC[:]...)
+	if t.Tagged {
 		b = append(b, e.tag[:]...)
 	}
-	tos, ttl := byte(o.number(sai.MirrorSessionAttrTOS)), byte(o.number(sai.MirrorSessionAttrTTL))
-	e.v4 = version == 4
+	e.v4, e.seq = t.Src.Is4(), t.TypeII
 	const gre, dontFragment = 47, 0x40
 	if e.v4 {
 		b = append(b, etherIPv4>>8, etherIPv4&0xff)
 		e.l3 = len(b)
-		b = append(b, 0x45, tos, 0, 0, 0, 0, dontFragment, 0, ttl, gre, 0, 0)
+		b = append(b, 0x45, t.TOS, 0, 0, 0, 0, dontFragment, 0, t.TTL, gre, 0, 0)
 	} else {
 		b = append(b, etherIPv6>>8, etherIPv6&0xff)
 		e.l3 = len(b)
-		b = append(b, 0x60|tos>>4, tos<<4, 0, 0, 0, 0, gre, ttl)
+		b = append(b, 0x60|t.TOS>>4, t.TOS<<4, 0, 0, 0, 0, gre, t.TTL)
 	}
-	b = append(append(b, src.AsSlice()...), dst.AsSlice()...)
-	flags := uint16(o.number(sai.MirrorSessionAttrGREHeaderFirst16bit))
-	e.seq = o.enum(sai.MirrorSessionAttrErspanEncapsulationType) == sai.ErspanEncapsulationTypeIi
+	b = append(append(b, t.Src.AsSlice()...), t.Dst.AsSlice()...)
+	flags := t.GREFlags
 	if e.seq {
 		flags |= 0x1000
-	} else if flags&0xb000 != 0 { // fields that would be missing
-		return bad(sai.MirrorSessionAttrGREHeaderFirst16bit, "%#04x, want no checksum, key or sequence number", flags)
 	}
 	b = binary.BigEndian.AppendUint16(b, flags)
-	b = binary.BigEndian.AppendUint16(b, uint16(o.number(sai.MirrorSessionAttrGREProtocolType)))
+	b = binary.BigEndian.AppendUint16(b, t.GREType)
 	if e.seq {
-		id := o.number(sai.MirrorSessionAttrErspanSessionID)
-		if id > 1023 {
-			return bad(sai.MirrorSessionAttrErspanSessionID, "session %d, want 0 to 1023", id)
-		}
 		b = append(b, make([]byte, erspanHeaders)...)
-		binary.BigEndian.PutUint32(b[len(b)-8:], 1<<28|uint32(id))
+		binary.BigEndian.PutUint32(b[len(b)-8:], 1<<28|uint32(t.Session))
 	}
 	e.head = b
-	return nil
 }
 
 // length is that of a copy of a frame of n bytes.
@@ -246,16 +173,6 @@ func (e *mirrorEncap) wrap(dst, data []byte, n int) []byte {
 		binary.BigEndian.PutUint32(h[4:], word)
 	}
 	return b
-}
-
-// mirrorSet returns the sessions of a list, as bits.
-func (c *store) mirrorSet(oids sai.OIDs) (set uint64) {
-	for _, oid := range oids {
-		if m, ok := self[*mirrorSession](c, oid); ok {
-			set |= 1 << m.index
-		}
-	}
-	return set
 }
 
 // mirror queues a copy for each session in a set, in the order of their

@@ -115,7 +115,7 @@ func (c *store) setPlans(plans []*recordPlan) {
 }
 
 // bindRecords finds the sessions of mirror sessions by their labels.
-func (c *store) bindRecords() {
+func (c *engine) bindRecords() {
 	r := &c.recording
 	c.recorders, r.sessions = 0, [profile.MaxMirrors]*recordSession{}
 	for i, m := range c.mirrors {
@@ -127,7 +127,7 @@ func (c *store) bindRecords() {
 	}
 }
 
-func (c *store) recordSession(label string) *recordSession {
+func (c *engine) recordSession(label string) *recordSession {
 	for _, p := range c.recording.plans {
 		for _, s := range p.sessions {
 			if s.label == label {

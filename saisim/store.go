@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/profile"
 )
 
 // An object is a SAI object: its attributes as set, and in self what they mean
@@ -52,8 +54,13 @@ type kind struct {
 	create func(o *object) error
 	// set carries out a change before the store notes it.
 	set func(o *object, a sai.Attr) error
+	// row is the row of a table that an object says, which is put when it is created or set, and
+	// dropped when it is removed; behind create and set, and before remove.
+	row func(o *object) (config.Row, error)
 	// remove undoes create. Nothing refers to the object any more.
 	remove func(o *object) error
+	// made is told of an object that has been created.
+	made func(o *object)
 	// get returns the value of an attribute that is not (only) as set, nil: as set.
 	get func(o *object, id sai.AttrID) sai.Value
 	// stats returns a counter; clear resets it.
@@ -72,6 +79,8 @@ type store struct {
 	cfg   Config
 	notes []sai.Notification
 	control
+	tables config.Set
+	change config.Change // of the call that is carried out
 }
 
 // control is what the store has while there is a switch.
@@ -86,19 +95,32 @@ type control struct {
 
 	fdbNotify, portNotify bool
 
-	cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object
+	defaults
 
 	lanes       []*port // who uses a lane
 	bridgePorts []*bridgePort
 	names       map[string]*port // of host interfaces; nil: not a port's
+	mirrorsUsed [profile.MaxMirrors]bool
 
+	routingObjects
+	aclObjects
+	extensions map[string]int // objects, by name
+}
+
+// defaults are the objects that the switch comes with.
+type defaults struct{ cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGroup *object }
+
+// routingObjects is what the store knows of routes.
+type routingObjects struct {
 	dests        map[netip.Prefix]*dest
 	adjacencies  map[adjacencyKey]*adjacency
 	used4, used6 uint32 // route entries
+}
 
+// aclObjects is what the store knows of ACLs.
+type aclObjects struct {
 	entriesUsed, tablesUsed [2]uint32
 	labelled                map[string][]*aclCounter
-	extensions              map[string]int // objects, by name
 	fields                  map[sai.AttrID]aclField
 	actionKinds             map[sai.AttrID]sai.Enum
 }
@@ -107,15 +129,16 @@ type control struct {
 func (c *store) reset() {
 	c.engine.reset()
 	c.engine.compile, c.engine.fdbChanged = c.compileAll, c.fdbEvent
+	c.tables, c.change = config.Set{}, nil
 	c.control = control{
 		valid:   sai.NewValidator(),
 		objects: map[sai.OID]*object{}, entries: map[sai.Entry]*object{},
 		made: map[sai.ObjectType]uint64{}, live: map[sai.ObjectType]uint32{},
-		lanes:    make([]*port, c.prof.FirstLane+c.prof.Lanes),
-		labelled: map[string][]*aclCounter{}, extensions: map[string]int{},
-		names:       map[string]*port{},
-		dests:       map[netip.Prefix]*dest{},
-		adjacencies: map[adjacencyKey]*adjacency{},
+		lanes:          make([]*port, c.prof.FirstLane+c.prof.Lanes),
+		extensions:     map[string]int{},
+		names:          map[string]*port{},
+		routingObjects: routingObjects{dests: map[netip.Prefix]*dest{}, adjacencies: map[adjacencyKey]*adjacency{}},
+		aclObjects:     aclObjects{labelled: map[string][]*aclCounter{}},
 	}
 	c.kinds = c.allKinds()
 }
@@ -147,7 +170,9 @@ func (c *store) find(k sai.Key) *object {
 // else or nothing.
 func self[T any](c *store, oid sai.OID) (t T, ok bool) {
 	if o := c.objects[oid]; o != nil {
-		t, ok = o.self.(T)
+		if t, ok = o.self.(T); !ok {
+			t, ok = c.engine.ids[config.ID(oid)].(T) // until objects know rows only
+		}
 	}
 	return t, ok
 }
@@ -165,6 +190,9 @@ func (c *store) remember(o *object) {
 		c.entries[o.key.Entry] = o
 	} else {
 		c.objects[o.key.OID] = o
+		if o.self != nil && c.engine.ids[o.id()] == nil {
+			c.engine.ids[o.id()] = o.self // not yet compiled of a row
+		}
 	}
 	c.live[typeOf(o.key)]++
 	c.valid.Created(o.key, o.attrs)
@@ -179,6 +207,7 @@ func (c *store) forget(k sai.Key) {
 		delete(c.entries, k.Entry)
 	} else {
 		delete(c.objects, k.OID)
+		delete(c.engine.ids, config.ID(k.OID))
 	}
 	c.live[typeOf(k)]--
 	c.valid.Removed(k)
@@ -194,13 +223,36 @@ func typeOf(k sai.Key) sai.ObjectType {
 // make creates an object of the chip's own accord, or after all checks.
 func (c *store) make(k sai.Key, attrs []sai.Attr) (*object, error) {
 	o := &object{key: k, attrs: slices.Clone(attrs)}
-	if f := c.kinds[typeOf(k)].create; f != nil {
+	kd := c.kinds[typeOf(k)]
+	if f := kd.create; f != nil {
 		if err := f(o); err != nil {
+			c.discard()
 			return nil, err
 		}
 	}
+	if err := c.putRow(kd, o); err != nil {
+		return nil, err
+	}
+	c.commit()
 	c.remember(o)
+	if kd.made != nil {
+		kd.made(o)
+	}
 	return o, nil
+}
+
+// putRow puts the row of an object of a kind that has one.
+func (c *store) putRow(kd *kind, o *object) error {
+	if kd.row == nil {
+		return nil
+	}
+	r, err := kd.row(o)
+	if err != nil {
+		c.discard()
+		return err
+	}
+	c.put(r)
+	return nil
 }
 
 // admitCreate makes the checks that are the same for all types.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/saisim/tm"
 	"tamtam/tam/altmark"
 	"tamtam/tam/flymon"
@@ -39,7 +40,7 @@ type Tables struct {
 	NextHops   []NextHopRow
 	HopGroups  []HopGroupRow
 	Routes     []RouteRow // IPv4 first; by address, then length
-	Mirrors    []MirrorRow
+	Mirrors    []config.Mirror
 	Pools      []uint64 // cells of each pool of the packet memory
 	AltMarks   []AltMarkRow
 	Sketches   []flymon.Layout // tasks of FlyMon, by name
@@ -278,6 +279,7 @@ func (c *Chip) Tables() Tables {
 			t.AltMarks = append(t.AltMarks, AltMarkRow{p.lane, p.guard, p.early, p.s})
 		}
 	}
+	t.Mirrors = c.tables.Tables().Mirrors
 	t.Sketches = c.sketches()
 	t.RecordPlans = c.recordPlans(objects)
 	for _, p := range c.buffer.Pools {

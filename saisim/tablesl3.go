@@ -70,33 +70,6 @@ type RouteRow struct {
 	Host sai.OID
 }
 
-// A MirrorRow is a mirror session. What SAI gives no meaning for its type is as
-// set, and has none.
-type MirrorRow struct {
-	OID      sai.OID
-	Index    int      // copies are made in this order
-	Type     sai.Enum // a sai_mirror_session_type_t
-	Monitor  sai.OID  // port or LAG
-	Truncate int      // bytes of the frame that are kept; 0: all
-	TC       uint8
-	TPID     uint16
-	TCI      uint16 // priority, CFI and VLAN
-	// ERSPAN.
-	Tagged   bool // the outer frame has the tag
-	Encap    sai.Enum
-	Src, Dst netip.Addr
-	SMAC     sai.MAC
-	DMAC     sai.MAC
-	TOS, TTL uint8
-	GREFlags uint16 // first 16 bits of the GRE header
-	GREType  uint16
-	Session  uint16
-	Sequence uint32 // of the next copy that leaves
-	// UDP ports of type SFLOW.
-	UDPSrc, UDPDst uint16
-	Label          string
-}
-
 // A RecordPlanRow is a plan of table recording.
 type RecordPlanRow struct {
 	OID        sai.OID
@@ -130,8 +103,6 @@ func (c *store) routingTables(t *Tables, objects []*object) {
 				r.Members = append(r.Members, HopMemberRow{m.hop.o.key.OID, m.weight})
 			}
 			t.HopGroups = append(t.HopGroups, r)
-		case *mirrorSession:
-			t.Mirrors = append(t.Mirrors, mirrorRow(o, x))
 		}
 	}
 	for _, a := range c.adjacencies {
@@ -174,23 +145,4 @@ func (r *rif) row() InterfaceRow {
 		row.On = r.port.o.key.OID
 	}
 	return row
-}
-
-func mirrorRow(o *object, m *mirrorSession) MirrorRow {
-	n := func(id sai.AttrID) uint64 { return o.number(id) }
-	r := MirrorRow{
-		OID: o.key.OID, Index: m.index, Type: o.enum(sai.MirrorSessionAttrType), Monitor: o.ref(sai.MirrorSessionAttrMonitorPort),
-		Truncate: int(n(sai.MirrorSessionAttrTruncateSize)), TC: uint8(n(sai.MirrorSessionAttrTC)), TPID: uint16(n(sai.MirrorSessionAttrVLANTpid)),
-		TCI: uint16(n(sai.MirrorSessionAttrVLANPri)<<13 | n(sai.MirrorSessionAttrVLANCfi)<<12 | n(sai.MirrorSessionAttrVLANID)),
-		TOS: uint8(n(sai.MirrorSessionAttrTOS)), TTL: uint8(n(sai.MirrorSessionAttrTTL)), Tagged: o.flag(sai.MirrorSessionAttrVLANHeaderValid),
-		Encap: o.enum(sai.MirrorSessionAttrErspanEncapsulationType), GREFlags: uint16(n(sai.MirrorSessionAttrGREHeaderFirst16bit)),
-		GREType: uint16(n(sai.MirrorSessionAttrGREProtocolType)), Session: uint16(n(sai.MirrorSessionAttrErspanSessionID)), Sequence: m.seq,
-	}
-	r.UDPSrc, r.UDPDst, r.Label = uint16(n(sai.MirrorSessionAttrUDPSrcPort)), uint16(n(sai.MirrorSessionAttrUDPDstPort)), m.label
-	src, _ := o.attr(sai.MirrorSessionAttrSrcIPAddress).(sai.IP)
-	dst, _ := o.attr(sai.MirrorSessionAttrDstIPAddress).(sai.IP)
-	r.Src, r.Dst = src.Addr, dst.Addr
-	r.SMAC, _ = o.attr(sai.MirrorSessionAttrSrcMACAddress).(sai.MAC)
-	r.DMAC, _ = o.attr(sai.MirrorSessionAttrDstMACAddress).(sai.MAC)
-	return r
 }

@@ -22,23 +22,32 @@ type Tables struct {
 	FDB         []FDBEntry // those that control has made
 	Traps       []TrapRule
 	TAMInts     []TAMInt
+	ACLs
+	Routing
+	Mirrors  []Mirror
+	Pools    []Pool
+	AltMarks []AltMark
+	Sketches []Sketch     // by name
+	Plans    []RecordPlan // those in effect
+}
+
+// ACLs are the tables of both ACL stages.
+type ACLs struct {
 	ACLTables   []ACLTable
 	ACLEntries  []ACLEntry // by table, then in their order of precedence: the first that matches is the hit
 	ACLGroups   []ACLGroup
 	ACLRanges   []ACLRange
 	ACLCounters []ACLCounter
+}
 
+// Routing is what the virtual router is told.
+type Routing struct {
 	Router     Router
 	Interfaces []Interface
 	Neighbors  []Neighbor // by interface, then address
 	NextHops   []NextHop
 	HopGroups  []HopGroup
 	Routes     []Route // IPv4 first; by address, then length
-	Mirrors    []Mirror
-	Pools      []Pool
-	AltMarks   []AltMark
-	Sketches   []Sketch     // by name
-	Plans      []RecordPlan // those in effect
 }
 
 // A Switch is the switch object; zero before it is created.

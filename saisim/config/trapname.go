@@ -4,6 +4,7 @@ package config
 // trap types.
 type Trap uint8
 
+// The traps.
 const (
 	TrapNone      Trap = iota // no trap: an ACL entry, a route, a neighbour or an FDB entry
 	TrapLinkLocal             // to a link-local group address that has no trap of its own

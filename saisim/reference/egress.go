@@ -6,6 +6,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/record"
 )
@@ -17,7 +18,7 @@ type outgoing struct {
 	ce  bool // to be marked: congestion experienced
 	raw bool // leaves as it came in
 	// mirror is the session whose copy it is, as it was when the copy was made.
-	mirror *saisim.MirrorRow
+	mirror *config.Mirror
 	// trailer is the record behind a mirrored frame, and recorder whose it is; nil: it
 	// has none.
 	trailer  []byte
@@ -156,9 +157,9 @@ func (o *outgoing) frameLength() int {
 func (c *Chip) dataOut(o *outgoing) []byte {
 	b := o.frame()
 	if m := o.mirror; m != nil {
-		b = mirrored(o, b, o.frameLength(), c.sequence[m.OID])
-		if m.Type == sai.MirrorSessionTypeEnhancedRemote && m.Encap == sai.ErspanEncapsulationTypeIi {
-			c.sequence[m.OID]++
+		b = mirrored(o, b, o.frameLength(), c.sequence[sai.OID(m.ID)])
+		if m.Kind == config.MirrorERSPAN && m.Tunnel.TypeII {
+			c.sequence[sai.OID(m.ID)]++
 		}
 	}
 	return b

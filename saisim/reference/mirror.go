@@ -8,13 +8,14 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/tam/record"
 )
 
 // sessionsOf returns the indexes of mirror sessions.
 func (conf *settings) sessionsOf(oids []sai.OID) (set []int) {
 	for _, m := range conf.Mirrors {
-		if slices.Contains(oids, m.OID) {
+		if slices.Contains(oids, sai.OID(m.ID)) {
 			set = append(set, m.Index)
 		}
 	}
@@ -41,7 +42,7 @@ func (conf *settings) mirroring(hits []hit, id sai.AttrID) []int {
 // indexes, by the configuration of this cycle.
 func (c *Chip) mirror(set []int, o outgoing) {
 	for _, m := range c.conf.mirrorsByIndex() {
-		noTunnel := m.Type == sai.MirrorSessionTypeSflow
+		noTunnel := m.Kind == config.MirrorSFlow
 		if !slices.Contains(set, m.Index) || noTunnel || records(m) {
 			continue
 		}
@@ -49,15 +50,15 @@ func (c *Chip) mirror(set []int, o outgoing) {
 	}
 }
 
-func (conf *settings) mirrorsByIndex() []saisim.MirrorRow {
-	return slices.SortedFunc(slices.Values(conf.Mirrors), func(a, b saisim.MirrorRow) int { return a.Index - b.Index })
+func (conf *settings) mirrorsByIndex() []config.Mirror {
+	return slices.SortedFunc(slices.Values(conf.Mirrors), func(a, b config.Mirror) int { return a.Index - b.Index })
 }
 
 // mirrorTo queues a copy of a copy for a session.
-func (c *Chip) mirrorTo(m *saisim.MirrorRow, o outgoing) {
+func (c *Chip) mirrorTo(m *config.Mirror, o outgoing) {
 	c.books.Copies++
 	o.mirror = m
-	to, ok := m.Monitor, true
+	to, ok := sai.OID(m.Monitor), true
 	if _, lag := c.conf.lags[to]; lag {
 		to, ok = c.conf.chooseMember(to, o.h)
 	}
@@ -71,7 +72,7 @@ func (c *Chip) mirrorTo(m *saisim.MirrorRow, o outgoing) {
 // noRecording returns those sessions of a set that make copies.
 func (conf *settings) noRecording(set []int) []int {
 	return slices.DeleteFunc(set, func(i int) bool {
-		return slices.ContainsFunc(conf.Mirrors, func(m saisim.MirrorRow) bool { return m.Index == i && records(m) })
+		return slices.ContainsFunc(conf.Mirrors, func(m config.Mirror) bool { return m.Index == i && records(m) })
 	})
 }
 
@@ -83,12 +84,12 @@ func mirroredLength(o *outgoing, n int) int {
 		n = min(n, m.Truncate)
 	}
 	n += len(trailer)
-	switch m.Type {
-	case sai.MirrorSessionTypeRemote:
+	switch m.Kind {
+	case config.MirrorRemote:
 		return n + 4
-	case sai.MirrorSessionTypeEnhancedRemote:
+	case config.MirrorERSPAN:
 		return n + len(erspan(m, n, false, nil, 0))
-	case sai.MirrorSessionTypeSflow:
+	case config.MirrorSFlow:
 		return n + len(overUDP(m, o.recorder.Tunnel, n))
 	}
 	return n
@@ -103,15 +104,15 @@ func mirrored(o *outgoing, frame []byte, length int, sequence uint32) []byte {
 	if cut {
 		frame, length = frame[:min(len(frame), m.Truncate)], m.Truncate
 	}
-	switch m.Type {
-	case sai.MirrorSessionTypeRemote:
+	switch m.Kind {
+	case config.MirrorRemote:
 		tagged := append([]byte{}, frame[:12]...)
 		tagged = binary.BigEndian.AppendUint16(tagged, m.TPID)
 		tagged = binary.BigEndian.AppendUint16(tagged, m.TCI)
 		return slices.Concat(tagged, frame[12:], trailer)
-	case sai.MirrorSessionTypeEnhancedRemote:
+	case config.MirrorERSPAN:
 		return slices.Concat(erspan(m, length+len(trailer), cut, frame, sequence), frame, trailer)
-	case sai.MirrorSessionTypeSflow:
+	case config.MirrorSFlow:
 		return slices.Concat(overUDP(m, o.recorder.Tunnel, length+len(trailer)), frame, trailer)
 	}
 	return slices.Concat(frame, trailer)
@@ -119,16 +120,16 @@ func mirrored(o *outgoing, frame []byte, length int, sequence uint32) []byte {
 
 // erspan makes what comes before a mirrored frame of n bytes: Ethernet, IP, GRE
 // and, of type II, the sequence number and the ERSPAN header.
-func erspan(m *saisim.MirrorRow, n int, cut bool, frame []byte, sequence uint32) []byte {
+func erspan(m *config.Mirror, n int, cut bool, frame []byte, sequence uint32) []byte {
 	u16, u32 := binary.BigEndian.AppendUint16, binary.BigEndian.AppendUint32
-	typeII := m.Encap == sai.ErspanEncapsulationTypeIi
-	gre := u16(nil, m.GREFlags)
+	typeII := m.Tunnel.TypeII
+	gre := u16(nil, m.Tunnel.GREFlags)
 	if typeII {
-		gre = u16(nil, m.GREFlags|0x1000) // sequence number present
+		gre = u16(nil, m.Tunnel.GREFlags|0x1000) // sequence number present
 	}
-	gre = u16(gre, m.GREType)
+	gre = u16(gre, m.Tunnel.GREType)
 	if typeII {
-		word := 1<<28 | uint32(m.Session)
+		word := 1<<28 | uint32(m.Tunnel.Session)
 		if len(frame) >= 16 && binary.BigEndian.Uint16(frame[12:]) == 0x8100 {
 			tci := uint32(binary.BigEndian.Uint16(frame[14:]))
 			word |= tci & 0xfff << 16 // VLAN
@@ -140,14 +141,14 @@ func erspan(m *saisim.MirrorRow, n int, cut bool, frame []byte, sequence uint32)
 		}
 		gre = u32(u32(u32(gre, sequence), word), 0)
 	}
-	return append(outer(m, ends{m.Src, m.Dst, m.SMAC, m.DMAC, m.TOS}, 47, len(gre)+n), gre...)
+	return append(outer(m, ends{m.Tunnel.Src, m.Tunnel.Dst, m.Tunnel.SMAC, m.Tunnel.DMAC, m.Tunnel.TOS}, 47, len(gre)+n), gre...)
 }
 
 // overUDP makes what comes before n bytes of a session that sends by UDP.
-func overUDP(m *saisim.MirrorRow, t *record.ChipTunnel, n int) []byte {
+func overUDP(m *config.Mirror, t *record.ChipTunnel, n int) []byte {
 	from, _ := net.ParseMAC(t.SrcMAC) // as the chip has taken them
 	to, _ := net.ParseMAC(t.DstMAC)
-	b := outer(m, ends{t.SrcIP, t.DstIP, sai.MAC(from), sai.MAC(to), t.TOS}, 17, 8+n)
+	b := outer(m, ends{t.SrcIP, t.DstIP, config.MAC(from), config.MAC(to), t.TOS}, 17, 8+n)
 	for _, x := range []uint16{m.UDPSrc, m.UDPDst, uint16(8 + n), 0} {
 		b = binary.BigEndian.AppendUint16(b, x)
 	}
@@ -157,27 +158,27 @@ func overUDP(m *saisim.MirrorRow, t *record.ChipTunnel, n int) []byte {
 // ends are those of a tunnel.
 type ends struct {
 	src, dst   netip.Addr
-	smac, dmac sai.MAC
+	smac, dmac config.MAC
 	tos        uint8
 }
 
 // outer makes Ethernet and IP before n bytes of a protocol.
-func outer(m *saisim.MirrorRow, e ends, protocol byte, n int) []byte {
+func outer(m *config.Mirror, e ends, protocol byte, n int) []byte {
 	u16 := binary.BigEndian.AppendUint16
 	b := append(append([]byte{}, e.dmac[:]...), e.smac[:]...)
-	if m.Tagged {
+	if m.Tunnel.Tagged {
 		b = u16(u16(b, m.TPID), m.TCI)
 	}
 	if e.src.Is4() {
 		ip := []byte{0x45, e.tos}
 		ip = u16(ip, uint16(20+n))
-		ip = append(ip, 0, 0, 0x40, 0, m.TTL, protocol, 0, 0)
+		ip = append(ip, 0, 0, 0x40, 0, m.Tunnel.TTL, protocol, 0, 0)
 		ip = append(append(ip, e.src.AsSlice()...), e.dst.AsSlice()...)
 		binary.BigEndian.PutUint16(ip[10:], checksum(ip))
 		return append(u16(b, 0x0800), ip...)
 	}
 	ip := []byte{0x60 | e.tos>>4, e.tos << 4, 0, 0}
-	ip = append(u16(ip, uint16(n)), protocol, m.TTL)
+	ip = append(u16(ip, uint16(n)), protocol, m.Tunnel.TTL)
 	ip = append(append(ip, e.src.AsSlice()...), e.dst.AsSlice()...)
 	return append(u16(b, 0x86dd), ip...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/pipe"
 	"tamtam/tam/record"
 )
@@ -67,7 +68,7 @@ func (c *Chip) RecordCounts(label string) (RecordCounts, bool) {
 }
 
 // records says whether a mirror session makes records, and no copies of its own.
-func records(m saisim.MirrorRow) bool { return strings.HasPrefix(m.Label, record.LabelPrefix) }
+func records(m config.Mirror) bool { return strings.HasPrefix(m.Label, record.LabelPrefix) }
 
 // graphOf is the version of the graph of what the chip does with a program.
 func (c *Chip) graphOf(v *version) uint64 {
@@ -164,8 +165,8 @@ func (c *Chip) recordCopy(o *outgoing, p *port, why saisim.DropReason) {
 // makeRecords queues the record copies of a packet that took a path.
 func (c *Chip) makeRecords(pk *packet, path []record.Step, out uint16, why saisim.DropReason) {
 	for _, r := range pk.recordings {
-		i := slices.IndexFunc(c.conf.Mirrors, func(m saisim.MirrorRow) bool { return m.Index == r.index && m.Label == r.Label })
-		if i >= 0 && c.conf.Mirrors[i].Type == sai.MirrorSessionTypeSflow && r.Tunnel == nil {
+		i := slices.IndexFunc(c.conf.Mirrors, func(m config.Mirror) bool { return m.Index == r.index && m.Label == r.Label })
+		if i >= 0 && c.conf.Mirrors[i].Kind == config.MirrorSFlow && r.Tunnel == nil {
 			c.Recording("there is no tunnel")
 			continue
 		}
@@ -187,7 +188,7 @@ func (c *Chip) makeRecords(pk *packet, path []record.Step, out uint16, why saisi
 }
 
 // noteRecord tells what there was to a record.
-func (c *Chip) noteRecord(pk *packet, m *saisim.MirrorRow, rec *record.Record, r recording, path []record.Step) {
+func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r recording, path []record.Step) {
 	var say []string
 	add := func(is bool, what string) {
 		if is {
@@ -202,11 +203,11 @@ func (c *Chip) noteRecord(pk *packet, m *saisim.MirrorRow, rec *record.Record, r
 	default:
 		say = append(say, "sent")
 	}
-	udp := m.Type == sai.MirrorSessionTypeSflow
+	udp := m.Kind == config.MirrorSFlow
 	add(udp && r.Tunnel.SrcIP.Is4(), "by UDP over IPv4")
 	add(udp && r.Tunnel.SrcIP.Is6(), "by UDP over IPv6")
-	add(!udp && m.Encap == sai.ErspanEncapsulationTypeIi, "by ERSPAN type II")
-	add(!udp && m.Encap != sai.ErspanEncapsulationTypeIi, "by GRE")
+	add(!udp && m.Tunnel.TypeII, "by ERSPAN type II")
+	add(!udp && !m.Tunnel.TypeII, "by GRE")
 	add(m.Truncate > 0 && pk.length > m.Truncate, "truncated")
 	add(pk.kind == toVLAN, "of a flood")
 	add(len(pk.recordings) > 1, "by two sessions")

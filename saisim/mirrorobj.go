@@ -1,0 +1,127 @@
+package saisim
+
+import (
+	"net/netip"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/profile"
+)
+
+// A mirrorIndex is what the chip keeps of a MIRROR_SESSION object: its bit in the sets of sessions, the
+// lowest that was free.
+type mirrorIndex int
+
+func (c *store) mirrorKind() *kind {
+	return &kind{
+		max: min(c.prof.MirrorSessions, profile.MaxMirrors),
+		attrs: []sai.AttrID{
+			sai.MirrorSessionAttrType, sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTruncateSize,
+			sai.MirrorSessionAttrTC, sai.MirrorSessionAttrVLANTpid, sai.MirrorSessionAttrVLANID, sai.MirrorSessionAttrVLANPri,
+			sai.MirrorSessionAttrVLANCfi, sai.MirrorSessionAttrVLANHeaderValid, sai.MirrorSessionAttrErspanEncapsulationType,
+			sai.MirrorSessionAttrIphdrVersion, sai.MirrorSessionAttrTOS, sai.MirrorSessionAttrTTL,
+			sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrDstIPAddress, sai.MirrorSessionAttrSrcMACAddress,
+			sai.MirrorSessionAttrDstMACAddress, sai.MirrorSessionAttrGREProtocolType, sai.MirrorSessionAttrErspanSessionID,
+			sai.MirrorSessionAttrGREHeaderFirst16bit, sai.MirrorSessionAttrLabel,
+			sai.MirrorSessionAttrUDPSrcPort, sai.MirrorSessionAttrUDPDstPort,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.MirrorSessionAttrType: {sai.MirrorSessionTypeLocal, sai.MirrorSessionTypeRemote,
+				sai.MirrorSessionTypeEnhancedRemote, sai.MirrorSessionTypeSflow},
+			sai.MirrorSessionAttrErspanEncapsulationType: {
+				sai.ErspanEncapsulationTypeMirrorL3GRETunnel, sai.ErspanEncapsulationTypeIi},
+		},
+		create: func(o *object) error {
+			i := slices.Index(c.mirrorsUsed[:], false) // there is one: max says so
+			o.self = mirrorIndex(i)
+			return nil
+		},
+		row:  c.mirrorRow,
+		made: func(o *object) { c.mirrorsUsed[o.self.(mirrorIndex)] = true },
+		remove: func(o *object) error {
+			c.mirrorsUsed[o.self.(mirrorIndex)] = false
+			return nil
+		},
+	}
+}
+
+// mirrorRow is what a session's attributes say.
+func (c *store) mirrorRow(o *object) (config.Row, error) {
+	bad := func(id sai.AttrID, format string, args ...any) (config.Row, error) {
+		return nil, refuse("create", sai.ObjectTypeMirrorSession, id, sai.StatusInvalidParameter, format, args...)
+	}
+	n := o.number
+	vid, pri, cfi := n(sai.MirrorSessionAttrVLANID), n(sai.MirrorSessionAttrVLANPri), n(sai.MirrorSessionAttrVLANCfi)
+	r := config.Mirror{
+		ID: o.id(), Index: int(o.self.(mirrorIndex)), Monitor: o.refID(sai.MirrorSessionAttrMonitorPort),
+		Kind:     config.MirrorKind(o.enum(sai.MirrorSessionAttrType)), // in the order of SAI
+		Truncate: int(n(sai.MirrorSessionAttrTruncateSize)), TC: uint8(n(sai.MirrorSessionAttrTC)),
+		TPID: uint16(n(sai.MirrorSessionAttrVLANTpid)), TCI: uint16(pri<<13 | cfi<<12 | vid),
+		UDPSrc: uint16(n(sai.MirrorSessionAttrUDPSrcPort)), UDPDst: uint16(n(sai.MirrorSessionAttrUDPDstPort)),
+		Label: o.text(sai.MirrorSessionAttrLabel),
+	}
+	if r.Truncate != 0 && r.Truncate < ethernetHeader+4 {
+		return bad(sai.MirrorSessionAttrTruncateSize, "%d, want 0 or at least %d", r.Truncate, ethernetHeader+4)
+	}
+	if vid > 4094 || pri > 7 || cfi > 1 {
+		return bad(sai.MirrorSessionAttrVLANID, "VLAN %d, priority %d, CFI %d; want at most 4094, 7 and 1", vid, pri, cfi)
+	}
+	r.Tunnel = mirrorTunnel(o)
+	if r.Kind == config.MirrorERSPAN {
+		if err := checkTunnel(o, &r.Tunnel); err != nil {
+			return nil, err
+		}
+	}
+	_, port := self[*port](c, o.ref(sai.MirrorSessionAttrMonitorPort))
+	_, lag := self[*lag](c, o.ref(sai.MirrorSessionAttrMonitorPort))
+	if !port && !lag {
+		return bad(sai.MirrorSessionAttrMonitorPort, "want a front-panel port or a LAG")
+	}
+	return r, nil
+}
+
+func mirrorTunnel(o *object) config.MirrorTunnel {
+	src, _ := o.attr(sai.MirrorSessionAttrSrcIPAddress).(sai.IP)
+	dst, _ := o.attr(sai.MirrorSessionAttrDstIPAddress).(sai.IP)
+	n := o.number
+	return config.MirrorTunnel{
+		Tagged: o.flag(sai.MirrorSessionAttrVLANHeaderValid),
+		TypeII: o.enum(sai.MirrorSessionAttrErspanEncapsulationType) == sai.ErspanEncapsulationTypeIi,
+		Src:    src.Addr, Dst: dst.Addr,
+		SMAC: o.mac(sai.MirrorSessionAttrSrcMACAddress), DMAC: o.mac(sai.MirrorSessionAttrDstMACAddress),
+		TOS: uint8(n(sai.MirrorSessionAttrTOS)), TTL: uint8(n(sai.MirrorSessionAttrTTL)),
+		GREFlags: uint16(n(sai.MirrorSessionAttrGREHeaderFirst16bit)), GREType: uint16(n(sai.MirrorSessionAttrGREProtocolType)),
+		Session: uint16(n(sai.MirrorSessionAttrErspanSessionID)),
+	}
+}
+
+// checkTunnel refuses an ERSPAN session whose headers cannot be made.
+func checkTunnel(o *object, t *config.MirrorTunnel) error {
+	bad := func(id sai.AttrID, format string, args ...any) error {
+		return refuse("create", sai.ObjectTypeMirrorSession, id, sai.StatusInvalidParameter, format, args...)
+	}
+	version := o.number(sai.MirrorSessionAttrIphdrVersion)
+	for _, ip := range []netip.Addr{t.Src, t.Dst} {
+		if version == 4 && !ip.Is4() || version == 6 && !ip.Is6() || version != 4 && version != 6 {
+			return bad(sai.MirrorSessionAttrIphdrVersion, "version %d with %s to %s, want 4 or 6 and addresses of that", version, t.Src, t.Dst)
+		}
+	}
+	if !t.TypeII && t.GREFlags&0xb000 != 0 { // fields that would be missing
+		return bad(sai.MirrorSessionAttrGREHeaderFirst16bit, "%#04x, want no checksum, key or sequence number", t.GREFlags)
+	}
+	if t.TypeII && o.number(sai.MirrorSessionAttrErspanSessionID) > 1023 {
+		return bad(sai.MirrorSessionAttrErspanSessionID, "session %d, want 0 to 1023", t.Session)
+	}
+	return nil
+}
+
+// mirrorSet returns the sessions of a list, as bits.
+func (c *store) mirrorSet(oids sai.OIDs) (set uint64) {
+	for _, oid := range oids {
+		if m, ok := self[*mirrorSession](c, oid); ok {
+			set |= 1 << m.index
+		}
+	}
+	return set
+}
