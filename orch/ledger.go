@@ -162,6 +162,9 @@ func (l *Ledger) Retry() bool {
 	return any
 }
 
+// Refused says whether a row must not be tried again as it is.
+func (l *Ledger) Refused(k RowKey) bool { return l.Failed[k] != nil }
+
 // Keys returns the keys of a table, sorted.
 func (l *Ledger) Keys(table string) []string {
 	var keys []string

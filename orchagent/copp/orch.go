@@ -99,7 +99,7 @@ func (o *Orch) plan() *plan {
 			o.ledger.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
 			continue
 		}
-		if o.ledger.Failed[k] != nil {
+		if o.ledger.Refused(k) {
 			continue
 		}
 		g, err := schema.ParseCOPPGroup(key, o.ledger.Rows[k])
@@ -177,7 +177,7 @@ func (o *Orch) makeTraps(ctx context.Context, p *plan) {
 		group := p.owner[name]
 		g, own := p.groups[group], o.groups[group]
 		typ, ok := trapType(name)
-		if !ok || own == nil || o.ledger.Failed[row(group)] != nil {
+		if !ok || own == nil || o.ledger.Refused(row(group)) {
 			continue
 		}
 		attrs := []sai.Attr{

@@ -128,9 +128,6 @@ func (o *Orch) pass(ctx context.Context) error {
 
 func rowKey(key string) orch.RowKey { return orch.Row(schema.AppFDB, key) }
 
-// refused says whether a row must not be tried again as it is.
-func (o *Orch) refused(key string) bool { return o.ledger.Failed[rowKey(key)] != nil }
-
 // plan says which entries the rows ask for, and why of some rows there are none.
 // Of two rows of one address the first wins.
 func (o *Orch) plan() (wanted map[string]entry) {
@@ -142,7 +139,7 @@ func (o *Orch) plan() (wanted map[string]entry) {
 			o.ledger.Why[rowKey(key)] = r.err
 			continue
 		}
-		if o.refused(key) {
+		if o.ledger.Refused(rowKey(key)) {
 			continue
 		}
 		vlan, bp, err := o.ports.BridgePort(r.entry.VLAN, r.entry.Port)
@@ -214,7 +211,7 @@ func (o *Orch) drop(key string) {
 func (o *Orch) move(ctx context.Context, wanted map[string]entry) {
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), schema.CompareNames) {
 		have, want := o.entries[key], wanted[key].spec
-		if have == nil || o.refused(key) {
+		if have == nil || o.ledger.Refused(rowKey(key)) {
 			continue
 		}
 		k := sai.EntryKey(have.key)
@@ -241,7 +238,7 @@ func (o *Orch) create(ctx context.Context, wanted map[string]entry) {
 	var entries []sai.Entry
 	var attrs [][]sai.Attr
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), schema.CompareNames) {
-		if w := wanted[key]; o.entries[key] == nil && !o.refused(key) {
+		if w := wanted[key]; o.entries[key] == nil && !o.ledger.Refused(rowKey(key)) {
 			keys, entries = append(keys, key), append(entries, w.key)
 			attrs = append(attrs, []sai.Attr{
 				{ID: sai.FDBEntryAttrType, Value: w.spec.kind},

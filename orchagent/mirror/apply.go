@@ -162,7 +162,7 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 	for _, s := range sortedSlots(p.binds) {
 		name := p.binds[s]
 		t := o.sessions[name]
-		if t == nil || t.leaving || o.bound[s] == t.oid || o.ledger.Failed[row(name)] != nil {
+		if t == nil || t.leaving || o.bound[s] == t.oid || o.ledger.Refused(row(name)) {
 			continue
 		}
 		bind := sai.Attr{ID: s.attr, Value: sai.OIDs{t.oid}}

@@ -161,7 +161,7 @@ func (o *Orch) plan() *plan {
 		if !o.applied {
 			o.ledger.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
 		}
-		if o.ledger.Failed[k] != nil || !o.applied {
+		if o.ledger.Refused(k) || !o.applied {
 			continue
 		}
 		m, err := schema.ParseMirrorSession(name, o.ledger.Rows[k])

@@ -2,8 +2,6 @@ package ports
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
 
 	"tamtam/orch"
@@ -14,16 +12,16 @@ import (
 // converge makes the ASIC what the rows ask for. Each object that fails leaves
 // its row with the error and does not hold up the others.
 func (o *Orch) converge(ctx context.Context) {
-	o.forgetRetryable()
-	for refused := -1; refused != len(o.failed); {
-		refused = len(o.failed)
-		o.apply(ctx, o.rows.plan(o.failed))
+	for refused := -1; refused != len(o.ledger.Failed); {
+		refused = len(o.ledger.Failed)
+		o.apply(ctx, makePlan(o.ledger))
 	}
 }
 
 // apply goes once through all that differs between the plan and the ASIC.
 func (o *Orch) apply(ctx context.Context, p *plan) {
-	o.outcome, o.plan = maps.Clone(p.why), p
+	o.plan = p
+	o.ledger.Anew(p.why)
 	o.layout.Publish(ctx, struct{}{})
 
 	o.removeVLANMembers(ctx, p)
@@ -66,27 +64,11 @@ func (o *Orch) replaced(p *plan, name string) bool {
 	return have != nil && (!ok || laneKey(want.lanes) != laneKey(have.spec.lanes))
 }
 
-// fail keeps what SAI said to a row until the row changes.
-func (o *Orch) fail(k rowKey, what string, err error) {
-	err = fmt.Errorf("%s: %w", what, err)
-	o.failed[k] = err
-	o.log.Error("SAI failed", "row", k.table+":"+k.key, "err", err)
-}
-
-// blocked says whether a row must not be tried again as it is.
-func (o *Orch) blocked(k rowKey) bool { return o.failed[k] != nil }
-
 // wait makes a row wait for an object that is planned and not in the ASIC.
-func (o *Orch) wait(k rowKey, kind, name string) {
-	if !o.blocked(k) {
-		o.outcome[k] = orch.Wait(kind, name, "%s %s is not in the ASIC", kind, name)
+func (o *Orch) wait(k orch.RowKey, kind, name string) {
+	if !o.ledger.Refused(k) {
+		o.ledger.Why[k] = orch.Wait(kind, name, "%s %s is not in the ASIC", kind, name)
 	}
-}
-
-// forgetRetryable lets rows be tried again that failed for want of something
-// that may be there now.
-func (o *Orch) forgetRetryable() {
-	maps.DeleteFunc(o.failed, func(_ rowKey, err error) bool { return orch.Classify(err) == orch.Retry })
 }
 
 func (o *Orch) remove(ctx context.Context, t sai.ObjectType, oid sai.OID) error {
@@ -126,7 +108,7 @@ func (o *Orch) removeLAGMembers(ctx context.Context, p *plan) (changed []string)
 			continue
 		}
 		if err := o.remove(ctx, sai.ObjectTypeLAGMember, o.lagMembers[m].oid); err != nil {
-			o.fail(rowKey{schema.AppLAGMember, m.String()}, "remove the LAG member", err)
+			o.ledger.Fail(orch.Row(schema.AppLAGMember, m.String()), "remove the LAG member", err)
 			continue
 		}
 		delete(o.lagMembers, m)
@@ -142,7 +124,7 @@ func (o *Orch) removeLAGs(ctx context.Context, p *plan) {
 			continue
 		}
 		if err := o.remove(ctx, sai.ObjectTypeLAG, o.lags[name].oid); err != nil {
-			o.fail(rowKey{schema.AppLAG, name}, "remove the LAG", err)
+			o.ledger.Fail(orch.Row(schema.AppLAG, name), "remove the LAG", err)
 			continue
 		}
 		delete(o.lags, name)
@@ -152,7 +134,7 @@ func (o *Orch) removeLAGs(ctx context.Context, p *plan) {
 
 func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 	for _, name := range sorted(p.lags) {
-		k := rowKey{schema.AppLAG, name}
+		k := orch.Row(schema.AppLAG, name)
 		if have := o.lags[name]; have != nil {
 			if have.leaving { // its removal failed, and its row came back
 				have.leaving = false
@@ -160,12 +142,12 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 			}
 			continue
 		}
-		if o.blocked(k) {
+		if o.ledger.Refused(k) {
 			continue
 		}
 		oid, err := o.api.Create(ctx, sai.ObjectTypeLAG, nil)
 		if err != nil {
-			o.fail(k, "create the LAG", err)
+			o.ledger.Fail(k, "create the LAG", err)
 			continue
 		}
 		o.lags[name] = &lag{oid: oid, bridged: bridged{pvid: defaultPVID}}
@@ -179,7 +161,7 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	var joining []member
 	for _, m := range sortedMembers(p.lagMembers) {
-		k := rowKey{schema.AppLAGMember, m.String()}
+		k := orch.Row(schema.AppLAGMember, m.String())
 		port, lag := o.ports[m.port], o.lags[m.group]
 		switch {
 		case o.lagMembers[m] != nil:
@@ -189,8 +171,8 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 		case port == nil || port.leaving:
 			o.wait(k, "port", m.port)
 		case port.lag != "":
-			o.outcome[k] = orch.Wait("port", m.port, "%s is still a member of %s", m.port, port.lag)
-		case !o.blocked(k):
+			o.ledger.Why[k] = orch.Wait("port", m.port, "%s is still a member of %s", m.port, port.lag)
+		case !o.ledger.Refused(k):
 			port.lag = m.group
 			joining = append(joining, m)
 			changed = append(changed, m.port, m.group)
@@ -200,7 +182,7 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	for _, m := range joining {
 		if err := o.createMember(ctx, m, p.lagMembers[m]); err != nil {
 			o.ports[m.port].lag = ""
-			o.fail(rowKey{schema.AppLAGMember, m.String()}, "create the LAG member", err)
+			o.ledger.Fail(orch.Row(schema.AppLAGMember, m.String()), "create the LAG member", err)
 		}
 	}
 	return changed
@@ -227,13 +209,13 @@ func (o *Orch) createMember(ctx context.Context, m member, enabled bool) error {
 // setMember turns collection and distribution of a member on or off.
 func (o *Orch) setMember(ctx context.Context, m member, enabled bool) {
 	have := o.lagMembers[m]
-	k := rowKey{schema.AppLAGMember, m.String()}
-	if have.enabled == enabled || o.blocked(k) {
+	k := orch.Row(schema.AppLAGMember, m.String())
+	if have.enabled == enabled || o.ledger.Refused(k) {
 		return
 	}
 	for _, id := range []sai.AttrID{sai.LAGMemberAttrEgressDisable, sai.LAGMemberAttrIngressDisable} {
 		if err := o.set(ctx, sai.ObjectTypeLAGMember, have.oid, id, sai.Bool(!enabled)); err != nil {
-			o.fail(k, "set the LAG member", err)
+			o.ledger.Fail(k, "set the LAG member", err)
 			return
 		}
 	}

@@ -30,46 +30,49 @@ type plan struct {
 	lagMembers  map[member]bool // value: distributing and collecting
 	lagOf       map[string]string
 	vlans       map[string]uint16
-	vlanMembers map[member]sai.Enum // value: tagging mode
-	pvid        map[string]uint16   // of ports and LAGs
-	mtu         map[string]uint32   // of ports, LAGs and VLANs
-	why         map[rowKey]error    // rows that are not in the plan
+	vlanMembers map[member]sai.Enum   // value: tagging mode
+	pvid        map[string]uint16     // of ports and LAGs
+	mtu         map[string]uint32     // of ports, LAGs and VLANs
+	why         map[orch.RowKey]error // rows that are not in the plan
 }
 
-// plan computes the wanted state. Ports come first; of two that want the same
+// makePlan computes the wanted state. Ports come first; of two that want the same
 // lane, LAGs that want the same port, and VLANs that want to be the untagged
 // one of a port, the smaller name wins. A member of a LAG is in no VLAN itself.
 // A port that the ASIC has refused for good is not in the plan: whether it was
 // there before, with other settings, must not matter.
-func (s store) plan(failed map[rowKey]error) *plan {
+func makePlan(rows *orch.Ledger) *plan {
 	p := &plan{
 		ports: map[string]portSpec{}, lags: map[string]bool{}, lagMembers: map[member]bool{},
 		lagOf: map[string]string{}, vlans: map[string]uint16{}, vlanMembers: map[member]sai.Enum{},
-		pvid: map[string]uint16{}, mtu: map[string]uint32{}, why: map[rowKey]error{},
+		pvid: map[string]uint16{}, mtu: map[string]uint32{}, why: map[orch.RowKey]error{},
 	}
-	p.addPorts(s, failed)
-	for _, name := range s.keys(schema.AppLAG) {
-		k := rowKey{schema.AppLAG, name}
-		lag, err := schema.ParsePortChannel(name, s[k])
+	p.addPorts(rows)
+	for _, name := range rows.Keys(schema.AppLAG) {
+		k := orch.Row(schema.AppLAG, name)
+		lag, err := schema.ParsePortChannel(name, rows.Rows[k])
 		if err != nil {
 			p.why[k] = err
 			continue
 		}
 		p.lags[name], p.mtu[name] = true, uint32(lag.MTU)
 	}
-	p.addLAGMembers(s)
-	p.addVLANs(s)
-	p.addVLANMembers(s)
+	p.addLAGMembers(rows)
+	p.addVLANs(rows)
+	p.addVLANMembers(rows)
 	return p
 }
 
-func (p *plan) addPorts(s store, failed map[rowKey]error) {
+func (p *plan) addPorts(rows *orch.Ledger) {
 	owner := map[uint32]string{}
-	for _, name := range s.keys(schema.AppPort) {
-		k := rowKey{schema.AppPort, name}
-		spec, err := parsePort(name, s[k])
-		if err == nil && orch.Classify(failed[k]) == orch.Permanent {
-			err = failed[k]
+	for _, name := range rows.Keys(schema.AppPort) {
+		if marker(name) {
+			continue
+		}
+		k := orch.Row(schema.AppPort, name)
+		spec, err := parsePort(name, rows.Rows[k])
+		if err == nil && orch.Classify(rows.Failed[k]) == orch.Permanent {
+			err = rows.Failed[k]
 		}
 		if err != nil {
 			p.why[k] = err
@@ -87,10 +90,10 @@ func (p *plan) addPorts(s store, failed map[rowKey]error) {
 	}
 }
 
-func (p *plan) addLAGMembers(s store) {
-	for _, key := range s.keys(schema.AppLAGMember) {
-		k := rowKey{schema.AppLAGMember, key}
-		m, enabled, err := parseLAGMember(key, s[k])
+func (p *plan) addLAGMembers(rows *orch.Ledger) {
+	for _, key := range rows.Keys(schema.AppLAGMember) {
+		k := orch.Row(schema.AppLAGMember, key)
+		m, enabled, err := parseLAGMember(key, rows.Rows[k])
 		switch {
 		case err != nil:
 			p.why[k] = err
@@ -107,10 +110,10 @@ func (p *plan) addLAGMembers(s store) {
 	}
 }
 
-func (p *plan) addVLANs(s store) {
-	for _, name := range s.keys(schema.AppVLAN) {
-		k := rowKey{schema.AppVLAN, name}
-		v, err := schema.ParseVLAN(name, s[k])
+func (p *plan) addVLANs(rows *orch.Ledger) {
+	for _, name := range rows.Keys(schema.AppVLAN) {
+		k := orch.Row(schema.AppVLAN, name)
+		v, err := schema.ParseVLAN(name, rows.Rows[k])
 		if err != nil {
 			p.why[k] = err
 			continue
@@ -119,10 +122,10 @@ func (p *plan) addVLANs(s store) {
 	}
 }
 
-func (p *plan) addVLANMembers(s store) {
-	for _, key := range s.keys(schema.AppVLANMember) {
-		k := rowKey{schema.AppVLANMember, key}
-		m, mode, err := parseVLANMember(key, s[k])
+func (p *plan) addVLANMembers(rows *orch.Ledger) {
+	for _, key := range rows.Keys(schema.AppVLANMember) {
+		k := orch.Row(schema.AppVLANMember, key)
+		m, mode, err := parseVLANMember(key, rows.Rows[k])
 		id, haveVLAN := p.vlans[m.group]
 		switch {
 		case err != nil:

@@ -43,21 +43,21 @@ type (
 // changed at those that are there.
 func (o *Orch) createPorts(ctx context.Context, p *plan) (created []string) {
 	for _, name := range sorted(p.ports) {
-		k := rowKey{schema.AppPort, name}
+		k := orch.Row(schema.AppPort, name)
 		want, have := p.ports[name], o.ports[name]
 		switch {
-		case o.blocked(k):
+		case o.ledger.Refused(k):
 		case have != nil && have.leaving:
-			o.outcome[k] = orch.Wait("port", name, "%s with its former lanes could not be removed yet", name)
+			o.ledger.Why[k] = orch.Wait("port", name, "%s with its former lanes could not be removed yet", name)
 		case have != nil:
 			if err := o.update(ctx, have, want); err != nil {
-				o.fail(k, "port "+name, err)
+				o.ledger.Fail(k, "port "+name, err)
 			}
 		case !o.applied && o.chip.unused[laneKey(want.lanes)] == 0:
-			o.outcome[k] = orch.Wait("port", name, "%s is created when the ASIC's view is complete", name)
+			o.ledger.Why[k] = orch.Wait("port", name, "%s is created when the ASIC's view is complete", name)
 		default:
 			if err := o.createPort(ctx, name, want); err != nil {
-				o.fail(k, "port "+name, err)
+				o.ledger.Fail(k, "port "+name, err)
 				continue
 			}
 			created = append(created, name)
@@ -97,17 +97,17 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 		{ID: sai.HostifAttrName, Value: sai.Text(name)},
 	})
 	if err != nil {
-		return rolledBack(ctx, &undo, fmt.Errorf("create the host interface: %w", err))
+		return orch.Undone(ctx, &undo, fmt.Errorf("create the host interface: %w", err))
 	}
 	have.hostif = hostif
 	undo.Push("host interface "+name, func(ctx context.Context) error {
 		return o.remove(ctx, sai.ObjectTypeHostif, hostif)
 	})
 	if err := o.update(ctx, have, want); err != nil {
-		return rolledBack(ctx, &undo, err)
+		return orch.Undone(ctx, &undo, err)
 	}
 	if err := o.readOper(ctx, have); err != nil {
-		return rolledBack(ctx, &undo, err)
+		return orch.Undone(ctx, &undo, err)
 	}
 	delete(o.chip.unused, lanes)
 	o.ports[name] = have
@@ -185,8 +185,8 @@ func (o *Orch) removePorts(ctx context.Context) {
 	for _, name := range leaving {
 		if err := o.removePort(ctx, name); err != nil {
 			o.log.Error("port stays in the ASIC", "port", name, "err", err)
-			if k := (rowKey{schema.AppPort, name}); o.rows[k] != nil {
-				o.fail(k, "port "+name, err)
+			if k := orch.Row(schema.AppPort, name); o.ledger.Rows[k] != nil {
+				o.ledger.Fail(k, "port "+name, err)
 			}
 		}
 	}

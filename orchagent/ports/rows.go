@@ -1,7 +1,6 @@
 package ports
 
 import (
-	"slices"
 	"strings"
 
 	"tamtam/sai"
@@ -9,29 +8,17 @@ import (
 	"tamtam/swss"
 )
 
-// A rowKey names one row of APPL_DB.
-type rowKey struct{ table, key string }
-
-// A store holds the rows of APPL_DB as they are now.
-type store map[rowKey]swss.FieldValues
-
-// keys returns the keys of one table, sorted.
-func (s store) keys(table string) []string {
-	var keys []string
-	for k := range s {
-		if k.table == table {
-			keys = append(keys, k.key)
-		}
-	}
-	slices.SortFunc(keys, schema.CompareNames)
-	return keys
-}
+// marker says whether a key of PORT_TABLE is no port's.
+func marker(key string) bool { return key == schema.PortConfigDone || key == portInitDone }
 
 // stateKey is a row's key as STATE_DB has it: that of CONFIG_DB, where the port
 // of a member may be an alias.
-func (s store) stateKey(k rowKey) string {
-	key := schema.ConfigKey(k.key)
-	alias := s[k][schema.FieldAlias]
+func stateKey(key string, fields swss.FieldValues) string {
+	if marker(key) {
+		return ""
+	}
+	key = schema.ConfigKey(key)
+	alias := fields[schema.FieldAlias]
 	if group, _, ok := strings.Cut(key, "|"); ok && alias != "" {
 		return group + "|" + alias
 	}

@@ -37,7 +37,7 @@ func (o *Orch) removeVLANMembers(ctx context.Context, p *plan) {
 			continue
 		}
 		if err := o.remove(ctx, sai.ObjectTypeVLANMember, o.vlanMembers[m].oid); err != nil {
-			o.fail(rowKey{schema.AppVLANMember, m.String()}, "remove the VLAN member", err)
+			o.ledger.Fail(orch.Row(schema.AppVLANMember, m.String()), "remove the VLAN member", err)
 			continue
 		}
 		vlan := o.vlanMembers[m].vlan
@@ -135,7 +135,7 @@ func (o *Orch) removeVLANs(ctx context.Context, p *plan) {
 			continue
 		}
 		if err := o.remove(ctx, sai.ObjectTypeVLAN, o.vlans[name]); err != nil {
-			o.fail(rowKey{schema.AppVLAN, name}, "remove the VLAN", err)
+			o.ledger.Fail(orch.Row(schema.AppVLAN, name), "remove the VLAN", err)
 			continue
 		}
 		delete(o.vlans, name)
@@ -144,8 +144,8 @@ func (o *Orch) removeVLANs(ctx context.Context, p *plan) {
 
 func (o *Orch) createVLANs(ctx context.Context, p *plan) {
 	for _, name := range sorted(p.vlans) {
-		k := rowKey{schema.AppVLAN, name}
-		if _, ok := o.vlans[name]; ok || o.blocked(k) {
+		k := orch.Row(schema.AppVLAN, name)
+		if _, ok := o.vlans[name]; ok || o.ledger.Refused(k) {
 			continue
 		}
 		if p.vlans[name] == defaultPVID { // the ASIC's own
@@ -155,7 +155,7 @@ func (o *Orch) createVLANs(ctx context.Context, p *plan) {
 		attrs := []sai.Attr{{ID: sai.VLANAttrVLANID, Value: sai.Uint(p.vlans[name])}}
 		oid, err := o.api.Create(ctx, sai.ObjectTypeVLAN, attrs)
 		if err != nil {
-			o.fail(k, "create the VLAN", err)
+			o.ledger.Fail(k, "create the VLAN", err)
 			continue
 		}
 		o.vlans[name] = oid
@@ -164,11 +164,11 @@ func (o *Orch) createVLANs(ctx context.Context, p *plan) {
 
 func (o *Orch) createVLANMembers(ctx context.Context, p *plan) {
 	for _, m := range sortedMembers(p.vlanMembers) {
-		k := rowKey{schema.AppVLANMember, m.String()}
+		k := orch.Row(schema.AppVLANMember, m.String())
 		_, haveVLAN := o.vlans[m.group]
 		b, port := o.bridgedOf(m.port)
 		switch {
-		case o.blocked(k):
+		case o.ledger.Refused(k):
 		case !haveVLAN:
 			o.wait(k, "VLAN", m.group)
 		case b == nil:
@@ -176,7 +176,7 @@ func (o *Orch) createVLANMembers(ctx context.Context, p *plan) {
 		default:
 			var undo orch.Undo
 			if err := o.addVLANMember(ctx, &undo, m, p, b, port); err != nil {
-				o.fail(k, "VLAN member", rolledBack(ctx, &undo, err))
+				o.ledger.Fail(k, "VLAN member", orch.Undone(ctx, &undo, err))
 			}
 		}
 	}

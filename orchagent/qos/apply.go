@@ -117,7 +117,7 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 		b := p.binds[s]
 		to := o.target(p, b)
 		switch {
-		case o.ledger.Failed[b.by] != nil:
+		case o.ledger.Refused(b.by):
 		case to == nil:
 			o.ledger.Why[b.by] = orch.Wait(b.to.Table, b.to.Key, "%s %s is not in the ASIC", b.to.Table, b.to.Key)
 		case o.bound[s] != to.key.OID:
@@ -132,7 +132,7 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 
 // target is the object to put into a slot, nil if it is not there.
 func (o *Orch) target(p *plan, b bind) *object {
-	if _, ok := p.objects[b.to]; !ok || o.ledger.Failed[b.to] != nil {
+	if _, ok := p.objects[b.to]; !ok || o.ledger.Refused(b.to) {
 		return nil
 	}
 	return o.objects[b.to]
@@ -151,7 +151,7 @@ func (o *Orch) discard(k sai.Key) {
 // One that is still in use is tried again in the next pass.
 func (o *Orch) collect(ctx context.Context, p *plan) (removed bool) {
 	for k, obj := range o.objects {
-		if _, ok := p.objects[k]; !ok || o.ledger.Failed[k] != nil && orch.Classify(o.ledger.Failed[k]) == orch.Permanent {
+		if _, ok := p.objects[k]; !ok || o.ledger.Refused(k) && orch.Classify(o.ledger.Failed[k]) == orch.Permanent {
 			o.discard(obj.key)
 			delete(o.objects, k)
 		}

@@ -40,7 +40,7 @@ func (o *Orch) plan() *plan {
 			if !o.applied {
 				l.Why[k] = orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
 			}
-			if l.Failed[k] != nil || !o.applied {
+			if l.Refused(k) || !o.applied {
 				continue
 			}
 			ignored, err := o.planRow(p, k, l.Rows[k])

@@ -27,7 +27,7 @@ func (o *Orch) makeNeighbors(ctx context.Context, p *plan) {
 	for _, h := range sortedHops(p.neighbors) {
 		spec, have, r := p.neighbors[h], o.hops[h], o.rifs[h.name]
 		switch {
-		case r == nil || r.leaving || o.ledger.Failed[spec.row] != nil:
+		case r == nil || r.leaving || o.ledger.Refused(spec.row):
 			o.ledger.Why[spec.row] = orch.Wait("interface", h.name, "the router interface %s is not in the ASIC", h.name)
 		case have == nil:
 			missing = append(missing, h)
@@ -128,7 +128,7 @@ func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 func (o *Orch) stays(h hop, what string, err error) {
 	o.log.Error("a neighbour stays in the ASIC", "neighbour", h.String(), "err", err)
 	k := orch.Row(schema.AppNeigh, h.name+":"+h.addr.String())
-	if _, ok := o.rows.neighbors[k.Key]; ok && o.ledger.Failed[k] == nil {
+	if _, ok := o.rows.neighbors[k.Key]; ok && !o.ledger.Refused(k) {
 		o.ledger.Fail(k, what, err)
 	}
 }

@@ -139,7 +139,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 // on another port was in its place.
 func (o *Orch) unfinished(p *plan) bool {
 	for name := range p.rifs {
-		if o.rifs[name] == nil && o.ledger.Failed[orch.Row(schema.AppInterface, name)] == nil {
+		if o.rifs[name] == nil && !o.ledger.Refused(orch.Row(schema.AppInterface, name)) {
 			return true
 		}
 	}

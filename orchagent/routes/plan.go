@@ -100,7 +100,7 @@ func (o *Orch) planRIF(p *plan, name string) {
 	switch {
 	case row.err != nil:
 		p.why[k] = row.err
-	case o.ledger.Failed[k] != nil:
+	case o.ledger.Refused(k):
 		p.why[k] = o.ledger.Failed[k]
 	case schema.IsLoopbackName(name):
 	default:

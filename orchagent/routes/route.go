@@ -77,7 +77,7 @@ func (o *Orch) targets(ctx context.Context, p *plan) (wanted map[netip.Prefix]ta
 	for _, prefix := range slices.SortedFunc(maps.Keys(p.routes), netip.Prefix.Compare) {
 		spec := p.routes[prefix]
 		switch {
-		case o.ledger.Failed[spec.row] != nil:
+		case o.ledger.Refused(spec.row):
 		case spec.cpu:
 			wanted[prefix] = target{oid: o.ports.CPU()}
 		case spec.link != "":
@@ -98,7 +98,7 @@ func (o *Orch) targets(ctx context.Context, p *plan) (wanted map[netip.Prefix]ta
 		}
 	}
 	for _, prefix := range defaultRoutes { // what their rows ask for may be missing
-		if _, ok := wanted[prefix]; !ok && o.ledger.Failed[ownRow(prefix)] == nil {
+		if _, ok := wanted[prefix]; !ok && !o.ledger.Refused(ownRow(prefix)) {
 			wanted[prefix] = target{drop: true}
 		}
 	}
