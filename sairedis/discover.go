@@ -53,8 +53,8 @@ func (s *Server) own(ctx context.Context, res *result, k sai.Key, vid sai.OID) {
 }
 
 // walk returns all objects that can be reached from root through attributes,
-// without root, sorted by real id. What only a port leads to (queues) is noted
-// as its children, which go when it goes.
+// without root, sorted by real id. What comes with a port (queues) is noted as its
+// children, which go when it goes; not what it merely names, such as a mirror session.
 func (s *Server) walk(ctx context.Context, root sai.Key) []sai.Key {
 	seen := map[sai.OID]bool{root.OID: true}
 	var found []sai.Key
@@ -72,7 +72,8 @@ func (s *Server) walk(ctx context.Context, root sai.Key) []sai.Key {
 				if !ok || sai.ObjectMeta(t) == nil {
 					continue
 				}
-				if at := queue[0]; at.Type == sai.ObjectTypePort && !slices.Contains(s.ids.children[at.OID], rid) {
+				at := queue[0]
+				if at.Type == sai.ObjectTypePort && withPort(t) && !slices.Contains(s.ids.children[at.OID], rid) {
 					s.ids.children[at.OID] = append(s.ids.children[at.OID], rid)
 				}
 				found = append(found, sai.Obj(t, rid))

@@ -76,6 +76,29 @@ func (g *rig) breakOut() {
 	}
 }
 
+// What a port merely names stays when the port goes, also after a restart that created both anew.
+func TestReplayedPortTakesOnlyItsOwn(t *testing.T) {
+	ctx := context.Background()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	g.createSwitch()
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	g.breakOut()
+	ports := g.ports()
+	mirrored := sai.Obj(sai.ObjectTypePort, ports[len(ports)-1])
+	session := g.create(sai.ObjectTypeMirrorSession, attrs(
+		sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal, sai.MirrorSessionAttrMonitorPort, ports[0]))
+	bind := func(v sai.OIDs) {
+		g.must("mirror", g.client.Set(ctx, mirrored, sai.Attr{ID: sai.PortAttrEgressMirrorSession, Value: v}))
+	}
+	bind(sai.OIDs{session})
+	g.fake = newFake()
+	g.restartServer(ServerOptions{TempView: true})
+	bind(sai.OIDs{})
+	g.must("remove the port", g.client.Remove(ctx, mirrored))
+	g.must("remove the session", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeMirrorSession, session)))
+}
+
 // The views of orchagent's first start, with an empty ASIC_DB, are made directly.
 func TestFirstViewIsDirect(t *testing.T) {
 	ctx := context.Background()
