@@ -87,7 +87,7 @@ type AltMarkResult struct {
 	// Window has the delays of the last [AltMarkWindow] periods up to this one.
 	Window AltMarkDelays
 
-	// Revised says that this result takes the place of one given before: a report came late.
+	// Revised says that this result takes the place of an earlier one: a report came late.
 	Revised bool
 }
 
@@ -107,12 +107,12 @@ type AltMarkDelays struct {
 	Min, Mean, Max time.Duration
 }
 
-// AltMarkStats counts what an [AltMark] was given.
+// AltMarkStats counts what an [AltMark] took.
 type AltMarkStats struct {
 	Reports    uint64 // all of them
 	Duplicates uint64 // the same again
 	Conflicts  uint64 // another report of a period that was reported: the period is flagged
-	Late       uint64 // came when the period was given as missing, or was forgotten
+	Late       uint64 // came when the period had been emitted as missing, or was forgotten
 	Refused    uint64 // no period can be like that
 }
 
@@ -141,7 +141,7 @@ type AltMark struct {
 	last    []uint64 // last reported period of each point, plus 1; 0: none
 	due     uint64   // as Advance had it, plus 1
 	base    uint64   // the latest period that reports are due of
-	gone    []uint64 // periods that were given and forgotten, the latest of them
+	gone    []uint64 // periods that were emitted and forgotten, the latest of them
 	begun   bool
 	history uint64 // the latest period of which a report came at an unknown time
 	notices []string
@@ -152,7 +152,7 @@ type AltMark struct {
 type altMarkEntry struct {
 	number  uint64
 	reports []altMarkReport // by point
-	given   []AltMarkResult // by segment; nil: not yet
+	emitted []AltMarkResult // by segment; nil: not yet
 }
 
 type altMarkReport struct {
@@ -227,7 +227,7 @@ func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkR
 		if arrived.IsZero() && (p.Number > m.history || p.Number+altMarkKeep < m.history) {
 			m.history = p.Number
 		}
-		if e.given != nil {
+		if e.emitted != nil {
 			m.stats.Late++
 		}
 	case r.Period == p:
@@ -259,15 +259,15 @@ func (m *AltMark) Advance(k uint64) []AltMarkResult {
 func (m *AltMark) Flush() []AltMarkResult {
 	var out []AltMarkResult
 	for _, e := range m.entries {
-		if e.given == nil {
-			m.give(e, &out)
+		if e.emitted == nil {
+			m.emit(e, &out)
 		}
 	}
 	return sortAltMark(out)
 }
 
 // Settings says that a session's settings are others than they were. What was waited for is
-// given, and the join begins anew: the periods before and behind cannot be compared.
+// emitted, and the join begins anew: the periods before and behind cannot be compared.
 func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
 	if m.path.Points[point].Settings == s {
 		return nil
@@ -300,8 +300,8 @@ func (m *AltMark) entry(k uint64, out *[]AltMarkResult) *altMarkEntry {
 		return e
 	}
 	if len(m.entries) == altMarkKeep {
-		if old := m.entries[0]; old.given == nil {
-			m.give(old, out)
+		if old := m.entries[0]; old.emitted == nil {
+			m.emit(old, out)
 		}
 		if len(m.gone) == 2*altMarkKeep {
 			m.gone = slices.Delete(m.gone, 0, 1)
@@ -323,7 +323,7 @@ func (m *AltMark) find(k uint64) *altMarkEntry {
 	return nil
 }
 
-// report returns what a point said of a period; nothing if it did not, or that was forgotten.
+// report returns what a point reported of a period; nothing if it did not, or that was forgotten.
 func (m *AltMark) report(k uint64, point int) altMarkReport {
 	if e := m.find(k); e != nil {
 		return e.reports[point]
@@ -344,9 +344,9 @@ func (m *AltMark) settle(out *[]AltMarkResult) {
 		if m.early(e) {
 			from = max(k, m.history)
 		}
-		if e.given == nil && (m.base >= from+2+uint64(m.path.Wait) ||
+		if e.emitted == nil && (m.base >= from+2+uint64(m.path.Wait) ||
 			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!m.early(e) || !m.doubt(k, m.all()...).open)) {
-			m.give(e, out)
+			m.emit(e, out)
 		}
 	}
 }
@@ -371,23 +371,23 @@ func (m *AltMark) all() (points []int) {
 // revise gives the results again that a report of period k makes others.
 func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 	for _, e := range m.entries {
-		if e.given == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+AltMarkWindow {
+		if e.emitted == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+AltMarkWindow {
 			continue
 		}
 		for i, r := range m.results(e) {
-			r.Revised = e.given[i].Revised
-			if !reflect.DeepEqual(e.given[i], r) {
+			r.Revised = e.emitted[i].Revised
+			if !reflect.DeepEqual(e.emitted[i], r) {
 				r.Revised = true
-				e.given[i] = r
+				e.emitted[i] = r
 				*out = append(*out, r)
 			}
 		}
 	}
 }
 
-func (m *AltMark) give(e *altMarkEntry, out *[]AltMarkResult) {
-	e.given = m.results(e)
-	*out = append(*out, e.given...)
+func (m *AltMark) emit(e *altMarkEntry, out *[]AltMarkResult) {
+	e.emitted = m.results(e)
+	*out = append(*out, e.emitted...)
 }
 
 // sortAltMark puts the results by period; those of one period stay as they came.

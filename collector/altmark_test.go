@@ -155,7 +155,7 @@ func TestAltMarkFlags(t *testing.T) {
 					add(m, i, p)
 				}
 			}
-			r := m.entries[0].given[0]
+			r := m.entries[0].emitted[0]
 			if r.Status != AltMarkFlagged || r.LossValid == flag.VoidsLoss() || r.DelayValid == flag.VoidsDelay() || len(r.Reasons) != 1 || !strings.Contains(r.Reasons[0], flag.String()) {
 				t.Errorf("%s at %d: %s", flag, point, line(r))
 			}

@@ -55,11 +55,11 @@ func (m *AltMark) doubt(k uint64, points ...int) altMarkDoubt {
 			return altMarkDoubt{}
 		}
 		a, b, half := m.path.Points[first].Switch, m.path.Points[last].Switch, n.Duration()/2
-		said := fmt.Sprintf("reports of %s and %s came %v apart, want at most L/2 = %v",
+		text := fmt.Sprintf("reports of %s and %s came %v apart, want at most L/2 = %v",
 			a, b, apart.Round(time.Microsecond), half)
 		a, b = m.path.Points[min(first, last)].Switch, m.path.Points[max(first, last)].Switch
 		return altMarkDoubt{
-			reason: "clocks-apart: " + said,
+			reason: "clocks-apart: " + text,
 			notice: fmt.Sprintf("an offset of 2L = %v between the clocks of %s and %s cannot be excluded: "+
 				"their reports of a period come more than L/2 = %v apart", 4*half, a, b, half),
 		}
@@ -84,7 +84,7 @@ func segment(i, j int) []int {
 	return []int{0, i, j}
 }
 
-// notice keeps what is to be said of the path, once for each pair of points.
+// notice keeps what is to be reported of the path, once for each pair of points.
 func (m *AltMark) notice(d altMarkDoubt) {
 	if d.notice != "" && !slices.Contains(m.notices, d.notice) {
 		m.notices = append(m.notices, d.notice)

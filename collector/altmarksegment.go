@@ -11,11 +11,11 @@ import (
 
 // altMarkFaults says why points cannot be compared at all.
 func altMarkFaults(points []AltMarkPoint) (faults []string) {
-	bad := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	known := true
 	for _, p := range points {
 		if p.Settings.Role == 0 {
-			bad("%s: the settings of session %s are not known", p.Switch, p.Session)
+			fault("%s: the settings of session %s are not known", p.Switch, p.Session)
 			known = false
 		}
 	}
@@ -32,16 +32,16 @@ func altMarkFaults(points []AltMarkPoint) (faults []string) {
 			want = altmark.Terminator
 		}
 		if p.Settings.Role != want {
-			bad("%s: role is %s, want %s", p.Switch, p.Settings.Role, want)
+			fault("%s: role is %s, want %s", p.Switch, p.Settings.Role, want)
 		}
 		if p.Settings.Interval != first.Settings.Interval {
-			bad("%s: interval is %s, and %s at %s", p.Switch, p.Settings.Interval, first.Settings.Interval, first.Switch)
+			fault("%s: interval is %s, and %s at %s", p.Switch, p.Settings.Interval, first.Settings.Interval, first.Switch)
 		}
 		if p.Settings.Method != first.Settings.Method {
-			bad("%s: method is %s, and %s at %s", p.Switch, p.Settings.Method, first.Settings.Method, first.Switch)
+			fault("%s: method is %s, and %s at %s", p.Switch, p.Settings.Method, first.Settings.Method, first.Switch)
 		}
 		if p.Settings.Mark != first.Settings.Mark || p.Settings.Mark2 != first.Settings.Mark2 {
-			bad("%s: marks are %s, and %s at %s", p.Switch, marksOf(p.Settings), marksOf(first.Settings), first.Switch)
+			fault("%s: marks are %s, and %s at %s", p.Switch, marksOf(p.Settings), marksOf(first.Settings), first.Switch)
 		}
 	}
 	return faults
@@ -102,8 +102,8 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 		point  int
 	}{{a, i}, {b, j}} {
 		name := m.path.Points[p.point].Switch
-		if said := m.flags(p.report, a, b); said != "" {
-			r.Reasons = append(r.Reasons, name+": "+said)
+		if flags := m.flags(p.report, a, b); flags != "" {
+			r.Reasons = append(r.Reasons, name+": "+flags)
 		}
 		if p.report.conflict {
 			r.Reasons = append(r.Reasons, name+": two reports that differ")

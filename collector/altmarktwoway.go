@@ -18,10 +18,10 @@ type AltMarkTwoWay struct {
 }
 
 type twoWayEntry struct {
-	number uint64
-	has    [2]bool
-	ends   [2]AltMarkResult // forward, back
-	given  *AltMarkResult
+	number  uint64
+	has     [2]bool
+	ends    [2]AltMarkResult // forward, back
+	emitted *AltMarkResult
 }
 
 // NewAltMarkTwoWay returns an error if the paths are not opposite: one begins where the other
@@ -61,8 +61,8 @@ func (t *AltMarkTwoWay) Add(r AltMarkResult) (AltMarkResult, bool) {
 	}
 	sum := t.sum(e.ends[0], e.ends[1])
 	t.window(&sum)
-	sum.Revised = e.given != nil
-	e.given = &sum
+	sum.Revised = e.emitted != nil
+	e.emitted = &sum
 	return sum, true
 }
 
@@ -117,9 +117,9 @@ func (t *AltMarkTwoWay) Settings(forward, back AltMarkPath) { t.forward, t.back 
 func (t *AltMarkTwoWay) window(r *AltMarkResult) {
 	var d delayWindow
 	for q := r.Period - min(r.Period, AltMarkWindow-1); q < r.Period; q++ {
-		i := slices.IndexFunc(t.entries, func(e twoWayEntry) bool { return e.number == q && e.given != nil })
+		i := slices.IndexFunc(t.entries, func(e twoWayEntry) bool { return e.number == q && e.emitted != nil })
 		if i >= 0 {
-			d.add(t.entries[i].given.Delay, t.entries[i].given.DelayValid)
+			d.add(t.entries[i].emitted.Delay, t.entries[i].emitted.DelayValid)
 		} else {
 			d.add(0, false)
 		}

@@ -148,24 +148,24 @@ func teller(w io.Writer) func(dial.Event) {
 		if e.Session != "" {
 			what += ", session " + e.Session
 		}
-		said := ""
+		news := ""
 		switch {
 		case e.Kind == dial.Synced:
-			said = "connected"
+			news = "connected"
 		case e.Kind == dial.Lost:
-			said = fmt.Sprintf("no connection: %v", e.Err)
+			news = fmt.Sprintf("no connection: %v", e.Err)
 		case e.Kind == dial.Notice:
-			said = e.Notice
+			news = e.Notice
 		case e.Kind == dial.Bad:
-			said = e.Err.Error()
+			news = e.Err.Error()
 		case e.Settings.Role == 0:
-			said = "is not configured"
+			news = "is not configured"
 		default:
-			said = fmt.Sprintf("%s, %s, every %s", e.Settings.Role, e.Settings.Method, e.Settings.Interval)
+			news = fmt.Sprintf("%s, %s, every %s", e.Settings.Role, e.Settings.Method, e.Settings.Interval)
 		}
-		if last[what] != said {
-			last[what] = said
-			fmt.Fprintf(w, "tamtam: %s: %s\n", what, said)
+		if last[what] != news {
+			last[what] = news
+			fmt.Fprintf(w, "tamtam: %s: %s\n", what, news)
 		}
 	}
 }

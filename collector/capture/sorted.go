@@ -16,7 +16,7 @@ type Sorted struct {
 	ahead  []*Packet // read ahead, earliest first, from head on
 	head   int
 	last   time.Time // of the packet returned last
-	given  *Packet   // that packet, whose data the caller may still read
+	lent   *Packet   // that packet, whose data the caller may still read
 	free   []*Packet // to use again
 	end    error     // what ended the reading, io.EOF or worse
 	err    error     // what Next goes on returning
@@ -33,9 +33,9 @@ func (s *Sorted) Next() (Packet, error) {
 	if s.err != nil {
 		return Packet{}, s.err
 	}
-	if s.given != nil {
-		s.free = append(s.free, s.given)
-		s.given = nil
+	if s.lent != nil {
+		s.free = append(s.free, s.lent)
+		s.lent = nil
 	}
 	s.fill()
 	if len(s.ahead) == s.head {
@@ -49,7 +49,7 @@ func (s *Sorted) Next() (Packet, error) {
 			"sort the file by time first (reordercap does)", s.reader.Name(), p.Number, p.Time, lookAhead)
 		return Packet{}, s.err
 	}
-	s.last, s.given = p.Time, p
+	s.last, s.lent = p.Time, p
 	return *p, nil
 }
 

@@ -34,7 +34,7 @@ const maxStart = 5 * time.Second
 type joined struct {
 	file   Path
 	am     *collector.AltMark
-	said   int    // notices that were told
+	told   int    // notices that were told
 	last   uint64 // the period that was reported last
 	lastAt time.Time
 }
@@ -112,15 +112,15 @@ func (j *Join) Tick(now time.Time) []collector.AltMarkResult {
 func (j *Join) Notices() (events []Event) {
 	for _, p := range j.paths {
 		all := p.am.Notices()
-		for _, notice := range all[p.said:] {
+		for _, notice := range all[p.told:] {
 			events = append(events, Event{Target: "path " + p.file.Name, Kind: Notice, Notice: notice})
 		}
-		p.said = len(all)
+		p.told = len(all)
 	}
 	return events
 }
 
-// Stats adds up what all paths were given.
+// Stats adds up what all paths took.
 func (j *Join) Stats() collector.AltMarkStats {
 	var sum collector.AltMarkStats
 	for _, p := range j.paths {

@@ -213,7 +213,7 @@ func (s *session) period(number string) (altmark.Period, error) {
 	r := &reader{leaves: s.periods[number], what: "session " + s.name + ", period " + number}
 	n, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		r.bad("number", number, "a number")
+		r.refuse("number", number, "a number")
 	}
 	p := altmark.Period{
 		Number: n, Colour: uint8(n & 1), Packets: r.counter("packets"), Bytes: r.counter("octets"),
@@ -241,7 +241,7 @@ type reader struct {
 	errs   []error
 }
 
-func (r *reader) bad(name, value, want string) {
+func (r *reader) refuse(name, value, want string) {
 	r.errs = append(r.errs, fmt.Errorf("%s: %s is %q, want %s", r.what, name, value, want))
 }
 
@@ -255,7 +255,7 @@ func (r *reader) number(name string, def int64, bits int) int64 {
 	}
 	n, err := strconv.ParseInt(r.text(name), 10, bits)
 	if err != nil {
-		r.bad(name, r.text(name), fmt.Sprintf("a number of %d bits", bits))
+		r.refuse(name, r.text(name), fmt.Sprintf("a number of %d bits", bits))
 	}
 	return n
 }
@@ -271,7 +271,7 @@ func (r *reader) nanos(name string, least int64, def time.Duration) time.Duratio
 	}
 	n, err := strconv.ParseInt(r.text(name), 10, 64)
 	if err != nil || n < least || n > maxNanos {
-		r.bad(name, r.text(name), fmt.Sprintf("a number of nanoseconds from %d to %d", least, int64(maxNanos)))
+		r.refuse(name, r.text(name), fmt.Sprintf("a number of nanoseconds from %d to %d", least, int64(maxNanos)))
 	}
 	return time.Duration(n)
 }
@@ -280,7 +280,7 @@ func (r *reader) nanos(name string, least int64, def time.Duration) time.Duratio
 func (r *reader) counter(name string) uint64 {
 	n, err := strconv.ParseUint(r.text(name), 10, 64)
 	if err != nil {
-		r.bad(name, r.text(name), "a number")
+		r.refuse(name, r.text(name), "a number")
 	}
 	return n
 }
