@@ -19,6 +19,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
+	"tamtam/tamorch"
 )
 
 // A chip is a fake ASIC that has windows of flows: it counts what a test says.
@@ -31,7 +32,7 @@ type chip struct {
 	steps   uint64
 	started uint64
 	kernel  []uint64 // what its kernel says; nil: it follows none
-	flows   map[uint32]*[2]counts
+	flows   map[uint32]*[2]altmark.ChipCounts
 	born    map[uint32]uint64 // generations
 	has     map[string]uint64 // availability of extensions
 	dumb    bool              // its ingress ACLs do nothing but count
@@ -47,7 +48,7 @@ func (c *chip) Availability(ctx context.Context, t sai.ObjectType, attrs []sai.A
 func (c *chip) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	oid, err := c.API.Create(ctx, t, attrs)
 	name, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
-	if b, ok := name.(sai.Bytes); err != nil || !ok || string(b) != Window {
+	if b, ok := name.(sai.Bytes); err != nil || !ok || string(b) != altmark.ObjectFlows {
 		return oid, err
 	}
 	entry, _ := sai.Find(attrs, sai.GenericProgrammableAttrEntry)
@@ -88,11 +89,7 @@ func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr,
 	for _, index := range list {
 		f := c.flow(index)
 		for _, n := range f {
-			unsync := uint64(0)
-			if n.unsynchronised {
-				unsync = 1
-			}
-			words = append(words, n.packets, n.bytes, n.captures, n.captured.Seconds, uint64(n.captured.Nanoseconds), unsync, n.outside, n.pulseBytes, n.foreign, n.foreignBytes, uint64(n.digest))
+			words = n.Words(words)
 		}
 		born = append(born, c.born[index])
 	}
@@ -116,9 +113,9 @@ func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr,
 	return got, nil
 }
 
-func (c *chip) flow(index uint32) *[2]counts {
+func (c *chip) flow(index uint32) *[2]altmark.ChipCounts {
 	if c.flows[index] == nil {
-		c.flows[index] = &[2]counts{}
+		c.flows[index] = &[2]altmark.ChipCounts{}
 	}
 	return c.flows[index]
 }
@@ -168,10 +165,10 @@ func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	b := &bench{t: t, ctx: t.Context(), redis: r, now: start, opts: saitest.Options{Ports: 1, Extensions: []string{Profile, Window}}}
+	b := &bench{t: t, ctx: t.Context(), redis: r, now: start, opts: saitest.Options{Ports: 1, Extensions: []string{altmark.ObjectProfile, altmark.ObjectFlows}}}
 	b.chip = &chip{
-		windows: map[sai.OID][]uint32{}, flows: map[uint32]*[2]counts{}, born: map[uint32]uint64{},
-		now: func() time.Time { return b.now.Add(b.ahead) }, has: map[string]uint64{Profile: lanes, Window: flows},
+		windows: map[sai.OID][]uint32{}, flows: map[uint32]*[2]altmark.ChipCounts{}, born: map[uint32]uint64{},
+		now: func() time.Time { return b.now.Add(b.ahead) }, has: map[string]uint64{altmark.ObjectProfile: lanes, altmark.ObjectFlows: flows},
 	}
 	for _, f := range changes {
 		f(b)
@@ -203,7 +200,9 @@ func (b *bench) run() {
 		b.t.Fatal(err)
 	}
 	features := orch.NewFeatures(b.daemon)
-	b.am, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: b.acl, Switch: ports.Switch(), Features: features})
+	b.am, err = New(b.ctx, Config{Rules: b.acl, Config: tamorch.Config{
+		SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Switch: ports.Switch(), Features: features,
+	}})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -314,9 +313,9 @@ func (b *bench) wantStatus(table, key, want string) {
 // count has the chip count packets of 100 bytes for a session.
 func (b *bench) count(session string, colour int, packets uint64) {
 	b.t.Helper()
-	f := &b.chip.flow(b.am.sessions[session].on.index)[colour]
-	f.packets += packets
-	f.bytes += 100 * packets
+	f := &b.chip.flow(b.am.Sessions[session].On.index)[colour]
+	f.Packets += packets
+	f.Bytes += 100 * packets
 }
 
 // last is a session's last period, "number: packets flags".

@@ -29,16 +29,16 @@ type meter struct {
 // A base is a reading of a colour that holds its packets up to a period.
 type base struct {
 	period uint64
-	counts counts
+	counts altmark.ChipCounts
 }
 
 // take returns the period that a reading completes, false if it completes none.
-func (m *meter) take(s altmark.Session, t clock, r reading) (p altmark.Period, ok bool) {
-	now := s.Interval.Period(t.at)
+func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow) (p altmark.Period, ok bool) {
+	now := s.Interval.Period(t.At)
 	guard, early := readingGuards(s)
-	quiet := s.Interval.Within(t.at, guard, early)
-	reset := m.begun && (m.generation != r.generation || m.started != t.started || m.fewer(r))
-	stepped := m.begun && !reset && m.steps != t.steps
+	quiet := s.Interval.Within(t.At, guard, early)
+	reset := m.begun && (m.generation != r.Generation || m.started != t.Started || m.fewer(r))
+	stepped := m.begun && !reset && m.steps != t.Steps
 	switch {
 	case !m.begun:
 		m.begin(now, t, r, altmark.First)
@@ -63,7 +63,7 @@ func (m *meter) take(s altmark.Session, t clock, r reading) (p altmark.Period, o
 			p.Flags |= altmark.ClockStep
 		}
 	}
-	m.base[k&1] = base{k, r.of[k&1]}
+	m.base[k&1] = base{k, r.Of[k&1]}
 	if stepped {
 		m.begin(now, t, r, altmark.ClockStep)
 	}
@@ -86,10 +86,10 @@ func readingGuards(s altmark.Session) (guard, early time.Duration) {
 
 // begin takes a reading as the first in period now. The colour of now may have
 // begun before it, and packets of the period before may come later.
-func (m *meter) begin(now uint64, t clock, r reading, why altmark.Flags) {
-	m.begun, m.generation, m.steps, m.started = true, r.generation, t.steps, t.started
-	m.base[now&1] = base{now - min(now, 2), r.of[now&1]}
-	m.base[now&1^1] = base{now - min(now, 1), r.of[now&1^1]}
+func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why altmark.Flags) {
+	m.begun, m.generation, m.steps, m.started = true, r.Generation, t.Steps, t.Started
+	m.base[now&1] = base{now - min(now, 2), r.Of[now&1]}
+	m.base[now&1^1] = base{now - min(now, 1), r.Of[now&1^1]}
 	m.unclean, m.why = now, why
 	if why != altmark.First {
 		m.unclean++ // packets that were on their way then may carry either colour
@@ -100,11 +100,11 @@ func (m *meter) begin(now uint64, t clock, r reading, why altmark.Flags) {
 }
 
 // fewer says that a counter is lower than it was.
-func (m *meter) fewer(r reading) bool {
+func (m *meter) fewer(r altmark.ChipFlow) bool {
 	for colour, b := range m.base {
-		c := r.of[colour]
-		if c.packets < b.counts.packets || c.bytes < b.counts.bytes || c.captures < b.counts.captures ||
-			c.outside < b.counts.outside || c.pulseBytes < b.counts.pulseBytes || c.foreign < b.counts.foreign {
+		c := r.Of[colour]
+		if c.Packets < b.counts.Packets || c.Bytes < b.counts.Bytes || c.Captures < b.counts.Captures ||
+			c.Outside < b.counts.Outside || c.PulseBytes < b.counts.PulseBytes || c.Foreign < b.counts.Foreign {
 			return true
 		}
 	}
@@ -112,18 +112,18 @@ func (m *meter) fewer(r reading) bool {
 }
 
 // period is the difference of a reading and a base.
-func (m *meter) period(s altmark.Session, t clock, k uint64, old base, r reading) altmark.Period {
-	c, b := r.of[k&1], old.counts
+func (m *meter) period(s altmark.Session, t altmark.ChipClock, k uint64, old base, r altmark.ChipFlow) altmark.Period {
+	c, b := r.Of[k&1], old.counts
 	p := altmark.Period{
-		Number: k, Colour: uint8(k & 1), Packets: c.packets - b.packets, Bytes: c.bytes - b.bytes,
-		Captures: uint32(min(c.captures-b.captures, 1<<32-1)), OutOfWindow: c.outside - b.outside, ReadAt: t.at,
+		Number: k, Colour: uint8(k & 1), Packets: c.Packets - b.Packets, Bytes: c.Bytes - b.Bytes,
+		Captures: uint32(min(c.Captures-b.Captures, 1<<32-1)), OutOfWindow: c.Outside - b.Outside, ReadAt: t.At,
 	}
 	if p.Captures > 0 {
-		p.Timestamp, p.Digest = c.captured, c.digest
+		p.Timestamp, p.Digest = c.Captured, c.Digest
 	}
-	if p.Foreign = c.foreign - b.foreign; s.Foreign == altmark.DropForeign { // the entry's counter has them
+	if p.Foreign = c.Foreign - b.Foreign; s.Foreign == altmark.DropForeign { // the entry's counter has them
 		p.Packets -= p.Foreign
-		p.Bytes -= c.foreignBytes - b.foreignBytes
+		p.Bytes -= c.ForeignBytes - b.ForeignBytes
 	}
 	flag := func(is bool, f altmark.Flags) {
 		if is {
@@ -135,7 +135,7 @@ func (m *meter) period(s altmark.Session, t clock, k uint64, old base, r reading
 	flag(p.OutOfWindow > 0, altmark.OutOfWindow)
 	flag(p.Captures > mostPulses(s), altmark.ManyPulses)
 	flag(p.Foreign > 0 && s.Foreign == altmark.CountForeign, altmark.Foreign)
-	flag(!t.synchronised || p.Captures > 0 && c.unsynchronised, altmark.Unsynchronised)
+	flag(!t.Synchronised || p.Captures > 0 && c.Unsynchronised, altmark.Unsynchronised)
 	flag(s.Role == altmark.Initiator && p.Captures > 0 && s.PulseTooLate(p.Timestamp), altmark.LatePulse)
 	return p
 }
@@ -152,12 +152,12 @@ func mostPulses(s altmark.Session) uint32 {
 
 // bySteps corrects a reading of muxed marking without slots, where packets are
 // counted by their mark: a pulse is a packet of the other colour.
-func bySteps(r reading) reading {
+func bySteps(r altmark.ChipFlow) altmark.ChipFlow {
 	out := r
-	for colour := range r.of {
-		own, other := r.of[colour], r.of[colour^1]
-		out.of[colour].packets += own.captures - other.captures
-		out.of[colour].bytes += own.pulseBytes - other.pulseBytes
+	for colour := range r.Of {
+		own, other := r.Of[colour], r.Of[colour^1]
+		out.Of[colour].Packets += own.Captures - other.Captures
+		out.Of[colour].Bytes += own.PulseBytes - other.PulseBytes
 	}
 	return out
 }

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"tamtam/tam/altmark"
+	"tamtam/tamorch"
 )
 
 // at is d behind the beginning of a period of one second.
-func at(period uint64, d time.Duration) clock {
-	return clock{at: altmark.Time{Seconds: period, Nanoseconds: uint32(d)}, synchronised: true}
+func at(period uint64, d time.Duration) altmark.ChipClock {
+	return altmark.ChipClock{At: altmark.Time{Seconds: period, Nanoseconds: uint32(d)}, Synchronised: true}
 }
 
 // read has so many packets of colour 0 and colour 1.
-func read(c0, c1 uint64) reading {
-	var r reading
-	r.of[0] = counts{packets: c0, bytes: 64 * c0}
-	r.of[1] = counts{packets: c1, bytes: 64 * c1}
+func read(c0, c1 uint64) altmark.ChipFlow {
+	var r altmark.ChipFlow
+	r.Of[0] = altmark.ChipCounts{Packets: c0, Bytes: 64 * c0}
+	r.Of[1] = altmark.ChipCounts{Packets: c1, Bytes: 64 * c1}
 	return r
 }
 
@@ -29,15 +30,18 @@ func TestMeter(t *testing.T) {
 	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true,
 		ClockError: 20 * time.Millisecond, MaxDelay: 80 * time.Millisecond}
 	type step struct {
-		t    clock
-		r    reading
+		t    altmark.ChipClock
+		r    altmark.ChipFlow
 		want string // period: packets flags; "": nothing
 	}
-	stepped := func(t clock) clock { t.steps = 1; return t }
-	other := func(t clock) clock { t.started = 7; return t }
-	unsync := func(t clock) clock { t.synchronised = false; return t }
-	anew := func(r reading) reading { r.generation = 3; return r }
-	with := func(r reading, colour int, f func(*counts)) reading { f(&r.of[colour]); return r }
+	stepped := func(t altmark.ChipClock) altmark.ChipClock { t.Steps = 1; return t }
+	other := func(t altmark.ChipClock) altmark.ChipClock { t.Started = 7; return t }
+	unsync := func(t altmark.ChipClock) altmark.ChipClock { t.Synchronised = false; return t }
+	anew := func(r altmark.ChipFlow) altmark.ChipFlow { r.Generation = 3; return r }
+	with := func(r altmark.ChipFlow, colour int, f func(*altmark.ChipCounts)) altmark.ChipFlow {
+		f(&r.Of[colour])
+		return r
+	}
 	for _, tt := range []struct {
 		name  string
 		steps []step
@@ -76,9 +80,9 @@ func TestMeter(t *testing.T) {
 		}},
 		{"out of window, many pulses, not synchronised", []step{
 			{at(10, mid), read(0, 0), ""}, {at(11, mid), read(4, 3), "10: 4 first"},
-			{at(12, mid), with(read(4, 8), 1, func(c *counts) { c.outside = 2 }), "11: 8 out-of-window"},
-			{at(13, mid), with(with(read(6, 8), 1, func(c *counts) { c.outside = 2 }), 0, func(c *counts) { c.captures, c.unsynchronised = 2, true }), "12: 2 unsynchronised,many-pulses"},
-			{unsync(at(14, mid)), with(with(read(6, 9), 1, func(c *counts) { c.outside = 2 }), 0, func(c *counts) { c.captures = 2 }), "13: 1 unsynchronised"},
+			{at(12, mid), with(read(4, 8), 1, func(c *altmark.ChipCounts) { c.Outside = 2 }), "11: 8 out-of-window"},
+			{at(13, mid), with(with(read(6, 8), 1, func(c *altmark.ChipCounts) { c.Outside = 2 }), 0, func(c *altmark.ChipCounts) { c.Captures, c.Unsynchronised = 2, true }), "12: 2 unsynchronised,many-pulses"},
+			{unsync(at(14, mid)), with(with(read(6, 9), 1, func(c *altmark.ChipCounts) { c.Outside = 2 }), 0, func(c *altmark.ChipCounts) { c.Captures = 2 }), "13: 1 unsynchronised"},
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -90,9 +94,9 @@ func TestMeter(t *testing.T) {
 					got = fmt.Sprintf("%d: %d %s", p.Number, p.Packets, p.Flags)
 				}
 				if got != st.want {
-					t.Errorf("reading %d at %v: %q, want %q", i, st.t.at, got, st.want)
+					t.Errorf("reading %d at %v: %q, want %q", i, st.t.At, got, st.want)
 				}
-				if ok && (p.Bytes != 64*p.Packets || p.Colour != uint8(p.Number&1) || p.ReadAt != st.t.at) {
+				if ok && (p.Bytes != 64*p.Packets || p.Colour != uint8(p.Number&1) || p.ReadAt != st.t.At) {
 					t.Errorf("reading %d: %+v", i, p)
 				}
 			}
@@ -104,9 +108,9 @@ func TestMeter(t *testing.T) {
 // put right whenever it came.
 func TestBySteps(t *testing.T) {
 	r := read(10, 21)
-	r.of[0].captures, r.of[0].pulseBytes = 1, 64
-	r.of[1].bytes = 20*64 + 64
-	if got := bySteps(r); got.of[0].packets != 11 || got.of[0].bytes != 11*64 || got.of[1].packets != 20 || got.of[1].bytes != 20*64 {
+	r.Of[0].Captures, r.Of[0].PulseBytes = 1, 64
+	r.Of[1].Bytes = 20*64 + 64
+	if got := bySteps(r); got.Of[0].Packets != 11 || got.Of[0].Bytes != 11*64 || got.Of[1].Packets != 20 || got.Of[1].Bytes != 20*64 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -121,24 +125,36 @@ func window(flows int) string {
 		strings.Join(gen, ","), strings.Join(words, ","))
 }
 
+// parseText is what readFlows makes of an ENTRY.
+func parseText(text []byte, flows int) (altmark.ChipClock, []altmark.ChipFlow, error) {
+	values, err := tamorch.ParseEntry(text)
+	if err != nil {
+		return altmark.ChipClock{}, nil, err
+	}
+	return parseFlows(values, flows)
+}
+
 func TestParseWindow(t *testing.T) {
-	now, r, err := parseWindow([]byte(window(2)), 2)
-	if err != nil || now != (clock{at: altmark.Time{Seconds: 1700000001, Nanoseconds: 500000000}, synchronised: true, steps: 2, started: 1600000000000000000}) {
+	now, r, err := parseText([]byte(window(2)), 2)
+	if err != nil || now != (altmark.ChipClock{At: altmark.Time{Seconds: 1700000001, Nanoseconds: 500000000}, Synchronised: true, Steps: 2, Started: 1600000000000000000}) {
 		t.Fatalf("%+v, %v", now, err)
 	}
-	want := reading{2, [2]counts{{1, 64, 1, altmark.Time{Seconds: 1700000000, Nanoseconds: 5}, false, 2, 64, 0, 0, 9}, {packets: 3, bytes: 192, unsynchronised: true, foreign: 2, foreignBytes: 128}}}
+	want := altmark.ChipFlow{Generation: 2, Of: [2]altmark.ChipCounts{
+		{Packets: 1, Bytes: 64, Captures: 1, Captured: altmark.Time{Seconds: 1700000000, Nanoseconds: 5}, Outside: 2, PulseBytes: 64, Digest: 9},
+		{Packets: 3, Bytes: 192, Unsynchronised: true, Foreign: 2, ForeignBytes: 128},
+	}}
 	if len(r) != 2 || r[1] != want {
 		t.Errorf("%+v, want %+v", r, want)
 	}
 	for _, tt := range []struct{ text, want string }{
-		{"[", "what the window returned"},
+		{"[", "no entry"},
 		{window(1), "22 numbers as counters, want 44"},
 		{strings.Replace(window(2), "500000000", "5000000000", 1), "nanoseconds below"},
 		{"{}", "0 numbers"},
 		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1]}},{"generations"`, 1), "3 numbers as kernel, want 6"},
 		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1,1,9223372036854775807,0]}},{"generations"`, 1), "at most 2^62"},
 	} {
-		if _, _, err := parseWindow([]byte(tt.text), 2); err == nil || tt.want != "22 numbers as counters, want 44" && !strings.Contains(err.Error(), tt.want) {
+		if _, _, err := parseText([]byte(tt.text), 2); err == nil || tt.want != "22 numbers as counters, want 44" && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.text, err, tt.want)
 		}
 	}
@@ -149,7 +165,7 @@ func FuzzParseWindow(f *testing.F) {
 	f.Add([]byte(window(3)), uint8(3))
 	f.Add([]byte(`{"attributes":[{"time":{"value":[1]}}]}`), uint8(0))
 	f.Fuzz(func(t *testing.T, text []byte, flows uint8) {
-		_, r, err := parseWindow(text, int(flows))
+		_, r, err := parseText(text, int(flows))
 		if err == nil && len(r) != int(flows) {
 			t.Errorf("%d readings of %d flows", len(r), flows)
 		}

@@ -21,7 +21,7 @@ var web = []string{"SRC_IP", "10.0.0.1", "L4_DST_PORT", "80"}
 // A session is a profile, and two entries that tell its lane's colours apart.
 func TestCalls(t *testing.T) {
 	b := newBench(t, 8, 100)
-	b.am.running = false // readings are another matter
+	b.am.Running = false // readings are another matter
 	b.rule("web", web...)
 	b.session("s1", "web", initiator())
 	b.step()
@@ -129,7 +129,7 @@ func TestLanes(t *testing.T) {
 	b.wantSession("s8a", "active")
 	b.wantSession("s8b", "active")
 	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
-	if lane := b.am.sessions["s8a"].on.profile.lane; lane != 3 {
+	if lane := b.am.Sessions["s8a"].On.profile.settings.Lane; lane != 3 {
 		t.Errorf("lane %d, want 3, the one that was free", lane)
 	}
 }
@@ -146,7 +146,7 @@ func TestIndices(t *testing.T) {
 	b.del(schema.AppTAMAltMark, "s1")
 	b.step()
 	b.wantSession("s2", "active")
-	if x := b.am.sessions["s2"].on.index; x != 1 {
+	if x := b.am.Sessions["s2"].On.index; x != 1 {
 		t.Errorf("index %d, want 1", x)
 	}
 }
@@ -177,7 +177,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 		for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 			for n := 1; ; n++ {
 				b := newBench(t, engine.lanes, engine.flows)
-				b.am.running = false // readings are another matter
+				b.am.Running = false // readings are another matter
 				b.rule("web", append(web, "DSCP", "8")...)
 				b.step()
 				b.rec.FailAt(n, status)
@@ -209,7 +209,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, 8, 100)
-		b.am.running = false
+		b.am.Running = false
 		b.rule("web", web...)
 		b.session("s1", "web", initiator())
 		b.step()
@@ -256,14 +256,14 @@ func TestRandomSessions(t *testing.T) {
 			case 7:
 				b.pass(time.Duration(r.IntN(3_000_000_000)))
 			case 8:
-				b.am.running = false // a failure while it reads is an error of the step
+				b.am.Running = false // a failure while it reads is an error of the step
 				b.rec.FailAt(1+r.IntN(8), []sai.Status{sai.StatusFailure, sai.StatusTableFull}[r.IntN(2)])
 			default:
 				b.session(name, rule, variation(r.IntN(5)))
 			}
 			b.step()
 			b.rec.FailAt(0, 0)
-			b.am.running = true
+			b.am.Running = true
 			b.consistent()
 		}
 		b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
@@ -281,7 +281,7 @@ func TestRandomSessions(t *testing.T) {
 		if left := b.left(); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
-		if len(b.am.sessions)+len(b.am.byRule)+len(b.am.again)+len(b.am.classes)+len(b.am.books.rows)+b.am.bound > 0 {
+		if len(b.am.Sessions)+len(b.am.classes) > 0 || !b.am.Idle() {
 			t.Error("the books are not empty")
 		}
 		for _, table := range []string{schema.CountersAltMark, schema.CountersAltMarkPast} {
@@ -295,35 +295,31 @@ func TestRandomSessions(t *testing.T) {
 // consistent checks the books against themselves and the ASIC.
 func (b *bench) consistent() {
 	b.t.Helper()
-	bound, users, used := 0, map[*profile]int{}, map[uint32]string{}
-	for name, s := range b.am.sessions {
-		if s.on == nil {
+	users, used := map[*profile]int{}, map[uint32]string{}
+	for name, s := range b.am.Sessions {
+		if s.On == nil {
 			continue
 		}
-		bound++
-		users[s.on.profile]++
-		if other := used[s.on.index]; other != "" {
-			b.t.Errorf("%s and %s have index %d", name, other, s.on.index)
+		users[s.On.profile]++
+		if other := used[s.On.index]; other != "" {
+			b.t.Errorf("%s and %s have index %d", name, other, s.On.index)
 		}
-		used[s.on.index] = name
-		if slices.Contains(b.am.indices.free, s.on.index) {
+		used[s.On.index] = name
+		if slices.Contains(b.am.indices.free, s.On.index) {
 			b.t.Errorf("the index of %s is free", name)
 		}
-		want := settingsOf(s.on.row.Session)
-		want.Lane = s.on.profile.lane
-		if s.on.profile.settings != want || b.am.lanes[want.Lane] != s.on.profile {
+		want := s.As.Session.ChipProfile()
+		want.Lane = s.On.profile.settings.Lane
+		if s.On.profile.settings != want || b.am.lanes[want.Lane] != s.On.profile {
 			b.t.Errorf("%s has another's profile", name)
 		}
 	}
-	if bound != b.am.bound {
-		b.t.Errorf("%d sessions are bound, the books have %d", bound, b.am.bound)
-	}
 	for _, p := range b.am.lanes {
 		if p != nil && p.sessions != users[p] {
-			b.t.Errorf("the profile in lane %d has %d sessions, the books have %d", p.lane, users[p], p.sessions)
+			b.t.Errorf("the profile in lane %d has %d sessions, the books have %d", p.settings.Lane, users[p], p.sessions)
 		}
 	}
-	if len(b.am.again) == 0 && len(maps.Collect(maps.All(users))) != len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)) {
+	if b.am.Idle() && len(maps.Collect(maps.All(users))) != len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)) {
 		b.t.Errorf("%d profiles are in use, the ASIC has %v", len(users), b.rec.LiveOf(sai.ObjectTypeGenericProgrammable))
 	}
 }

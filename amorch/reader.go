@@ -22,45 +22,45 @@ type class struct {
 
 // meet takes a session that was bound among those to be read.
 func (o *Orch) meet(s *session) {
-	n := s.on.row.Interval
+	n := s.As.Interval
 	c := o.classes[n]
 	if c == nil {
 		c = &class{interval: n, sessions: map[string]*session{}}
 		o.classes[n] = c
 	}
-	c.sessions[s.name] = s
+	c.sessions[s.Name] = s
 	c.fresh = append(c.fresh, s)
-	o.books.track(s.name, o.howMeasured(s))
+	o.counters.track(s.Name, o.howMeasured(s))
 }
 
 // forget ends the reading of a session.
 func (o *Orch) forget(s *session) {
-	n := s.on.row.Interval
+	n := s.As.Interval
 	if c := o.classes[n]; c != nil {
-		delete(c.sessions, s.name)
+		delete(c.sessions, s.Name)
 		c.fresh = slices.DeleteFunc(c.fresh, func(x *session) bool { return x == s })
 		if len(c.sessions) == 0 {
 			delete(o.classes, n)
 		}
 	}
-	o.books.untrack(s.name)
+	o.counters.untrack(s.Name)
 }
 
 // howMeasured is what COUNTERS_DB says of a session before there is a period.
 func (o *Orch) howMeasured(s *session) schema.AltMarkCounters {
-	c := schema.AltMarkCounters{Engine: o.engine, Guard: s.on.row.Guard(), Timing: "the chip's ingress timestamp"}
-	if s.on.flip != nil {
-		c.Timing = s.on.flip.timing(s.on.row.Role)
+	c := schema.AltMarkCounters{Engine: o.engine, Guard: s.As.Guard(), Timing: "the chip's ingress timestamp"}
+	if s.On.flip != nil {
+		c.Timing = s.On.flip.timing(s.As.Role)
 	}
 	return c
 }
 
 // nextTimer returns when there is something to read or to switch; zero: never.
 func (o *Orch) nextTimer() (next time.Time) {
-	if !o.running {
+	if !o.Running {
 		return next
 	}
-	now := o.daemon.Now()
+	now := o.Daemon.Now()
 	sooner := func(t time.Time) {
 		if next.IsZero() || t.Before(next) {
 			next = t
@@ -86,7 +86,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		c := o.classes[n]
 		sessions := c.fresh
 		if c.due.IsZero() || !now.Before(c.due) {
-			sessions = slices.SortedFunc(maps.Values(c.sessions), byName)
+			sessions = slices.SortedFunc(maps.Values(c.sessions), (*session).Compare)
 		}
 		if len(sessions) == 0 {
 			continue
@@ -96,11 +96,11 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		case errors.Is(err, swss.ErrUnavailable):
 			return err
 		case err != nil: // of the switch: the periods that are missed are flagged
-			o.log.Error("alternate marking is not read", "interval", c.interval.String(), "err", err)
+			o.Log.Error("alternate marking is not read", "interval", c.interval.String(), "err", err)
 			c.due = now.Add(c.interval.Duration() / 4)
 		}
 	}
-	return errors.Join(append(errs, o.books.flush(ctx))...)
+	return errors.Join(append(errs, o.Flush(ctx))...)
 }
 
 // read reads sessions of a class, tells the periods that are complete, and aims
@@ -109,14 +109,14 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 	if o.engine == schema.AltMarkByOrchestrator {
 		return o.readScheduled(ctx, c, sessions)
 	}
-	var last clock
+	var last altmark.ChipClock
 	var asked time.Time
-	for chunk := range slices.Chunk(sessions, windowFlows) {
+	for chunk := range slices.Chunk(sessions, altmark.MaxChipFlows) {
 		flows := make([]uint32, len(chunk))
 		for i, s := range chunk {
-			flows[i] = s.on.index
+			flows[i] = s.On.index
 		}
-		asked = o.daemon.Clock()
+		asked = o.Daemon.Clock()
 		t, readings, err := o.readFlows(ctx, flows)
 		if err != nil {
 			return err
@@ -126,26 +126,26 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 		}
 		last = t
 	}
-	o.skew = last.at.Std().Sub(asked)
-	c.due = o.aim(c.interval, last.at)
+	o.skew = last.At.Std().Sub(asked)
+	c.due = o.aim(c.interval, last.At)
 	return nil
 }
 
 // tell gives a reading to a session's meter and notes the period that it completes.
-func (o *Orch) tell(s *session, t clock, r reading) {
-	b := s.on
-	if b.row.Method == altmark.Muxed && !b.row.SlotSync && b.row.Role != altmark.Initiator {
+func (o *Orch) tell(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
+	b := s.On
+	if s.As.Method == altmark.Muxed && !s.As.SlotSync && s.As.Role != altmark.Initiator {
 		r = bySteps(r)
 	}
-	b.clock.ask(b.row.Session, t)
-	if p, ok := b.meter.take(b.row.Session, t, r); ok {
-		b.clock.period(&p, b.row.Session)
+	b.clock.ask(s.As.Session, t)
+	if p, ok := b.meter.take(s.As.Session, t, r); ok {
+		b.clock.period(&p, s.As.Session)
 		if b.flip != nil {
-			p.Flags |= b.flip.flags(b.row.Session, p.Number)
+			p.Flags |= b.flip.flags(s.As.Session, p.Number)
 		}
 		how := o.howMeasured(s)
 		how.Has, how.Period = true, p
-		o.books.add(s.name, how)
+		o.counters.add(s.Name, how)
 	}
 }
 
@@ -161,14 +161,14 @@ func (o *Orch) aim(n altmark.Interval, at altmark.Time) time.Time {
 
 // PollCounters reads all sessions now.
 func (o *Orch) PollCounters(ctx context.Context) error {
-	if !o.running {
+	if !o.Running {
 		return nil
 	}
-	now := o.daemon.Now()
+	now := o.Daemon.Now()
 	var errs []error
 	for _, n := range slices.Sorted(maps.Keys(o.classes)) {
 		c := o.classes[n]
-		errs = append(errs, o.read(ctx, now, c, slices.SortedFunc(maps.Values(c.sessions), byName)))
+		errs = append(errs, o.read(ctx, now, c, slices.SortedFunc(maps.Values(c.sessions), (*session).Compare)))
 	}
-	return errors.Join(append(errs, o.books.flush(ctx))...)
+	return errors.Join(append(errs, o.Flush(ctx))...)
 }

@@ -161,7 +161,7 @@ func TestManySessions(t *testing.T) {
 	b.count("f1", 1, 3)
 	b.chip.reads = 0
 	b.pass(time.Second)
-	if b.chip.most != windowFlows || b.chip.reads != 8 { // 1,000 flows
+	if b.chip.most != altmark.MaxChipFlows || b.chip.reads != 8 { // 1,000 flows
 		t.Errorf("%d reads of up to %d flows", b.chip.reads, b.chip.most)
 	}
 	b.wantLast("f1", "1700000002: 0")
@@ -181,7 +181,7 @@ func TestPulses(t *testing.T) {
 	b := withSession(t, s)
 	b.pass(1 * time.Second)
 	f := &b.chip.flow(0)[1]
-	f.captures, f.captured = 1, altmark.At(b.now)
+	f.Captures, f.Captured = 1, altmark.At(b.now)
 	b.pass(time.Second)
 	b.wantLast("s1", "1700000001: 0")
 	if row := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "1" || row["TIMESTAMP"] != "1700000001.500000000" {
@@ -206,4 +206,23 @@ func TestReadingFails(t *testing.T) {
 	b.wantLast("s1", "1700000000: 0 first")
 	b.pass(time.Second)
 	b.wantLast("s1", "1700000001: 0")
+}
+
+// What was read through a window is good, though the window cannot be removed; that is tried
+// again, and the next reading uses it.
+func TestWindowStays(t *testing.T) {
+	b := withSession(t, initiator())
+	b.pass(999 * time.Millisecond)
+	b.rec.FailAt(2, sai.StatusFailure) // after its creation
+	b.now = start.Add(time.Second)
+	b.step()
+	b.wantLast("s1", "1700000000: 0 first")
+	if n := len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 2 {
+		t.Errorf("%d extension objects, want the profile and the window", n)
+	}
+	b.pass(1100 * time.Millisecond)
+	b.wantLast("s1", "1700000001: 0")
+	if n := len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 1 {
+		t.Errorf("%d extension objects, want the profile", n)
+	}
 }

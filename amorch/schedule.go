@@ -145,20 +145,20 @@ func (o *Orch) flipping() []*session {
 	var list []*session
 	for _, c := range o.classes {
 		for s := range maps.Values(c.sessions) {
-			if s.on.row.Role == altmark.Initiator {
+			if s.As.Role == altmark.Initiator {
 				list = append(list, s)
 			}
 		}
 	}
-	slices.SortFunc(list, byName)
+	slices.SortFunc(list, (*session).Compare)
 	return list
 }
 
 // nextFlip returns when a colour is to be switched; zero: never.
 func (o *Orch) nextFlip() (next time.Time) {
 	for _, s := range o.flipping() {
-		if f := s.on.flip; f.due.IsZero() {
-			return o.daemon.Now()
+		if f := s.On.flip; f.due.IsZero() {
+			return o.Daemon.Now()
 		} else if next.IsZero() || f.due.Before(next) {
 			next = f.due
 		}
@@ -169,15 +169,15 @@ func (o *Orch) nextFlip() (next time.Time) {
 // flipDue gives sessions whose period has begun the colour of the period.
 func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 	for _, s := range o.flipping() {
-		f, n := s.on.flip, s.on.row.Interval
+		f, n := s.On.flip, s.As.Interval
 		if now.Before(f.due) {
 			continue
 		}
-		k := n.Period(altmark.At(o.daemon.Clock()))
-		err := o.rules.SetVariantActive(ctx, s.on.row.Rule, feature, colours[1], k&1 == 1)
-		done := o.daemon.Clock()
+		k := n.Period(altmark.At(o.Daemon.Clock()))
+		err := o.rules.SetVariantActive(ctx, s.As.Rule, feature, colours[1], k&1 == 1)
+		done := o.Daemon.Clock()
 		if err != nil {
-			o.log.Error("a colour was not switched", "session", s.name, "period", k, "err", err)
+			o.Log.Error("a colour was not switched", "session", s.Name, "period", k, "err", err)
 			done = n.Start(k + 1).Std() // the period has the colour of the last
 		}
 		if !f.due.IsZero() {
@@ -193,32 +193,32 @@ func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session) error {
 	var errs []error
 	for _, s := range sessions {
-		var r reading
-		at := o.daemon.Clock()
+		var r altmark.ChipFlow
+		at := o.Daemon.Clock()
 		for colour, name := range colours {
-			oid, _, ok := o.rules.VariantCounter(s.on.row.Rule, feature, name)
+			oid, _, ok := o.rules.VariantCounter(s.As.Rule, feature, name)
 			if !ok {
 				continue
 			}
-			r.generation += uint64(oid)
+			r.Generation += uint64(oid)
 			var err error
-			if r.of[colour].packets, r.of[colour].bytes, err = o.readCounter(ctx, oid); err != nil {
-				errs = append(errs, fmt.Errorf("read the counters of session %s: %w", s.name, err))
-				r.generation = 0
+			if r.Of[colour].Packets, r.Of[colour].Bytes, err = o.readCounter(ctx, oid); err != nil {
+				errs = append(errs, fmt.Errorf("read the counters of session %s: %w", s.Name, err))
+				r.Generation = 0
 				break
 			}
 		}
-		if r.generation != 0 {
-			o.tell(s, clock{at: altmark.At(at), synchronised: true}, r)
+		if r.Generation != 0 {
+			o.tell(s, altmark.ChipClock{At: altmark.At(at), Synchronised: true}, r)
 		}
 	}
 	o.skew = 0
-	c.due = o.aim(c.interval, altmark.At(o.daemon.Clock()))
+	c.due = o.aim(c.interval, altmark.At(o.Daemon.Clock()))
 	return errors.Join(errs...)
 }
 
 func (o *Orch) readCounter(ctx context.Context, oid sai.OID) (packets, octets uint64, err error) {
-	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeACLCounter, oid), []sai.Attr{
+	got, err := o.SAI.Get(ctx, sai.Obj(sai.ObjectTypeACLCounter, oid), []sai.Attr{
 		sai.Want(sai.ACLCounterAttrPackets, 0), sai.Want(sai.ACLCounterAttrBytes, 0),
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func without(t *testing.T, s altmark.Session) *bench {
 func (b *bench) counters(c0, c1 uint64) {
 	b.t.Helper()
 	for colour, n := range []uint64{c0, c1} {
-		oid, _, ok := b.acl.VariantCounter(b.am.sessions["s1"].on.row.Rule, feature, colours[colour])
+		oid, _, ok := b.acl.VariantCounter(b.am.Sessions["s1"].As.Rule, feature, colours[colour])
 		if !ok {
 			b.t.Fatal("no counter")
 		}

@@ -13,11 +13,11 @@ type vouchers [3]vouched
 
 // ask notes what vouches for the clock now. A clock that follows no kernel's is trusted as far as the
 // chip trusts it.
-func (v *vouchers) ask(s altmark.Session, t clock) {
+func (v *vouchers) ask(s altmark.Session, t altmark.ChipClock) {
 	now := vouched{trusted: true}
 	switch {
-	case t.kernel != nil:
-		now.clock, now.trusted = s.Vouch(*t.kernel)
+	case t.Kernel != nil:
+		now.clock, now.trusted = s.Vouch(*t.Kernel)
 	case s.Trust == altmark.DeclaredClock:
 		now.clock, now.trusted = s.Vouch(altmark.KernelClock{})
 	}

@@ -184,9 +184,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)
 	}
-	o.am, err = amorch.New(ctx, amorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Switch: o.ports.Switch(), Features: features,
-	})
+	o.am, err = amorch.New(ctx, amorch.Config{Config: base, Rules: acl})
 	if err != nil {
 		return fmt.Errorf("alternate marking: %w", err)
 	}

@@ -2,6 +2,7 @@ package tamorch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,6 +60,7 @@ func Remove(ctx context.Context, api sai.API, k sai.Key) error {
 // first Put it is not in the ASIC.
 type Object struct {
 	Name, Attr string
+	What       string // in errors; "" is Attr
 	oid        sai.OID
 	entry      sai.Bytes // that the ASIC has
 }
@@ -86,12 +88,12 @@ func (x *Object) put(ctx context.Context, api sai.API, entry sai.Bytes) error {
 	case !x.There():
 		oid, err := create(ctx, api, x.Name, entry)
 		if err != nil {
-			return fmt.Errorf("create the %s: %w", x.Attr, err)
+			return fmt.Errorf("create the %s: %w", cmp.Or(x.What, x.Attr), err)
 		}
 		x.oid = oid
 	case !bytes.Equal(x.entry, entry):
 		if err := set(ctx, api, x.oid, entry); err != nil {
-			return fmt.Errorf("change the %s: %w", x.Attr, err)
+			return fmt.Errorf("change the %s: %w", cmp.Or(x.What, x.Attr), err)
 		}
 	}
 	x.entry = entry
@@ -104,7 +106,7 @@ func (x *Object) Remove(ctx context.Context, api sai.API) error {
 		return nil
 	}
 	if err := Remove(ctx, api, sai.Obj(sai.ObjectTypeGenericProgrammable, x.oid)); err != nil {
-		return fmt.Errorf("remove the %s: %w", x.Attr, err)
+		return fmt.Errorf("remove the %s: %w", cmp.Or(x.What, x.Attr), err)
 	}
 	x.oid, x.entry = sai.NullOID, nil
 	return nil

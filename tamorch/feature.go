@@ -231,6 +231,9 @@ func (f *Feature[R, B]) MarkAll() { f.Mark(f.Sessions) }
 // MarkRefused marks the sessions that may fare better now that something has changed.
 func (f *Feature[R, B]) MarkRefused() { f.Mark(f.again) }
 
+// Idle says whether there is no session that waits to be looked at, or to be tried again.
+func (f *Feature[R, B]) Idle() bool { return len(f.dirty)+len(f.again) == 0 }
+
 // rulesChanged looks at the sessions of these rules again.
 func (f *Feature[R, B]) rulesChanged(ctx context.Context, rules []schema.ACLRuleKey) {
 	for _, k := range rules {

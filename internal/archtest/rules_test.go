@@ -63,10 +63,10 @@ var rules = []room{
 	{name: "orchagent/mirror", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/copp", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/acl", below: []string{"orch", "sai", "schema", "swss"}},
-	{name: "tsorch", below: []string{"orch", "sai", "schema", "swss", "tamorch"}},
-	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "tam/altmark"}},
-	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "tam/flymon"}},
-	{name: "recordorch", below: []string{"tam/recordplan", "orch", "sai", "schema", "swss", "tam/record"}},
+	{name: "tsorch", below: []string{"orch", "sai", "saisim/tailstamp", "schema", "swss", "tamorch"}},
+	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "tam/altmark", "tamorch"}},
+	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tamorch"}},
+	{name: "recordorch", below: []string{"tam/recordplan", "orch", "sai", "schema", "swss", "tam/record", "tamorch"}},
 	{name: "tamorch", below: []string{"orch", "sai", "schema", "swss"}},      // what the orchs of TAM features share
 	{name: "flymonorch/answer", below: []string{"tam/sketch", "tam/flymon"}}, // what a task's registers say
 	{name: "flymonorch/plan", below: []string{"tam/flymon"}},                 // from a task to its layout on a chip

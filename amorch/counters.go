@@ -1,0 +1,63 @@
+package amorch
+
+import (
+	"maps"
+
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tamorch"
+)
+
+// counters keep the rows of TAM_ALTMARK_COUNTERS and TAM_ALTMARK_HISTORY. Histories are written
+// first: a reader that sees a new period finds it there.
+type counters struct {
+	last, past tamorch.Rows
+	periods    map[string][]string // fields of their history, the oldest first
+}
+
+func newCounters() counters {
+	return counters{
+		last: tamorch.Rows{Table: schema.CountersAltMark}, past: tamorch.Rows{Table: schema.CountersAltMarkPast},
+		periods: map[string][]string{},
+	}
+}
+
+// track has rows for a session from now on.
+func (b *counters) track(name string, c schema.AltMarkCounters) {
+	f := c.Fields()
+	if f["TIMESTAMP"] == "" {
+		f["TIMESTAMP"], f["DIGEST"] = "", "" // the former period had them
+	}
+	if _, ok := f["CLOCK"]; !ok {
+		if _, had := b.last.Get(name)["CLOCK"]; had {
+			f["CLOCK"], f["KERNEL_CLOCK"], f["KERNEL_CLOCK_OFFSET"], f["KERNEL_CLOCK_ERROR"] = "", "", "", ""
+		}
+	}
+	b.last.Put(name, f)
+}
+
+// untrack deletes the rows of a session.
+func (b *counters) untrack(name string) {
+	b.last.Drop(name)
+	b.past.Drop(name)
+	delete(b.periods, name)
+}
+
+// add notes a period of a session.
+func (b *counters) add(name string, c schema.AltMarkCounters) {
+	b.track(name, c)
+	field, value := schema.FormatAltMarkPeriod(c.Period)
+	row := maps.Clone(b.past.Get(name))
+	if row == nil {
+		row = swss.FieldValues{}
+	}
+	if _, again := row[field]; !again {
+		b.periods[name] = append(b.periods[name], field)
+	}
+	row[field] = value
+	for len(b.periods[name]) > schema.AltMarkHistory {
+		delete(row, b.periods[name][0])
+		b.periods[name] = b.periods[name][1:]
+	}
+	b.past.Put(name, row)
+}
