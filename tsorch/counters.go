@@ -2,30 +2,16 @@ package tsorch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
-	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/saisim/tailstamp"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tamorch"
-)
-
-// Window is the name of the extension object that tells what became of the
-// packets that matched, by label of ACL counter. Not every backend has it.
-const Window = "tamtam.tailstamp.counters"
-
-// windowLabels is the most labels that one window takes, windowWords the
-// numbers that it returns for each: five of what became of copies, and from
-// windowMatched what the ACL counter has counted, packets and bytes.
-const (
-	windowLabels  = 128
-	windowWords   = 8
-	windowMatched = 5
 )
 
 // ClearChannel is the channel of APPL_DB on which clearing of counters is asked
@@ -46,7 +32,6 @@ type sample [len(fieldNames)]uint64
 
 // counters keeps the rows of TAM_TAILSTAMPING_COUNTERS.
 type counters struct {
-	api       sai.API
 	acl       *swss.DB // COUNTERS_DB
 	rows      tamorch.Rows
 	hasWindow bool
@@ -55,9 +40,9 @@ type counters struct {
 
 // open asks for the window.
 func (c *counters) open(ctx context.Context, cfg Config) error {
-	c.api, c.acl = cfg.SAI, cfg.Redis.DB(swss.CountersDB)
+	c.acl = cfg.Redis.DB(swss.CountersDB)
 	c.rows.Table, c.cleared = schema.CountersTailStamp, map[string]sample{}
-	left, err := tamorch.Room(ctx, cfg.SAI, Window)
+	left, err := tamorch.Room(ctx, cfg.SAI, tailstamp.ObjectCounters)
 	c.hasWindow = left > 0
 	return err
 }
@@ -125,19 +110,19 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	}
 	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
 	words := make(map[string][]uint64, len(distinct))
-	for chunk := range slices.Chunk(distinct, windowLabels) {
-		values, err := o.counters.readWindow(ctx, chunk)
+	for chunk := range slices.Chunk(distinct, tailstamp.MaxLabels) {
+		values, err := o.readWindow(ctx, chunk)
 		if err != nil {
 			return nil, err
 		}
 		for i, l := range chunk {
-			words[l] = values[i*windowWords : (i+1)*windowWords]
+			words[l] = values[i*tailstamp.CounterWords : (i+1)*tailstamp.CounterWords]
 		}
 	}
 	for i := range samples {
 		w := words[labels[i]]
-		copy(samples[i][:fromWindow], w[windowMatched:])
-		copy(samples[i][fromWindow:], w[:windowMatched])
+		copy(samples[i][:fromWindow], w[tailstamp.WordMatched:])
+		copy(samples[i][fromWindow:], w[:tailstamp.WordMatched])
 	}
 	return samples, nil
 }
@@ -151,7 +136,8 @@ func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sa
 		pipe := c.acl.Client().Pipeline()
 		var results []func() ([]any, error)
 		for _, oid := range oids[at:end] {
-			results = append(results, pipe.HMGet(ctx, schema.CountersTable+c.acl.Separator()+oid.String(), fields...).Result)
+			key := schema.CountersTable + c.acl.Separator() + oid.String()
+			results = append(results, pipe.HMGet(ctx, key, fields...).Result)
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
 			return &swss.Error{DB: c.acl.Name(), Op: "read ACL counters", Err: err}
@@ -171,67 +157,30 @@ func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sa
 	return nil
 }
 
-type windowAttr struct {
-	Meta  map[string]string `json:"sai_metadata"`
-	Value []string          `json:"value"`
-}
-
-type windowEntry struct {
-	Attributes []map[string]json.RawMessage `json:"attributes"`
-}
-
-// readWindow reads the words of up to windowLabels labels through a window,
-// which exists for that long.
-func (c *counters) readWindow(ctx context.Context, labels []string) (words []uint64, err error) {
-	request, err := json.Marshal(map[string]any{"attributes": []any{map[string]windowAttr{"labels": {
-		Meta:  map[string]string{"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_UINT32_LIST"},
-		Value: labels,
-	}}}})
+// readWindow reads the words of up to tailstamp.MaxLabels labels through a window, which exists for
+// that long.
+func (o *Orch) readWindow(ctx context.Context, labels []string) ([]uint64, error) {
+	defer o.Windows.Close(ctx)
+	const digits = 10 // of a number, as a first guess
+	room := 512 + (digits*tailstamp.CounterWords+20)*len(labels)
+	values, err := o.Windows.Ask(ctx, tailstamp.ObjectCounters, tailstamp.AttrLabels, labels, room)
 	if err != nil {
 		return nil, err
 	}
-	oid, err := orch.CreateExtension(ctx, c.api, Window, request)
-	if err != nil {
-		return nil, fmt.Errorf("create the window: %w", err)
-	}
-	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
-	defer func() {
-		if rerr := c.api.Remove(ctx, k); rerr != nil {
-			err = errors.Join(err, fmt.Errorf("remove the window: %w", rerr))
-		}
-	}()
-	const digits = 10 // of a number, as a first guess
-	room := len(request) + 256 + digits*windowWords*len(labels)
-	text, err := orch.ReadExtension(ctx, c.api, oid, room)
-	if err != nil {
-		return nil, fmt.Errorf("read the window: %w", err)
-	}
-	return parseWindow(text, len(labels))
+	return parseWindow(values, len(labels))
 }
 
 // parseWindow takes the numbers out of what a window returned.
-func parseWindow(text []byte, labels int) ([]uint64, error) {
-	var entry windowEntry
-	if err := json.Unmarshal(text, &entry); err != nil {
-		return nil, fmt.Errorf("what the window returned: %w", err)
+func parseWindow(values tamorch.Values, labels int) ([]uint64, error) {
+	words, err := tamorch.Value[[]uint64](values, tailstamp.AttrCounters)
+	if err != nil {
+		return nil, err
 	}
-	for _, a := range entry.Attributes {
-		raw, ok := a["counters"]
-		if !ok {
-			continue
-		}
-		var list struct {
-			Value []uint64 `json:"value"`
-		}
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return nil, fmt.Errorf("the counters of the window: %w", err)
-		}
-		if len(list.Value) != labels*windowWords {
-			return nil, fmt.Errorf("the window returned %d numbers, want %d for each of %d labels", len(list.Value), windowWords, labels)
-		}
-		return list.Value, nil
+	if len(words) != labels*tailstamp.CounterWords {
+		return nil, fmt.Errorf("the window returned %d numbers, want %d for each of %d labels",
+			len(words), tailstamp.CounterWords, labels)
 	}
-	return nil, errors.New("the window returned no counters")
+	return words, nil
 }
 
 // Clear has the counters of a session count from now on; "" clears all.

@@ -7,11 +7,14 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
+	"tamtam/saisim/tailstamp"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tamorch"
 )
 
 // windows answers reads of counter windows: every label counts its own length
@@ -37,7 +40,7 @@ func (w *windows) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.At
 	}
 	var e struct {
 		Attributes []struct {
-			Labels windowAttr `json:"labels"`
+			Labels struct{ Value []string } `json:"labels"`
 		} `json:"attributes"`
 	}
 	if err := json.Unmarshal(entry, &e); err != nil {
@@ -47,7 +50,7 @@ func (w *windows) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.At
 	labels := e.Attributes[0].Labels.Value
 	w.most = max(w.most, len(labels))
 	for _, l := range labels {
-		for i, n := 0, len(l); i < windowWords; i, n = i+1, 10*n {
+		for i, n := 0, len(l); i < tailstamp.CounterWords; i, n = i+1, 10*n {
 			words = append(words, fmt.Sprint(n))
 		}
 	}
@@ -102,7 +105,7 @@ func (b *bench) wantCounters(session string, want swss.FieldValues) {
 // read of the ACL counter some time ago; the timer
 // writes it at the interval of the ACL counters.
 func TestCounters(t *testing.T) {
-	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{Window}})
+	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
 	want := swss.FieldValues{
 		"MATCHED_PACKETS": "600000", "MATCHED_BYTES": "6000000", "STAMPED_PACKETS": "6", "NOT_STAMPED_NOT_TCP_UDP": "60",
 		"NOT_STAMPED_NOT_ETHERNET_II": "600", "NOT_STAMPED_CUT": "6000", "NOT_STAMPED_MTU": "60000",
@@ -123,6 +126,24 @@ func TestCounters(t *testing.T) {
 	b.del(schema.AppTAMTailStamp, "s1")
 	b.step()
 	b.wantCounters("s1", swss.FieldValues{})
+}
+
+// What was read through a window is good, though the window cannot be removed; that is tried
+// again a second later.
+func TestWindowStays(t *testing.T) {
+	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
+	b.rec.FailAt(2, sai.StatusFailure) // after its creation
+	if err := b.ts.PollCounters(b.ctx); err != nil {
+		t.Error(err)
+	}
+	if got := b.row(swss.CountersDB, schema.CountersTailStamp, "s1")["STAMPED_PACKETS"]; got != "6" {
+		t.Errorf("stamped %q", got)
+	}
+	b.now = b.now.Add(time.Second)
+	b.step()
+	if live := b.rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) > 0 {
+		t.Errorf("windows stay: %v", live)
+	}
 }
 
 // Without the window there is only what the ACL counter says.
@@ -158,7 +179,7 @@ func TestClear(t *testing.T) {
 
 // Windows have at most 128 labels.
 func TestManyLabels(t *testing.T) {
-	b, w := newCounterBench(t, saitest.Options{Extensions: []string{Window}})
+	b, w := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
 	for i := range 300 {
 		b.rule(fmt.Sprintf("flow%d", i), "L4_DST_PORT", fmt.Sprint(i+1))
 		b.session(fmt.Sprintf("f%d", i), fmt.Sprintf("flow%d", i))
@@ -170,7 +191,7 @@ func TestManyLabels(t *testing.T) {
 	if got := b.row(swss.CountersDB, schema.CountersTailStamp, "f299")["STAMPED_PACKETS"]; got != "10" { // ts:flow299
 		t.Errorf("stamped %s", got)
 	}
-	if w.most != windowLabels || len(w.entries) != 3 {
+	if w.most != tailstamp.MaxLabels || len(w.entries) != 3 {
 		t.Errorf("%d windows of up to %d labels", len(w.entries), w.most)
 	}
 }
@@ -181,8 +202,12 @@ func FuzzParseWindow(f *testing.F) {
 	f.Add([]byte(`{}`), 0)
 	f.Add([]byte(`[`), 2)
 	f.Fuzz(func(t *testing.T, text []byte, labels int) {
-		words, err := parseWindow(text, labels)
-		if err == nil && len(words) != labels*windowWords {
+		values, err := tamorch.ParseEntry(text)
+		if err != nil {
+			return
+		}
+		words, err := parseWindow(values, labels)
+		if err == nil && len(words) != labels*tailstamp.CounterWords {
 			t.Errorf("%d words for %d labels", len(words), labels)
 		}
 	})
