@@ -28,13 +28,13 @@ var limits = []limit{
 		reason: "a type that does so much is several"},
 	{figure: "structs of > 20 fields", value: 24, wanted: 8,
 		reason: "any method may change any field: nobody sees which belong together"},
-	{figure: "lines over 120 columns, code", value: 290, wanted: 0,
+	{figure: "lines over 120 columns, code", value: 280, wanted: 0,
 		reason: "what is out of sight is not reviewed"},
 	{figure: "tests : code", least: true, value: 0.55, wanted: 0.55,
 		reason: "code that moves must take its tests along"},
 	{figure: "rooms at the top", value: 28, wanted: 28,
 		reason: "a newcomer guesses the folder from its name, among few"},
-	{figure: "exported names without comment", value: 40, wanted: 0,
+	{figure: "exported names without comment", value: 0, wanted: 0,
 		reason: "what others may use says what it does"},
 }
 
