@@ -11,18 +11,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // liveNames completes from the names in a list of the tree.
 func liveNames(list ...any) func(context.Context, *Shell) ([]string, error) {
 	return func(ctx context.Context, s *Shell) ([]string, error) {
-		found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, gpath(append(list, "config", "name")...))
+		found, err := s.client.config(ctx, gpath(append(list, "config", "name")...))
 		if err != nil {
 			return nil, err
 		}
-		return naturally(found[0].texts()), nil
+		return naturally(found.texts()), nil
 	}
 }
 

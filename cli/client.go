@@ -56,28 +56,35 @@ func (c *client) request(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, c.conf.Timeout)
 }
 
+// all reads what is configured at a path and what is.
+func (c *client) all(ctx context.Context, path *gpb.Path) (tree, error) {
+	return c.one(ctx, gpb.GetRequest_ALL, path)
+}
+
+// config reads what is configured at a path.
+func (c *client) config(ctx context.Context, path *gpb.Path) (tree, error) {
+	return c.one(ctx, gpb.GetRequest_CONFIG, path)
+}
+
 // get reads the values at paths; a path without data gives an empty tree.
 func (c *client) get(ctx context.Context, kind gpb.GetRequest_DataType, paths ...*gpb.Path) ([]tree, error) {
 	out := make([]tree, len(paths))
 	for i, p := range paths {
-		reply, err := c.getOne(ctx, kind, p)
-		if err != nil {
-			return nil, err
-		}
-		if out[i], err = decodeReply(p, reply); err != nil {
+		var err error
+		if out[i], err = c.one(ctx, kind, p); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// all reads what is configured at a path and what is.
-func (c *client) all(ctx context.Context, path *gpb.Path) (tree, error) {
-	found, err := c.get(ctx, gpb.GetRequest_ALL, path)
+// one reads the value at a path.
+func (c *client) one(ctx context.Context, kind gpb.GetRequest_DataType, path *gpb.Path) (tree, error) {
+	reply, err := c.getOne(ctx, kind, path)
 	if err != nil {
 		return tree{}, err
 	}
-	return found[0], nil
+	return decodeReply(path, reply)
 }
 
 // getOne asks for one path: one that has no data makes a server refuse the

@@ -89,17 +89,17 @@ func (s *Shell) resolve(ctx context.Context, text string) (string, error) {
 		if strings.EqualFold(m[1], "PortChannel") {
 			kind = "PortChannel"
 		}
-		found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, interfacePath(kind+m[2], "config"))
-		if err != nil || found[0].exists() {
+		found, err := s.client.config(ctx, interfacePath(kind+m[2], "config"))
+		if err != nil || found.exists() {
 			return kind + m[2], err
 		}
 		return "", fmt.Errorf("interface %s does not exist", kind+m[2])
 	}
-	found, err := s.client.get(ctx, gpb.GetRequest_ALL, gpath(interfacesRoot))
+	found, err := s.client.all(ctx, gpath(interfacesRoot))
 	if err != nil {
 		return "", err
 	}
-	for _, i := range found[0].items("interface") {
+	for _, i := range found.items("interface") {
 		if strings.EqualFold(i.text("state", "alias"), text) {
 			return i.name(), nil
 		}
@@ -200,11 +200,11 @@ func setChannelGroup(ctx context.Context, c *call) error {
 		value := listed("tamtam-interfaces", map[string]any{"interface": c.sh.iface}, nil)
 		return c.sh.client.set(ctx, change{path: member("PortChannel" + c.args["value"]), value: value})
 	}
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(interfacesRoot))
+	found, err := c.sh.client.config(ctx, gpath(interfacesRoot))
 	if err != nil {
 		return err
 	}
-	for _, i := range found[0].items("interface") {
+	for _, i := range found.items("interface") {
 		for _, m := range i.items("aggregation", "members", "member") {
 			if m.text("interface") == c.sh.iface {
 				return c.sh.client.set(ctx, change{path: member(i.name())})
@@ -229,11 +229,11 @@ func setVLANMember(tagging string) func(context.Context, *call) error {
 			value := listed("tamtam-interfaces", keys, config)
 			return c.sh.client.set(ctx, change{path: vlanPath(c.args["value"], "members", member), value: value})
 		}
-		found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(vlansRoot))
+		found, err := c.sh.client.config(ctx, gpath(vlansRoot))
 		if err != nil {
 			return err
 		}
-		for _, v := range found[0].items("vlan") {
+		for _, v := range found.items("vlan") {
 			id := v.text("vlan-id")
 			for _, m := range v.items("members", "member") {
 				its := m.text("config", "tagging-mode")

@@ -122,14 +122,14 @@ func setLoopback(ctx context.Context, c *call) error {
 
 // existing is what is configured at a path: if nothing is, it says so.
 func (s *Shell) existing(ctx context.Context, what string, path *gpb.Path) (tree, error) {
-	found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, path)
+	found, err := s.client.config(ctx, path)
 	if err != nil {
 		return tree{}, err
 	}
-	if !found[0].exists() {
+	if !found.exists() {
 		return tree{}, fmt.Errorf("%s does not exist", what)
 	}
-	return found[0], nil
+	return found, nil
 }
 
 // removeEntry deletes what there is, and says so if there is nothing.
@@ -148,15 +148,15 @@ func setAddress(ctx context.Context, c *call) error {
 	if !c.no {
 		return c.sh.client.set(ctx, change{path: path, value: listed(routingModule, map[string]any{"prefix": prefix}, nil)})
 	}
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, routedPath(c.sh.iface))
+	found, err := c.sh.client.config(ctx, routedPath(c.sh.iface))
 	if err != nil {
 		return err
 	}
-	all := found[0].items("addresses", "address")
+	all := found.items("addresses", "address")
 	if !slices.ContainsFunc(all, func(a tree) bool { return a.text("prefix") == prefix }) {
 		return fmt.Errorf("%s has no address %s", c.sh.iface, prefix)
 	}
-	own := config(found[0], "mtu") + config(found[0], "mac-address") // what the interface has beside
+	own := config(found, "mtu") + config(found, "mac-address") // what the interface has beside
 	if len(all) == 1 && !strings.HasPrefix(c.sh.iface, "Loopback") && own == "" {
 		path = routedPath(c.sh.iface)
 	}

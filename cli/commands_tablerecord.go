@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // containers are the PHV containers of a record.
@@ -48,12 +46,12 @@ var tableNames = &argKind{label: "<TABLE,...>", list: true, live: liveTables, to
 
 // liveTables completes from the tables of the graphs that plans were made for.
 func liveTables(ctx context.Context, s *Shell) ([]string, error) {
-	found, err := s.client.get(ctx, gpb.GetRequest_ALL, recordSessions.path("*", "state", "plan", "json"))
+	found, err := s.client.all(ctx, recordSessions.path("*", "state", "plan", "json"))
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, e := range found[0].items() {
+	for _, e := range found.items() {
 		text, _ := e.v.(string)
 		plan, err := readPlan(text)
 		if err != nil {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // feature is a part of TAM that is active or not, with a mode and objects of its own.
@@ -93,15 +91,15 @@ const (
 func (s *Shell) refusal(ctx context.Context, ref string) error {
 	path := gpath(tamRoot, "features-state", keyed{"feature", "feature-ref", ref}, "state")
 	for range refusalLooks {
-		found, err := s.client.get(ctx, gpb.GetRequest_ALL, path)
+		found, err := s.client.all(ctx, path)
 		if err != nil {
 			return err
 		}
-		switch status := found[0].word("op-status"); status {
+		switch status := found.word("op-status"); status {
 		case "ACTIVE":
 			return nil
 		case "UNSUPPORTED", "INSUFFICIENT_RESOURCES":
-			reason := found[0].text("reason")
+			reason := found.text("reason")
 			if reason == "" {
 				reason = strings.ToLower(strings.ReplaceAll(status, "_", " "))
 			}

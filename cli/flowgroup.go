@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // Leaves of a flow group beside its matches.
@@ -133,17 +131,17 @@ func familyOf(args map[string]string, group tree) (string, error) {
 // setFlowGroup creates a flow group or changes the fields that are named.
 func setFlowGroup(ctx context.Context, c *call) error {
 	name := c.args["name"]
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, flowGroups.path(name))
+	found, err := c.sh.client.config(ctx, flowGroups.path(name))
 	if err != nil {
 		return err
 	}
 	d := flowGroup.draft(name)
-	if d.family, err = familyOf(c.args, found[0]); err != nil {
+	if d.family, err = familyOf(c.args, found); err != nil {
 		return err
 	}
 	flowGroup.fill(d, c.args)
 	id, _ := strconv.ParseUint(c.args["id"], 10, 32) // 0: none is named
-	return c.sh.putFlowGroup(ctx, name, d, id, !found[0].exists())
+	return c.sh.putFlowGroup(ctx, name, d, id, !found.exists())
 }
 
 // putFlowGroup writes the entry. A new flow group without id gets the lowest
@@ -184,12 +182,12 @@ type idPool struct {
 func (s *Shell) freeID(ctx context.Context) (uint64, error) {
 	pool := s.ids
 	if pool == nil {
-		found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, flowGroups.path("*", "config", "id"))
+		found, err := s.client.config(ctx, flowGroups.path("*", "config", "id"))
 		if err != nil {
 			return 0, err
 		}
 		pool = &idPool{used: map[uint64]bool{}, free: 1}
-		for _, id := range found[0].items() {
+		for _, id := range found.items() {
 			if n, ok := id.count(); ok {
 				pool.used[n] = true
 			}

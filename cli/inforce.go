@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // notYet is the reason of what the switch has not reported on.
@@ -117,11 +115,11 @@ func (s *Shell) withGroups(ctx context.Context, sessions []tree) ([]tree, error)
 	if len(groups) == 1 {
 		name = slices.Collect(maps.Keys(groups))[0]
 	}
-	found, err := s.client.get(ctx, gpb.GetRequest_ALL, flowGroups.path(name, "state"))
+	found, err := s.client.all(ctx, flowGroups.path(name, "state"))
 	if err != nil {
 		return nil, err
 	}
-	for _, state := range found[0].items() {
+	for _, state := range found.items() {
 		groups[state.name()] = state
 	}
 	out := slices.Clone(sessions)

@@ -156,14 +156,11 @@ func (p *page) running(indent string, o object, entries []tree) {
 // is in force; data is what the switch says.
 func (l tamList) read(ctx context.Context, c *call) (entries []tree, data map[string]any, err error) {
 	if name := c.args["name"]; name != "" {
-		found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, l.path(name))
-		if err == nil && !found[0].exists() {
+		found, err := c.sh.client.all(ctx, l.path(name))
+		if err == nil && !found.exists() {
 			err = l.missing(name)
 		}
-		if err != nil {
-			return nil, nil, err
-		}
-		return allInForce(found), entry("openconfig-tam:"+l.list, found[0]), nil
+		return []tree{inForce(found)}, entry("openconfig-tam:"+l.list, found), err
 	}
 	found, err := c.sh.client.all(ctx, gpath(tamRoot, l.container))
 	return allInForce(found.sorted(l.list)), one("openconfig-tam:"+l.container, found), err

@@ -45,22 +45,22 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 }
 
 func showRunningTAM(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, gpath(tamRoot))
+	found, err := c.sh.client.config(ctx, gpath(tamRoot))
 	if err != nil {
 		return nil, err
 	}
 	text := func(p *page) {
 		p.line("configure terminal")
-		p.runningTAM(found[0])
-		for _, name := range attachedInterfaces(found[0]) {
+		p.runningTAM(found)
+		for _, name := range attachedInterfaces(found) {
 			p.line("interface %s", name)
-			p.runningAttached(name, found[0])
+			p.runningAttached(name, found)
 			p.line("!")
 		}
-		p.runningFeatures(found[0])
+		p.runningFeatures(found)
 		p.line("end")
 	}
-	return &view{one(tamRoot, found[0]), text}, nil
+	return &view{one(tamRoot, found), text}, nil
 }
 
 // runningLinks writes what makes interfaces: breakouts first, since they give
