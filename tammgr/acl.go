@@ -10,49 +10,18 @@ import (
 	"tamtam/swss"
 )
 
-// typeRow is a row of ACL_TABLE_TYPE.
-type typeRow struct {
-	typ schema.ACLTableType
-	err error
-}
-
-func (m *Manager) aclType(key string, fields swss.FieldValues) {
-	delete(m.types, key)
-	if fields != nil {
-		typ, err := schema.ParseACLTableType(key, fields)
-		m.types[key] = &typeRow{typ, err}
-	}
-	m.mark(kindType, key)
-}
-
-func (m *Manager) settleType(key string) {
-	appl := forward.Row{Table: schema.AppACLTableType, Key: key}
-	state := forward.Row{Table: schema.StateACLTableType, Key: key}
-	switch row := m.types[key]; {
-	case row == nil:
-		m.book.Drop(appl)
-		m.book.Forget(state)
-	case row.err != nil:
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.StatusFailed, schema.Reason(row.err))
-	default:
-		m.book.Forward(appl, row.typ.Fields(), state)
-	}
-	m.markAll(kindTable, m.tablesOfType[key])
-}
-
 // tableType finds a table type; the reason says why there is none.
 func (m *Manager) tableType(name string) (typ schema.ACLTableType, reason string) {
 	if typ, ok := schema.BuiltinACLType(name); ok {
 		return typ, ""
 	}
-	switch row := m.types[name]; {
+	switch row := m.rows[kindType][name]; {
 	case row == nil:
 		return typ, fmt.Sprintf("ACL table type %q does not exist", name)
 	case row.err != nil:
 		return typ, fmt.Sprintf("ACL table type %q is not valid: %s", name, schema.Reason(row.err))
 	default:
-		return row.typ, ""
+		return row.content.(plain[schema.ACLTableType]).row, ""
 	}
 }
 
@@ -64,18 +33,18 @@ type tableRow struct {
 
 func (m *Manager) aclTable(key string, fields swss.FieldValues) {
 	if old := m.tables[key]; old != nil {
-		m.tablesOfType.remove(old.table.Type, key)
+		m.users.remove(id{kindType, old.table.Type}, id{kindTable, key})
 		for _, p := range old.table.Ports {
-			m.tablesOfPort.remove(p, key)
+			m.users.remove(id{kindPort, p}, id{kindTable, key})
 		}
 		delete(m.tables, key)
 	}
 	if fields != nil {
 		table, err := schema.ParseACLTable(key, fields)
 		m.tables[key] = &tableRow{table, err}
-		m.tablesOfType.add(table.Type, key)
+		m.users.add(id{kindType, table.Type}, id{kindTable, key})
 		for _, p := range table.Ports {
-			m.tablesOfPort.add(p, key)
+			m.users.add(id{kindPort, p}, id{kindTable, key})
 		}
 	}
 	m.mark(kindTable, key)
@@ -91,9 +60,7 @@ func (m *Manager) table(key string) *tableRow {
 }
 
 // needsTAM says whether the implicit table TAM has a reason to be.
-func (m *Manager) needsTAM() bool {
-	return len(m.rulesOfTable[schema.TAMTable])+len(m.sessions)+len(m.altMarks)+len(m.tasksOfGroup)+len(m.records) > 0
-}
+func (m *Manager) needsTAM() bool { return m.ofTAM > 0 }
 
 func (m *Manager) settleTable(key string) {
 	appl := forward.Row{Table: schema.AppACLTable, Key: key}
@@ -102,8 +69,7 @@ func (m *Manager) settleTable(key string) {
 	if m.tables[key] == nil && !m.needsTAM() {
 		row = nil
 	}
-	m.markAll(kindRule, m.rulesOfTable[key])
-	m.markAll(kindGroup, m.groupsOfTable[key])
+	m.markUsers(id{kindTable, key})
 	if row == nil {
 		m.book.Drop(appl)
 		m.book.Forget(state)
@@ -163,11 +129,11 @@ func (m *Manager) aclRule(key string, fields swss.FieldValues) {
 		row = &ruleRow{key: k}
 		m.rules[key] = row
 		if ok {
-			m.rulesOfTable.add(k.Table, key)
+			m.ruleOfTable(k.Table, key, 1)
 		}
 	case row != nil && fields == nil:
 		m.forgetPorts(row)
-		m.rulesOfTable.remove(k.Table, key)
+		m.ruleOfTable(k.Table, key, -1)
 		delete(m.rules, key)
 	}
 	if row != nil {
@@ -175,6 +141,18 @@ func (m *Manager) aclRule(key string, fields swss.FieldValues) {
 	}
 	m.mark(kindRule, key)
 	m.checkTAM(k.Table)
+}
+
+// ruleOfTable notes that a table has a rule, or with n = -1 forgets it.
+func (m *Manager) ruleOfTable(table, rule string, n int) {
+	if n > 0 {
+		m.users.add(id{kindTable, table}, id{kindRule, rule})
+	} else {
+		m.users.remove(id{kindTable, table}, id{kindRule, rule})
+	}
+	if table == schema.TAMTable {
+		m.ofTAM += n
+	}
 }
 
 // checkTAM has the implicit table TAM looked at when it comes or goes.
@@ -279,13 +257,13 @@ func (m *Manager) notePorts(row *ruleRow, rule schema.ACLRule) {
 		}
 	}
 	for _, p := range row.ports {
-		m.rulesOfPort.add(p, row.key.Config())
+		m.users.add(id{kindPort, p}, id{kindRule, row.key.Config()})
 	}
 }
 
 func (m *Manager) forgetPorts(row *ruleRow) {
 	for _, p := range row.ports {
-		m.rulesOfPort.remove(p, row.key.Config())
+		m.users.remove(id{kindPort, p}, id{kindRule, row.key.Config()})
 	}
 	row.ports = nil
 }

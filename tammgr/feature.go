@@ -17,7 +17,7 @@ import (
 func (m *Manager) settleFeature(key string) {
 	appl := forward.Row{Table: schema.AppTAMFeature, Key: key}
 	state := forward.Row{Table: schema.StateTAMFeature, Key: key}
-	fields, ok := m.plain[kindFeature][key]
+	fields, ok := m.features[key]
 	want := false
 	if !ok {
 		m.book.Forget(state)
@@ -44,22 +44,9 @@ func (m *Manager) settleFeature(key string) {
 	if was == want {
 		return
 	}
-	switch key {
-	case schema.FeatureTailStamping:
-		for s := range m.sessions {
-			m.mark(kindSession, s)
-		}
-	case schema.FeatureAltMark:
-		for s := range m.altMarks {
-			m.mark(kindAltMark, s)
-		}
-	case schema.FeatureFlyMon:
-		for t := range m.tasks {
-			m.mark(kindTask, t)
-		}
-	case schema.FeatureTableRecord:
-		for s := range m.records {
-			m.mark(kindRecord, s)
+	for k := range kindCount {
+		if kinds[k] != nil && kinds[k].feature == key {
+			m.markRows(k)
 		}
 	}
 }
@@ -103,7 +90,7 @@ func (m *Manager) tamSwitch(key string, fields swss.FieldValues) {
 
 // settleSwitch decides about the ids in use: what is configured, else what the
 // MAC address gives. While a feature is active those in use stay.
-func (m *Manager) settleSwitch(string) {
+func (m *Manager) settleSwitch() {
 	appl := forward.Row{Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey}
 	state := forward.Row{Table: schema.StateTAMSwitch, Key: schema.TAMGlobalKey}
 	want, reason, err := m.wantedIDs()

@@ -2,86 +2,39 @@ package tammgr
 
 import (
 	"fmt"
-	"strings"
 
-	"tamtam/cfgmgr/forward"
 	"tamtam/schema"
-	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
-// taskRow is a row of TAM_FLYMON_TASK_TABLE.
-type taskRow struct {
-	task schema.FlyMonTask
-	err  error
+// task is a row of TAM_FLYMON_TASK_TABLE. It is forwarded with the match of its flow
+// group as filter and takes no ACL entry: flow groups of higher priority take no packets
+// from it.
+type task struct {
+	schema.FlyMonTask
+	key string
 }
 
-func (m *Manager) task(key string, fields swss.FieldValues) {
-	if old := m.tasks[key]; old != nil {
-		m.tasksOfGroup.remove(old.task.FlowGroup, key)
-		delete(m.tasks, key)
+func (t task) refs() refs { return refs{group: t.FlowGroup} }
+
+// filter is the match of the flow group, as far as its rule is there.
+func (t task) filter(m *Manager) (f flymon.Filter, err error) {
+	if rule := m.ruleOf(t.FlowGroup); rule != nil {
+		return schema.FlyMonFilter(rule.rule)
 	}
-	if fields != nil {
-		t, err := schema.ParseFlyMonTask(key, fields)
-		m.tasks[key] = &taskRow{t, err}
-		if t.FlowGroup != "" {
-			m.tasksOfGroup.add(t.FlowGroup, key)
-		}
-	}
-	m.mark(kindTask, key)
-	m.checkTAM(schema.TAMTable)
+	return t.Filter, nil
 }
 
-// settleTask forwards a task with the match of its flow group as filter. A task
-// takes no ACL entry: flow groups of higher priority take no packets from it.
-func (m *Manager) settleTask(key string) {
-	appl := forward.Row{Table: schema.AppTAMFlyMonTask, Key: key}
-	state := forward.Row{Table: schema.StateTAMFlyMonTask, Key: key}
-	row := m.tasks[key]
-	if row == nil {
-		m.book.Drop(appl)
-		m.book.Forget(state)
-		return
+func (t task) check(m *Manager) (wrong string, lacks []string) {
+	if _, err := t.filter(m); err != nil {
+		return fmt.Sprintf("flow group %q: %s", t.FlowGroup, schema.Reason(err)), nil
 	}
-	if row.err != nil {
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.StatusFailed, schema.Reason(row.err))
-		return
-	}
-	t := row.task
-	var reasons []string
-	if _, ok := m.active[schema.FeatureFlyMon]; !ok {
-		reasons = append(reasons, fmt.Sprintf("feature %s is not active", schema.FeatureFlyMon))
-	}
-	if t.FlowGroup != "" {
-		reasons = append(m.lacks(t.FlowGroup), reasons...)
-		if rule := m.ruleOf(t.FlowGroup); rule != nil {
-			var err error
-			if t.Filter, err = schema.FlyMonFilter(rule.rule); err != nil {
-				m.book.Drop(appl)
-				m.book.Tell(state, schema.StatusFailed, fmt.Sprintf("flow group %q: %s", t.FlowGroup, schema.Reason(err)))
-				return
-			}
-		}
-	}
-	if len(reasons) > 0 {
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.StatusPending, strings.Join(reasons, "; "))
-		return
-	}
-	m.book.Forward(appl, schema.FlyMonFlow{Name: key, Of: t.FlowGroup, Task: t.Task}.Fields(), state)
+	return "", nil
 }
 
-// lacks says why a flow group's match cannot be a task's filter.
-func (m *Manager) lacks(group string) []string {
-	switch g := m.groups[group]; {
-	case g == nil:
-		return []string{fmt.Sprintf("flow group %q does not exist", group)}
-	case !g.valid:
-		return []string{fmt.Sprintf("flow group %q: %s", group, g.reason)}
-	case m.ruleOf(group) == nil:
-		return []string{fmt.Sprintf("flow group %q: no ACL rule %s", group, g.group.Rule())}
-	}
-	return nil
+func (t task) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
+	t.Filter, _ = t.filter(m)
+	return schema.FlyMonFlow{Name: t.key, Of: t.FlowGroup, Task: t.Task}.Fields()
 }
 
 // ruleOf is the rule of a valid flow group; nil if there is none that can be used.
@@ -94,22 +47,4 @@ func (m *Manager) ruleOf(group string) *ruleRow {
 		return rule
 	}
 	return nil
-}
-
-func (m *Manager) settleQuery(key string) {
-	appl := forward.Row{Table: schema.AppTAMFlyMonQuery, Key: key}
-	state := forward.Row{Table: schema.StateTAMFlyMonQuery, Key: key}
-	fields, ok := m.plain[kindQuery][key]
-	if !ok {
-		m.book.Drop(appl)
-		m.book.Forget(state)
-		return
-	}
-	q, err := schema.ParseFlyMonQuery(key, fields)
-	if err != nil {
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.StatusFailed, schema.Reason(err))
-		return
-	}
-	m.book.Forward(appl, q.Fields(), state)
 }

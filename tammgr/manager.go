@@ -28,6 +28,7 @@ const (
 	kindTask
 	kindQuery
 	kindRecord
+	kindPort // names in ACLs; nothing to settle
 	kindCount
 )
 
@@ -43,53 +44,42 @@ type Manager struct {
 	book    *forward.Book
 	started bool
 	dirty   [kindCount]set
-	settle  [kindCount]func(key string)
 
 	meta     schema.DeviceMetadata
 	metaErr  error
 	caps     swss.FieldValues // SWITCH_TABLE:switch; nil: not there
 	sw       swss.FieldValues // TAM_SWITCH_TABLE|global; nil: not there
 	ports    ports
-	plain    [kindCount]map[string]swss.FieldValues // features, collectors, samplers, queries
-	active   set                                    // features wanted in APPL_DB
-	types    map[string]*typeRow
+	features map[string]swss.FieldValues
+	active   set                        // features wanted in APPL_DB
+	rows     [kindCount]map[string]*row // of the kinds that are decided alike
 	tables   map[string]*tableRow
 	rules    map[string]*ruleRow // by CONFIG_DB key
 	groups   map[string]*groupRow
-	sessions map[string]*sessionRow
-	altMarks map[string]*altMarkRow
-	tasks    map[string]*taskRow
-	records  map[string]*recordRow
+	ids      ids // of flow groups
 	qos      qos
-
-	tablesOfType       index
-	rulesOfTable       index // rows of any validity
-	groupsOfTable      index
-	sessionsOfGroup    index
-	altMarksOfGroup    index
-	tasksOfGroup       index
-	recordsOfGroup     index
-	recordsOfCollector index
-	recordsOfSampler   index
-	tablesOfPort       index // by name as written
-	rulesOfPort        index // by name as written
-	claims             map[uint32]set
-	claimsChanged      map[uint32]struct{}
-	winner             map[uint32]string
+	users    users
+	ofTAM    int // rules, and rows with a flow group, that want the implicit table TAM
 }
 
-// index holds the keys that refer to a name.
-type index map[string]set
+// An id names a row.
+type id struct {
+	kind kind
+	key  string
+}
 
-func (x index) add(name, key string) {
+// users are the rows that name another, which need not be there.
+type users map[id]map[id]struct{}
+
+func (x users) add(name, user id) {
 	if x[name] == nil {
-		x[name] = set{}
+		x[name] = map[id]struct{}{}
 	}
-	x[name][key] = struct{}{}
+	x[name][user] = struct{}{}
 }
 
-func (x index) remove(name, key string) {
-	delete(x[name], key)
+func (x users) remove(name, user id) {
+	delete(x[name], user)
 	if len(x[name]) == 0 {
 		delete(x, name)
 	}
@@ -106,23 +96,16 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			forward.TableOf(schema.CfgTAMFlyMonTask), forward.TableOf(schema.CfgTAMFlyMonQuery),
 			forward.TableOf(schema.CfgTAMTableRecord),
 		),
-		ports: newPorts(), active: set{},
-		types: map[string]*typeRow{}, tables: map[string]*tableRow{}, rules: map[string]*ruleRow{},
-		groups: map[string]*groupRow{}, sessions: map[string]*sessionRow{}, altMarks: map[string]*altMarkRow{}, tasks: map[string]*taskRow{}, records: map[string]*recordRow{}, qos: newQoS(),
-		tablesOfType: index{}, rulesOfTable: index{}, groupsOfTable: index{}, sessionsOfGroup: index{}, altMarksOfGroup: index{}, tasksOfGroup: index{},
-		recordsOfGroup: index{}, recordsOfCollector: index{}, recordsOfSampler: index{},
-		tablesOfPort: index{}, rulesOfPort: index{},
-		claims: map[uint32]set{}, claimsChanged: map[uint32]struct{}{},
+		features: map[string]swss.FieldValues{}, active: set{},
+		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
+		ids: ids{wanted: map[uint32]set{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
+	}
+	m.ports = ports{
+		alias: map[string]string{}, named: map[string]set{}, lags: set{},
+		changed: func(name string) { m.markUsers(id{kindPort, name}) },
 	}
 	for k := range kindCount {
-		m.dirty[k], m.plain[k] = set{}, map[string]swss.FieldValues{}
-	}
-	m.settle = [kindCount]func(string){
-		kindFeature: m.settleFeature, kindSwitch: m.settleSwitch,
-		kindCollector: m.settleCollector, kindSampler: m.settleSampler,
-		kindType: m.settleType, kindTable: m.settleTable, kindRule: m.settleRule,
-		kindGroup: m.settleGroup, kindSession: m.settleSession, kindAltMark: m.settleAltMark,
-		kindTask: m.settleTask, kindQuery: m.settleQuery, kindRecord: m.settleRecord,
+		m.dirty[k], m.rows[k] = set{}, map[string]*row{}
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 	m.consume(d, r)
@@ -137,15 +120,17 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		table string
 		f     func(key string, fields swss.FieldValues)
 	}{
-		{schema.CfgDeviceMetadata, m.metadata}, {schema.CfgPort, m.port}, {schema.CfgPortChannel, m.portChannel},
-		{schema.CfgACLTableType, m.aclType}, {schema.CfgACLTable, m.aclTable}, {schema.CfgACLRule, m.aclRule},
-		{schema.CfgTAMSwitch, m.tamSwitch}, {schema.CfgTAMCollector, m.plainRow(kindCollector)},
-		{schema.CfgTAMSampler, m.plainRow(kindSampler)}, {schema.CfgTAMFeature, m.plainRow(kindFeature)},
-		{schema.CfgTAMFlowGroup, m.flowGroup}, {schema.CfgTAMTailStamp, m.session}, {schema.CfgTAMAltMark, m.altMark},
-		{schema.CfgTAMFlyMonTask, m.task}, {schema.CfgTAMFlyMonQuery, m.plainRow(kindQuery)},
-		{schema.CfgTAMTableRecord, m.recording}, {schema.CfgDSCPToTC, m.dscpMap}, {schema.CfgPortQoS, m.portQoS},
+		{schema.CfgDeviceMetadata, m.metadata}, {schema.CfgPort, m.ports.port}, {schema.CfgPortChannel, m.ports.portChannel},
+		{schema.CfgACLTable, m.aclTable}, {schema.CfgACLRule, m.aclRule}, {schema.CfgTAMSwitch, m.tamSwitch},
+		{schema.CfgTAMFeature, m.feature}, {schema.CfgTAMFlowGroup, m.flowGroup},
+		{schema.CfgDSCPToTC, m.qos.dscpMap}, {schema.CfgPortQoS, m.qos.portQoS},
 	} {
 		forward.Consume(d, config, t.table, t.f)
+	}
+	for k := range kindCount {
+		if kinds[k] != nil {
+			forward.Consume(d, config, kinds[k].config, m.take(k))
+		}
 	}
 	forward.Consume(d, r.DB(swss.ApplDB), schema.AppSwitch, m.capabilities)
 	forward.Settle(d, "tammgr", m.due, m.flush)
@@ -153,11 +138,23 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 
 func (m *Manager) mark(k kind, key string) { m.dirty[k][key] = struct{}{} }
 
-func (m *Manager) markAll(k kind, keys set) { maps.Copy(m.dirty[k], keys) }
+// markUsers marks the rows that name a row.
+func (m *Manager) markUsers(name id) {
+	for u := range m.users[name] {
+		m.mark(u.kind, u.key)
+	}
+}
+
+// markRows marks all rows of a kind.
+func (m *Manager) markRows(k kind) {
+	for key := range m.rows[k] {
+		m.mark(k, key)
+	}
+}
 
 // due says whether there is something to settle.
 func (m *Manager) due() bool {
-	if !m.started || len(m.claimsChanged) > 0 || m.qos.changed && len(m.altMarks) > 0 {
+	if !m.started || len(m.ids.changed) > 0 || m.qos.changed && len(m.rows[kindAltMark]) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(m.dirty[:], func(s set) bool { return len(s) > 0 })
@@ -169,19 +166,17 @@ func (m *Manager) flush(ctx context.Context) error {
 	if err := m.book.Load(ctx); err != nil {
 		return err
 	}
-	m.winner = map[uint32]string{}
-	for id := range m.claimsChanged {
-		m.markAll(kindGroup, m.claims[id])
+	m.ids.winner = map[uint32]string{}
+	for id := range m.ids.changed {
+		maps.Copy(m.dirty[kindGroup], m.ids.wanted[id])
 	}
 	if m.qos.changed {
-		for key := range m.altMarks {
-			m.mark(kindAltMark, key)
-		}
+		m.markRows(kindAltMark)
 	}
 	for k := range kindCount {
 		// Settling a row marks rows of later kinds only.
 		for key := range m.dirty[k] {
-			m.settle[k](key)
+			m.settle(k, key)
 		}
 	}
 	if err := m.book.Flush(ctx); err != nil {
@@ -190,10 +185,28 @@ func (m *Manager) flush(ctx context.Context) error {
 	for k := range kindCount {
 		clear(m.dirty[k])
 	}
-	clear(m.claimsChanged)
+	clear(m.ids.changed)
 	m.qos.changed = false
 	m.started = true
 	return nil
+}
+
+// settle decides about a row.
+func (m *Manager) settle(k kind, key string) {
+	switch k {
+	case kindFeature:
+		m.settleFeature(key)
+	case kindSwitch:
+		m.settleSwitch()
+	case kindTable:
+		m.settleTable(key)
+	case kindRule:
+		m.settleRule(key)
+	case kindGroup:
+		m.settleGroup(key)
+	default:
+		m.settleRow(k, key)
+	}
 }
 
 // metadata takes the MAC address that default ids come from.
@@ -211,58 +224,16 @@ func (m *Manager) capabilities(key string, fields swss.FieldValues) {
 		return
 	}
 	m.caps = fields
-	for f := range m.plain[kindFeature] {
+	for f := range m.features {
 		m.mark(kindFeature, f)
 	}
 }
 
-// plainRow takes rows that stand alone.
-func (m *Manager) plainRow(k kind) func(string, swss.FieldValues) {
-	return func(key string, fields swss.FieldValues) {
-		if fields == nil {
-			delete(m.plain[k], key)
-		} else {
-			m.plain[k][key] = fields
-		}
-		m.mark(k, key)
+// feature takes a row of a TAM feature.
+func (m *Manager) feature(key string, fields swss.FieldValues) {
+	delete(m.features, key)
+	if fields != nil {
+		m.features[key] = fields
 	}
-}
-
-func (m *Manager) settleCollector(key string) {
-	m.markAll(kindRecord, m.recordsOfCollector[key])
-	appl := forward.Row{Table: schema.AppTAMCollector, Key: key}
-	state := forward.Row{Table: schema.StateTAMCollector, Key: key}
-	fields, ok := m.plain[kindCollector][key]
-	if !ok {
-		m.book.Drop(appl)
-		m.book.Forget(state)
-		return
-	}
-	c, err := schema.ParseCollector(key, fields)
-	m.keep(appl, c.Fields, state, err)
-}
-
-func (m *Manager) settleSampler(key string) {
-	m.markAll(kindRecord, m.recordsOfSampler[key])
-	appl := forward.Row{Table: schema.AppTAMSampler, Key: key}
-	state := forward.Row{Table: schema.StateTAMSampler, Key: key}
-	fields, ok := m.plain[kindSampler][key]
-	if !ok {
-		m.book.Drop(appl)
-		m.book.Forget(state)
-		return
-	}
-	s, err := schema.ParseSampler(key, fields)
-	m.keep(appl, s.Fields, state, err)
-}
-
-// keep wants a row that nothing but its own fields decides about.
-func (m *Manager) keep(appl forward.Row, fields func() map[string]string, state forward.Row, err error) {
-	if err != nil {
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.StatusFailed, schema.Reason(err))
-		return
-	}
-	m.book.Keep(appl, fields())
-	m.book.Tell(state, schema.StatusActive, "")
+	m.mark(kindFeature, key)
 }

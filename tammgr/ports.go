@@ -10,11 +10,11 @@ import (
 // ports knows the names that stand for ports in ACLs.
 type ports struct {
 	alias map[string]string // by port: its alias, or ""
-	named index             // ports by alias
+	named map[string]set    // ports by alias
 	lags  set
+	// changed is called with a name that may stand for another port now, or for none.
+	changed func(name string)
 }
-
-func newPorts() ports { return ports{alias: map[string]string{}, named: index{}, lags: set{}} }
 
 // resolve returns the name of the port or PortChannel that is written as name
 // or alias. A port's name comes before any alias; of ports with one alias the
@@ -54,46 +54,43 @@ func (p ports) resolveAll(names []string) (resolved, missing []string) {
 }
 
 // port takes a row of PORT.
-func (m *Manager) port(key string, fields swss.FieldValues) {
-	old, had := m.ports.alias[key]
+func (p ports) port(key string, fields swss.FieldValues) {
+	old, had := p.alias[key]
 	port, err := schema.ParsePort(key, fields)
 	has := fields != nil && err == nil
 	if had {
-		delete(m.ports.alias, key)
-		m.ports.named.remove(old, key)
+		delete(p.alias, key)
+		delete(p.named[old], key)
 	}
 	if has {
-		m.ports.alias[key] = port.Alias
+		p.alias[key] = port.Alias
 		if port.Alias != "" {
-			m.ports.named.add(port.Alias, key)
+			if p.named[port.Alias] == nil {
+				p.named[port.Alias] = set{}
+			}
+			p.named[port.Alias][key] = struct{}{}
 		}
 	}
 	if had == has && old == port.Alias {
 		return
 	}
-	m.portChanged(key)
-	m.portChanged(old)
-	m.portChanged(port.Alias)
+	p.changed(key)
+	p.changed(old)
+	p.changed(port.Alias)
 }
 
 // portChannel takes a row of PORTCHANNEL.
-func (m *Manager) portChannel(key string, fields swss.FieldValues) {
+func (p ports) portChannel(key string, fields swss.FieldValues) {
 	_, err := schema.ParsePortChannel(key, fields)
-	_, had := m.ports.lags[key]
+	_, had := p.lags[key]
 	has := fields != nil && err == nil
 	if had == has {
 		return
 	}
 	if has {
-		m.ports.lags[key] = struct{}{}
+		p.lags[key] = struct{}{}
 	} else {
-		delete(m.ports.lags, key)
+		delete(p.lags, key)
 	}
-	m.portChanged(key)
-}
-
-// portChanged marks what is written with this name.
-func (m *Manager) portChanged(name string) {
-	m.markAll(kindTable, m.tablesOfPort[name])
-	m.markAll(kindRule, m.rulesOfPort[name])
+	p.changed(key)
 }

@@ -1,0 +1,259 @@
+package tammgr
+
+import (
+	"fmt"
+	"strings"
+
+	"tamtam/cfgmgr/forward"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A kindOfRow is a kind of rows that are decided alike: a row is parsed, waits for its
+// feature, its flow group and what else it names, and goes to APPL_DB.
+type kindOfRow struct {
+	config  string // table of CONFIG_DB
+	feature string // that has to be active; "": none
+	// parse returns a row, with as much as is known of it where there is an error.
+	parse func(key string, fields swss.FieldValues) (content, error)
+	// taken says of a flow group that it can have one row of the kind: that it has another,
+	// %q. Of valid rows the first by name has it.
+	taken string
+	// optional says that a row may be without a flow group.
+	optional bool
+	// match says that the flow group's rule has to be there: its match is part of the row.
+	match bool
+	// alone says that the row is in force as it is: orchagent has nothing to tell of it.
+	alone bool
+}
+
+// content is what is in a row.
+type content interface {
+	// refs are the rows that the row names.
+	refs() refs
+	// check says what can never be applied, and what the row lacks besides its feature and
+	// flow group.
+	check(m *Manager) (wrong string, lacks []string)
+	// appl is the row in APPL_DB, once nothing is wrong and nothing lacks. rule is that of the
+	// flow group.
+	appl(m *Manager, rule schema.ACLRuleKey) map[string]string
+}
+
+// refs are the names that a row has of others; "" is none.
+type refs struct{ group, collector, sampler string }
+
+// kinds are the rows that are decided alike.
+var kinds = [kindCount]*kindOfRow{
+	kindCollector: {config: schema.CfgTAMCollector, parse: parser(schema.ParseCollector), optional: true, alone: true},
+	kindSampler:   {config: schema.CfgTAMSampler, parse: parser(schema.ParseSampler), optional: true, alone: true},
+	kindType:      {config: schema.CfgACLTableType, parse: parser(schema.ParseACLTableType), optional: true},
+	kindSession: {
+		config: schema.CfgTAMTailStamp, feature: schema.FeatureTailStamping,
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			s, err := schema.ParseTailStampSession(key, fields)
+			s.Name = key
+			return tailStamp{s}, err
+		},
+	},
+	kindAltMark: {
+		config: schema.CfgTAMAltMark, feature: schema.FeatureAltMark,
+		taken: "is already marked by session %q: one session measures a flow group here",
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			s, err := schema.ParseAltMarkSession(key, fields)
+			s.Name = key
+			return altMark{s}, err
+		},
+	},
+	kindTask: {
+		config: schema.CfgTAMFlyMonTask, feature: schema.FeatureFlyMon, optional: true, match: true,
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			t, err := schema.ParseFlyMonTask(key, fields)
+			return task{t, key}, err
+		},
+	},
+	kindQuery: {config: schema.CfgTAMFlyMonQuery, parse: parser(schema.ParseFlyMonQuery), optional: true},
+	kindRecord: {
+		config: schema.CfgTAMTableRecord, feature: schema.FeatureTableRecord,
+		taken: "is already recorded by session %q: one session records a flow group here",
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			s, err := schema.ParseRecordSession(key, fields)
+			s.Name = key
+			return recording{s}, err
+		},
+	},
+}
+
+// plain is the content of rows that name no others.
+type plain[T interface{ Fields() map[string]string }] struct{ row T }
+
+func parser[T interface{ Fields() map[string]string }](
+	parse func(string, swss.FieldValues) (T, error),
+) func(string, swss.FieldValues) (content, error) {
+	return func(key string, fields swss.FieldValues) (content, error) {
+		row, err := parse(key, fields)
+		return plain[T]{row}, err
+	}
+}
+
+func (plain[T]) refs() refs                        { return refs{} }
+func (plain[T]) check(*Manager) (string, []string) { return "", nil }
+
+func (p plain[T]) appl(*Manager, schema.ACLRuleKey) map[string]string { return p.row.Fields() }
+
+// tailStamp is a row of TAM_TAILSTAMPING_TABLE.
+type tailStamp struct{ schema.TailStampSession }
+
+func (s tailStamp) refs() refs                        { return refs{group: s.FlowGroup} }
+func (s tailStamp) check(*Manager) (string, []string) { return "", nil }
+
+func (s tailStamp) appl(_ *Manager, rule schema.ACLRuleKey) map[string]string {
+	return schema.TailStampFlow{Name: s.Name, Rule: rule}.Fields()
+}
+
+// A row is one that is there.
+type row struct {
+	content
+	err error
+}
+
+// valid finds a row of a kind that is valid; nil if there is none.
+func (m *Manager) valid(k kind, name string) content {
+	if r := m.rows[k][name]; r != nil && r.err == nil {
+		return r.content
+	}
+	return nil
+}
+
+// take takes rows of a kind.
+func (m *Manager) take(k kind) func(key string, fields swss.FieldValues) {
+	return func(key string, fields swss.FieldValues) {
+		if old := m.rows[k][key]; old != nil {
+			m.link(k, key, old.content, -1)
+			delete(m.rows[k], key)
+		}
+		if fields != nil {
+			c, err := kinds[k].parse(key, fields)
+			m.rows[k][key] = &row{c, err}
+			m.link(k, key, c, 1)
+		}
+		m.mark(k, key)
+		m.checkTAM(schema.TAMTable)
+	}
+}
+
+// link notes what a row names, or with n = -1 forgets it.
+func (m *Manager) link(k kind, key string, c content, n int) {
+	r := c.refs()
+	for _, to := range []id{{kindGroup, r.group}, {kindCollector, r.collector}, {kindSampler, r.sampler}} {
+		switch {
+		case to.key == "":
+		case n > 0:
+			m.users.add(to, id{k, key})
+		default:
+			m.users.remove(to, id{k, key})
+		}
+	}
+	if r.group != "" || !kinds[k].optional {
+		m.ofTAM += n
+	}
+	if kinds[k].taken != "" { // another may have the flow group now
+		for u := range m.users[id{kindGroup, r.group}] {
+			if u.kind == k {
+				m.mark(k, u.key)
+			}
+		}
+	}
+}
+
+// settleRow decides about a row of one of the kinds that are decided alike.
+func (m *Manager) settleRow(k kind, key string) {
+	m.markUsers(id{k, key})
+	what := kinds[k]
+	table := schema.TableOf(what.config)
+	appl, state := forward.Row{Table: table.Appl, Key: key}, forward.Row{Table: table.State, Key: key}
+	r := m.rows[k][key]
+	if r == nil {
+		m.book.Drop(appl)
+		m.book.Forget(state)
+		return
+	}
+	wrong, lacks := m.examine(k, key, r)
+	switch {
+	case wrong != "":
+		m.book.Drop(appl)
+		m.book.Tell(state, schema.StatusFailed, wrong)
+	case len(lacks) > 0:
+		m.book.Drop(appl)
+		m.book.Tell(state, schema.StatusPending, strings.Join(lacks, "; "))
+	default:
+		var rule schema.ACLRuleKey
+		if g := m.groups[r.refs().group]; g != nil {
+			rule = g.group.Rule()
+		}
+		fields := r.appl(m, rule)
+		if what.alone {
+			m.book.Keep(appl, fields)
+			m.book.Tell(state, schema.StatusActive, "")
+		} else {
+			m.book.Forward(appl, fields, state)
+		}
+	}
+}
+
+// examine says what is wrong with a row, or else what it lacks.
+func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []string) {
+	if r.err != nil {
+		return schema.Reason(r.err), nil
+	}
+	what, group := kinds[k], r.refs().group
+	if what.taken != "" {
+		if first := m.firstOf(k, group); first != key {
+			return fmt.Sprintf("flow group %q "+what.taken, group, first), nil
+		}
+	}
+	wrong, more := r.check(m)
+	if wrong != "" {
+		return wrong, nil
+	}
+	if group != "" {
+		lacks = m.lacks(group, what.match)
+	}
+	if _, ok := m.active[what.feature]; !ok && what.feature != "" {
+		lacks = append(lacks, fmt.Sprintf("feature %s is not active", what.feature))
+	}
+	return "", append(lacks, more...)
+}
+
+// firstOf is the row of a kind that has a flow group: of the valid ones the first by name.
+func (m *Manager) firstOf(k kind, group string) (first string) {
+	for u := range m.users[id{kindGroup, group}] {
+		if u.kind == k && m.rows[k][u.key].err == nil && (first == "" || schema.CompareNames(u.key, first) < 0) {
+			first = u.key
+		}
+	}
+	return first
+}
+
+// lacks says why rows cannot use a flow group, or its match.
+func (m *Manager) lacks(group string, match bool) []string {
+	switch g := m.groups[group]; {
+	case g == nil:
+		return []string{fmt.Sprintf("flow group %q does not exist", group)}
+	case !g.valid:
+		return []string{fmt.Sprintf("flow group %q: %s", group, g.reason)}
+	case match && m.ruleOf(group) == nil:
+		return []string{fmt.Sprintf("flow group %q: no ACL rule %s", group, g.group.Rule())}
+	}
+	return nil
+}
+
+// missing says why a row that another names cannot be used; nil if it can.
+func (m *Manager) missing(k kind, what, name string) []string {
+	switch r := m.rows[k][name]; {
+	case r == nil:
+		return []string{fmt.Sprintf("%s %q does not exist", what, name)}
+	case r.err != nil:
+		return []string{fmt.Sprintf("%s %q is not valid", what, name)}
+	}
+	return nil
+}
