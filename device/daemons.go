@@ -193,8 +193,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 		return fmt.Errorf("FlyMon: %w", err)
 	}
 	o.rec, err = recordorch.New(ctx, recordorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Rules: acl, Ports: o.ports, Routes: recordRoutes{o.routes},
-		Identity: o.ts, Features: features,
+		Config: base, Rules: acl, Ports: o.ports, Routes: recordRoutes{o.routes}, Identity: o.ts,
 	})
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)

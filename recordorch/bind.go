@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -13,6 +12,7 @@ import (
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/tam/record"
+	"tamtam/tamorch"
 )
 
 // What tunnels of records look like; the same as mirror sessions have by default.
@@ -24,7 +24,6 @@ const (
 
 // A binding is a session in the ASIC, or on its way there or from there.
 type binding struct {
-	row     schema.RecordFlow
 	scheme  *scheme
 	label   record.ChipSession
 	attrs   []sai.Attr // of the mirror session
@@ -107,63 +106,74 @@ func mirrorTo(session sai.OID) []orch.ACLVariant {
 	return []orch.ACLVariant{{Actions: []sai.Attr{{ID: sai.ACLEntryAttrActionMirrorIngress, Value: sai.Do(sai.OIDs{session})}}}}
 }
 
-// pass takes down the sessions that must not be in the ASIC as they are, changes those
-// whose way has changed, and brings up those that are missing. If that leaves room,
-// those that had none are looked at again in the next.
-func (o *Orch) pass(ctx context.Context, sessions []*session) {
-	before := o.bound
-	up := map[*session]tunnel{}
-	for _, s := range sessions {
-		t, c, err := o.want(ctx, s)
-		s.err = err
-		switch {
-		case s.on == nil:
-		case err == nil && o.asItIs(s, c) && o.change(ctx, s, t):
-			o.tell(ctx, s)
-			continue
-		default:
-			if down := o.takeDown(ctx, s); down != nil {
-				s.err = down
-				continue
-			}
-		}
-		if s.err == nil {
-			up[s] = t
+// wanted says why a session is not to be bound; nil if it is.
+func (o *Orch) wanted(_ context.Context, s *session) error {
+	if s.Row.Encapsulation == schema.RecordUDP && o.noUDP {
+		return &schema.FieldError{
+			Object: schema.CfgTAMTableRecord + "|" + s.Name, Field: "encapsulation", Value: schema.RecordUDP,
+			Want: schema.RecordERSPAN + ": the switch has no mirror sessions over UDP",
 		}
 	}
-	if o.bound < before {
-		maps.Copy(o.dirty, o.again)
+	if err := o.FlowGroup(s); err != nil {
+		return err
 	}
+	if _, ok := o.identity.SwitchID(); !ok {
+		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")
+	}
+	switch {
+	case !o.Running:
+		return orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+	case o.unlearned != nil:
+		return orch.Wait("switch", "graph", "%s; asked again in a second", orch.Explain(o.unlearned))
+	}
+	return nil
+}
+
+// stays says whether a session can stay in the ASIC; it follows the way to its collector. Without a
+// way or a plan it goes.
+func (o *Orch) stays(ctx context.Context, s *session) bool {
+	t, c, err := o.want(ctx, s.Row)
+	if err != nil {
+		s.Err = err
+		return false
+	}
+	b := s.On
+	if _, _, ok := o.rules.VariantCounter(s.As.Rule, feature, ""); !ok {
+		return false // the rule's entry is gone
+	}
+	if b.leaving || b.scheme != c || !c.current() || !reflect.DeepEqual(s.As, s.Row) || !o.change(ctx, s, t) {
+		return false
+	}
+	o.tell(ctx, s)
+	return true
+}
+
+// withdraw takes sessions down.
+func (o *Orch) withdraw(ctx context.Context, sessions []*session) {
 	for _, s := range sessions {
-		if t, ok := up[s]; ok {
-			s.err = o.bringUp(ctx, s, t)
+		if err := o.takeDown(ctx, s); err != nil {
+			s.Err = err
+		}
+	}
+}
+
+// deploy brings up the sessions that are missing.
+func (o *Orch) deploy(ctx context.Context, wanted []*session) {
+	for _, s := range wanted {
+		if s.On == nil {
+			s.Err = o.bringUp(ctx, s)
 		}
 	}
 	o.dropSchemes()
-	for _, s := range sessions {
-		o.settle(ctx, s)
-	}
 }
 
-// want finds what a session has to be, or why it is not to be.
-func (o *Orch) want(ctx context.Context, s *session) (t tunnel, c *scheme, err error) {
-	if err = o.wanted(s); err != nil {
+// want finds what a session has to be, or why it cannot be.
+func (o *Orch) want(ctx context.Context, row schema.RecordFlow) (t tunnel, c *scheme, err error) {
+	if t, err = o.tunnel(row); err != nil {
 		return t, nil, err
 	}
-	if t, err = o.tunnel(s.row); err != nil {
-		return t, nil, err
-	}
-	c, err = o.scheme(ctx, s.row.RecordSettings)
+	c, err = o.scheme(ctx, row.RecordSettings)
 	return t, c, err
-}
-
-// asItIs says whether a session can stay in the ASIC.
-func (o *Orch) asItIs(s *session, c *scheme) bool {
-	b := s.on
-	if _, _, ok := o.rules.VariantCounter(b.row.Rule, feature, ""); !ok {
-		return false // the rule's entry is gone
-	}
-	return !b.leaving && b.scheme == c && c.current() && reflect.DeepEqual(b.row, s.row)
 }
 
 // settable are the attributes that follow the way without the session being made anew.
@@ -174,10 +184,10 @@ var settable = []sai.AttrID{
 // change has a session follow the way to its collector, all steps or none. It returns
 // false if it could not: the session has to be made anew.
 func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
-	b := s.on
+	b := s.On
 	var undo orch.Undo
 	back := func(what string, err error) bool {
-		o.log.Error("table recording session", "session", s.name, "err", orch.Undone(ctx, &undo, fmt.Errorf("%s: %w", what, err)))
+		o.Log.Error("table recording session", "session", s.Name, "err", orch.Undone(ctx, &undo, fmt.Errorf("%s: %w", what, err)))
 		return false
 	}
 	if !reflect.DeepEqual(b.label, t.label) {
@@ -192,10 +202,10 @@ func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
 		if a.ID != was.ID || !slices.Contains(settable, a.ID) || reflect.DeepEqual(a.Value, was.Value) {
 			continue
 		}
-		if err := o.api.Set(ctx, k, a); err != nil {
+		if err := o.SAI.Set(ctx, k, a); err != nil {
 			return back("set "+a.ID.String(), err)
 		}
-		undo.Push(a.ID.String(), func(ctx context.Context) error { return o.api.Set(ctx, k, was) })
+		undo.Push(a.ID.String(), func(ctx context.Context) error { return o.SAI.Set(ctx, k, was) })
 	}
 	b.attrs, b.label = t.attrs, t.label
 	return true
@@ -203,19 +213,18 @@ func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
 
 // bringUp makes a session: its label in the plan, the mirror session, the ACL entry. If
 // a step fails, those before it are undone.
-func (o *Orch) bringUp(ctx context.Context, s *session, t tunnel) error {
-	c, err := o.scheme(ctx, s.row.RecordSettings)
+func (o *Orch) bringUp(ctx context.Context, s *session) error {
+	t, c, err := o.want(ctx, s.Row)
 	if err != nil {
 		return err
 	}
-	s.on = &binding{row: s.row, scheme: c, label: t.label, attrs: t.attrs}
-	o.bound++
+	s.As, s.On = s.Row, &binding{scheme: c, label: t.label, attrs: t.attrs}
 	if err = o.steps(ctx, s); err == nil {
-		o.books.begin(s.name)
+		o.counters.Put(s.Name, schema.RecordCounters{}.Fields())
 		o.tell(ctx, s)
 		return nil
 	}
-	o.log.Error("table recording session", "session", s.name, "err", err)
+	o.Log.Error("table recording session", "session", s.Name, "err", err)
 	if undo := o.takeDown(ctx, s); undo != nil {
 		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undo)
 	}
@@ -224,46 +233,48 @@ func (o *Orch) bringUp(ctx context.Context, s *session, t tunnel) error {
 
 // tell says by which plan a session records.
 func (o *Orch) tell(ctx context.Context, s *session) {
-	b := s.on
+	b := s.On
 	if b.told == b.scheme.plan {
 		return
 	}
-	if err := o.books.plan(s.name, b.scheme.plan); err != nil {
-		o.log.Error("table recording session", "session", s.name, "err", err)
+	fields, err := schema.RecordPlanFields(b.scheme.plan)
+	if err != nil {
+		o.Log.Error("table recording session", "session", s.Name, "err", err)
 		return
 	}
+	o.plans.Put(s.Name, fields)
 	b.told = b.scheme.plan
-	o.planned.Publish(ctx, Planned{s.name, b.told})
+	o.planned.Publish(ctx, Planned{s.Name, b.told})
 }
 
 func (o *Orch) steps(ctx context.Context, s *session) error {
-	b := s.on
+	b := s.On
 	err := o.join(ctx, b.scheme, b.label)
 	if err != nil {
 		return err
 	}
 	b.joined = true
-	if b.mirror, err = o.api.Create(ctx, sai.ObjectTypeMirrorSession, b.attrs); err != nil {
+	if b.mirror, err = o.SAI.Create(ctx, sai.ObjectTypeMirrorSession, b.attrs); err != nil {
 		b.mirror = sai.NullOID
 		return fmt.Errorf("create the mirror session: %w", orch.AtAttr(err, sai.ObjectTypeMirrorSession, b.attrs))
 	}
 	b.entry = true
-	return o.rules.BindVariants(ctx, feature, []schema.ACLRuleKey{b.row.Rule}, []string{s.name}, [][]orch.ACLVariant{mirrorTo(b.mirror)})[0]
+	return o.rules.BindVariants(ctx, feature, []schema.ACLRuleKey{s.As.Rule}, []string{s.Name}, [][]orch.ACLVariant{mirrorTo(b.mirror)})[0]
 }
 
 // takeDown takes a session out of the ASIC, the last step first. What fails is tried
 // again from there.
 func (o *Orch) takeDown(ctx context.Context, s *session) error {
-	b := s.on
+	b := s.On
 	b.leaving = true
 	if b.entry {
-		if err := o.rules.UnbindMany(ctx, feature, []schema.ACLRuleKey{b.row.Rule}, []string{s.name})[0]; err != nil {
-			return fmt.Errorf("detach from ACL rule %s: %w", b.row.Rule, err)
+		if err := o.rules.UnbindMany(ctx, feature, []schema.ACLRuleKey{s.As.Rule}, []string{s.Name})[0]; err != nil {
+			return fmt.Errorf("detach from ACL rule %s: %w", s.As.Rule, err)
 		}
 		b.entry = false
 	}
 	if b.mirror != sai.NullOID {
-		if err := o.remove(ctx, sai.Obj(sai.ObjectTypeMirrorSession, b.mirror)); err != nil {
+		if err := tamorch.Remove(ctx, o.SAI, sai.Obj(sai.ObjectTypeMirrorSession, b.mirror)); err != nil {
 			return fmt.Errorf("remove the mirror session: %w", err)
 		}
 		b.mirror = sai.NullOID
@@ -273,8 +284,8 @@ func (o *Orch) takeDown(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	o.books.end(s.name)
-	s.on = nil
-	o.bound--
+	o.counters.Drop(s.Name)
+	o.plans.Drop(s.Name)
+	s.On = nil
 	return nil
 }

@@ -5,33 +5,34 @@ import (
 	"errors"
 	"slices"
 
-	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/tam/record"
+	"tamtam/tamorch"
 )
 
 // probe asks the ASIC whether it can record, and how its mirror sessions are
 // tunnelled.
-func (o *Orch) probe(ctx context.Context) error {
+func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	for _, name := range []string{record.ObjectPlan, record.ObjectGraph, record.ObjectCounters} {
-		n, err := orch.ExtensionRoom(ctx, o.api, name)
+		n, err := tamorch.Room(ctx, api, name)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			o.unsupported = "the switch cannot record tables: its SAI has no extension " + name
+			o.Unsupported = "the switch cannot record tables: its SAI has no extension " + name
 			return nil
 		}
 	}
 	// What an ASIC does not say, creating a session will.
-	types, err := o.api.EnumCapability(ctx, sai.MirrorSessionAttrType)
+	types, err := api.EnumCapability(ctx, sai.MirrorSessionAttrType)
 	if errors.Is(err, swss.ErrUnavailable) {
 		return err
 	}
 	o.noUDP = err == nil && !slices.Contains(types, sai.MirrorSessionTypeSflow)
 	o.erspan = sai.ErspanEncapsulationTypeMirrorL3GRETunnel
-	if has, err := o.api.EnumCapability(ctx, sai.MirrorSessionAttrErspanEncapsulationType); err == nil && slices.Contains(has, sai.ErspanEncapsulationTypeIi) {
+	has, err := api.EnumCapability(ctx, sai.MirrorSessionAttrErspanEncapsulationType)
+	if err == nil && slices.Contains(has, sai.ErspanEncapsulationTypeIi) {
 		o.erspan = sai.ErspanEncapsulationTypeIi
 	}
 	return nil

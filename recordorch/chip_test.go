@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/tam/record"
+	"tamtam/tamorch"
 )
 
 // A chip is a fake ASIC that has the extensions of table recording: it records
@@ -27,7 +27,7 @@ type chip struct {
 type extension struct {
 	name  string
 	plan  record.ChipPlan
-	entry map[string]json.RawMessage
+	entry tamorch.Values
 }
 
 func (c *chip) Availability(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
@@ -77,7 +77,7 @@ func (c *chip) apply(x *extension, v sai.Value) error {
 	refuse := func(format string, args ...any) error {
 		return &sai.CallError{Op: "set", Type: sai.ObjectTypeGenericProgrammable, Status: sai.StatusInvalidParameter, Reason: fmt.Sprintf(format, args...)}
 	}
-	entry, err := orch.ParseExtension(v.(sai.Bytes))
+	entry, err := tamorch.ParseEntry(v.(sai.Bytes))
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -85,7 +85,7 @@ func (c *chip) apply(x *extension, v sai.Value) error {
 		x.entry = entry
 		return nil
 	}
-	p, err := orch.ExtensionValue[record.ChipPlan](entry, "plan")
+	p, err := tamorch.Value[record.ChipPlan](entry, "plan")
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -138,7 +138,7 @@ func (c *chip) answer(x *extension) ([]byte, error) {
 	switch x.name {
 	case record.ObjectGraph:
 		values["counted"] = []uint64{c.graph.Version, c.counted, 0}
-		ask, err := orch.ExtensionValue[map[string]bool](x.entry, "describe")
+		ask, err := tamorch.Value[map[string]bool](x.entry, "describe")
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +149,7 @@ func (c *chip) answer(x *extension) ([]byte, error) {
 			values["paths"] = c.paths
 		}
 	case record.ObjectCounters:
-		labels, err := orch.ExtensionValue[[]string](x.entry, "labels")
+		labels, err := tamorch.Value[[]string](x.entry, "labels")
 		if err != nil {
 			return nil, err
 		}

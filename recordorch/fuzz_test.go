@@ -3,23 +3,34 @@ package recordorch
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 	"testing"
 
+	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/schema"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
+	"tamtam/tamorch"
 )
 
 // A babbler is a switch whose windows say anything.
 type babbler struct {
 	sai.API
 	text []byte
+	open int // windows
 }
 
-func (babbler) Create(context.Context, sai.ObjectType, []sai.Attr) (sai.OID, error) { return 1, nil }
-func (babbler) Remove(context.Context, sai.Key) error                               { return nil }
-func (b babbler) Get(context.Context, sai.Key, []sai.Attr) ([]sai.Attr, error) {
+func (b *babbler) Create(context.Context, sai.ObjectType, []sai.Attr) (sai.OID, error) {
+	b.open++
+	return 1, nil
+}
+
+func (b *babbler) Remove(context.Context, sai.Key) error {
+	b.open--
+	return nil
+}
+
+func (b *babbler) Get(context.Context, sai.Key, []sai.Attr) ([]sai.Attr, error) {
 	return []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(b.text)}}, nil
 }
 
@@ -39,18 +50,19 @@ func FuzzWindows(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		o := &Orch{api: babbler{text: text}, log: slog.New(slog.DiscardHandler)}
+		b := &babbler{text: text}
+		o := &Orch{Feature: &tamorch.Feature[schema.RecordFlow, binding]{Windows: tamorch.NewWindows(tamorch.Config{SAI: b, Daemon: &orch.Daemon{}})}}
 		if p, err := o.describe(t.Context(), true, false); err == nil && (recordplan.Check(p.graph) != nil || p.graph.Version != p.version) {
 			t.Errorf("graph %+v", p.graph)
 		}
 		if p, err := o.describe(t.Context(), false, true); err == nil && len(p.paths) > maxPaths {
 			t.Errorf("%d paths", len(p.paths))
 		}
-		if words, err := o.counters(t.Context(), []string{"a", "b"}); err == nil && len(words) != 2 {
+		if words, err := o.readLabels(t.Context(), []string{"a", "b"}); err == nil && len(words) != 2 {
 			t.Errorf("counters of %d labels, want 2", len(words))
 		}
-		if len(o.windows) > 0 {
-			t.Errorf("windows %v stay", o.windows)
+		if b.open > 0 {
+			t.Errorf("%d windows stay", b.open)
 		}
 	})
 }

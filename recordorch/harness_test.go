@@ -19,6 +19,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/record"
+	"tamtam/tamorch"
 )
 
 // pollers of syncd that poll nothing.
@@ -133,7 +134,8 @@ func (b *bench) run() {
 	}
 	features := orch.NewFeatures(b.daemon)
 	b.rr, err = New(b.ctx, Config{
-		SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Rules: acl, Ports: ports, Routes: b.world, Identity: b.world, Features: features,
+		Config: tamorch.Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Features: features},
+		Rules:  acl, Ports: ports, Routes: b.world, Identity: b.world,
 	})
 	if err != nil {
 		b.t.Fatal(err)

@@ -449,7 +449,7 @@ func (b *bench) wantWhole() {
 	}
 	objects := b.objects()
 	for name, row := range rows {
-		if s := b.rr.sessions[name]; s != nil && s.on != nil && s.on.leaving {
+		if s := b.rr.Sessions[name]; s != nil && s.On != nil && s.On.leaving {
 			if row["status"] == schema.StatusActive {
 				b.t.Errorf("session %s is leaving, and active", name)
 			}

@@ -4,27 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
+	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/record"
+	"tamtam/tamorch"
 )
 
 // pollPeriod is how often the chip is looked at.
-const pollPeriod = time.Second
+const pollPeriod = tamorch.TryAgain
 
 // enough is how many packets must be counted before plans are made by their paths.
 const enough = 10_000
 
 // nextTimer returns when there is something to do; zero: never.
 func (o *Orch) nextTimer() time.Time {
-	if !o.asked() && len(o.windows) == 0 {
+	if !o.asked() {
 		return time.Time{}
 	}
 	if o.pollAt.IsZero() {
-		return o.daemon.Now()
+		return o.Daemon.Now()
 	}
 	return o.pollAt
 }
@@ -38,27 +39,19 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 }
 
 // PollCounters looks at the chip now: whether its graph has changed, how many packets it
-// has counted, and what the sessions have recorded. What could not be undone or removed
-// is tried again.
+// has counted, and what the sessions have recorded. What could not be taken down is tried again.
 func (o *Orch) PollCounters(ctx context.Context) error {
-	o.pollAt = o.daemon.Now().Add(pollPeriod)
-	if err := o.dropWindows(ctx); err != nil {
-		o.log.Error("table recording", "err", err)
-	}
+	o.pollAt = o.Daemon.Now().Add(pollPeriod)
 	if !o.asked() {
 		return nil
 	}
-	for name, s := range o.again {
-		if s.on != nil {
-			o.dirty[name] = s
-		}
-	}
+	o.MarkStuck()
 	if err := o.look(ctx); errors.Is(err, swss.ErrUnavailable) {
 		return err
 	} else if err != nil {
-		o.log.Error("table recording", "err", err)
+		o.Log.Error("table recording", "err", err)
 	}
-	return o.settleAll(ctx)
+	return o.Settle(ctx)
 }
 
 func (o *Orch) look(ctx context.Context) error {
@@ -66,19 +59,12 @@ func (o *Orch) look(ctx context.Context) error {
 		o.learn(ctx)
 		return nil
 	}
-	if o.bound == 0 { // whether the graph is still the same matters to plans that failed
-		p, err := o.describe(ctx, false, false)
-		if err == nil && p.version != o.graph.Version {
-			o.learn(ctx)
-		}
-		return err
-	}
 	p, err := o.describe(ctx, false, false)
 	switch {
 	case err != nil:
 	case p.version != o.graph.Version:
 		o.learn(ctx)
-	case p.counted >= enough:
+	case len(o.bound()) > 0 && p.counted >= enough:
 		err = o.planCounted(ctx)
 	}
 	return errors.Join(err, o.readCounters(ctx))
@@ -89,10 +75,10 @@ func (o *Orch) look(ctx context.Context) error {
 func (o *Orch) learn(ctx context.Context) {
 	p, err := o.describe(ctx, true, false)
 	if err != nil {
-		o.log.Error("the switch's pipeline", "err", err)
+		o.Log.Error("the switch's pipeline", "err", err)
 		if o.graph == nil {
 			o.unlearned = fmt.Errorf("what the switch's pipeline is like is not known: %w", err)
-			maps.Copy(o.dirty, o.sessions)
+			o.MarkAll()
 		}
 		return
 	}
@@ -102,10 +88,10 @@ func (o *Orch) learn(ctx context.Context) {
 			continue // its sessions say why
 		}
 		if err := o.write(ctx, c, c.labels); err != nil { // they are made anew
-			o.log.Error("table recording", "err", err)
+			o.Log.Error("table recording", "err", err)
 		}
 	}
-	maps.Copy(o.dirty, o.sessions)
+	o.MarkAll()
 }
 
 // planCounted makes the plans that are to be made by counted probabilities, once.
@@ -142,34 +128,40 @@ func (o *Orch) planByCounts(ctx context.Context, c *scheme, paths []record.PathC
 		err = o.write(ctx, c, c.labels)
 	}
 	if err != nil {
-		o.log.Error("the plan by uniform probabilities stays", "err", err)
+		o.Log.Error("the plan by uniform probabilities stays", "err", err)
 		c.plan, c.err = was, nil
 		return
 	}
-	maps.Copy(o.dirty, o.sessions)
+	o.MarkAll()
 }
 
 // readCounters reads what the sessions have recorded.
 func (o *Orch) readCounters(ctx context.Context) error {
-	var bound []*session
-	for _, s := range o.sessions {
-		if s.on != nil && !s.on.leaving {
-			bound = append(bound, s)
-		}
-	}
-	slices.SortFunc(bound, byName)
-	for some := range slices.Chunk(bound, windowLabels) {
+	for some := range slices.Chunk(o.bound(), record.MaxLabels) {
 		labels := make([]string, len(some))
 		for i, s := range some {
-			labels[i] = s.on.label.Label
+			labels[i] = s.On.label.Label
 		}
-		words, err := o.counters(ctx, labels)
+		words, err := o.readLabels(ctx, labels)
 		if err != nil {
 			return err
 		}
 		for i, s := range some {
-			o.books.count(s.name, words[i])
+			o.counters.Put(s.Name, schema.RecordCounters{
+				Matched: words[i][0], NotSampled: words[i][1], Recorded: words[i][2], Lost: words[i][3],
+			}.Fields())
 		}
 	}
 	return nil
+}
+
+// bound are the sessions that record, sorted.
+func (o *Orch) bound() (list []*session) {
+	for _, s := range o.Sessions {
+		if s.On != nil && !s.On.leaving {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, (*session).Compare)
+	return list
 }

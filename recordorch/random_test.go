@@ -35,17 +35,17 @@ func TestRandomSequences(t *testing.T) {
 		b.rr.lookAgain(b.ctx)
 		b.step()
 		b.wantWhole()
-		for name, s := range b.rr.sessions {
-			if s.err != nil && s.bad == nil && !orch.Retryable(s.err) && len(b.rr.byRule[s.row.Rule]) == 1 {
-				t.Errorf("session %s: %v", name, s.err)
+		for name, s := range b.rr.Sessions {
+			if s.Err != nil && s.ParseErr == nil && !orch.Retryable(s.Err) && b.rr.FlowGroup(s) == nil {
+				t.Errorf("session %s: %v", name, s.Err)
 			}
 			b.del(schema.AppTAMTableRecord, name)
 		}
 		b.step()
 		b.pass(2 * time.Second)
 		b.wantObjects()
-		if len(b.rr.schemes) > 0 || b.rr.bound != 0 {
-			t.Errorf("%d plans and %d sessions stay in the books", len(b.rr.schemes), b.rr.bound)
+		if len(b.rr.schemes) > 0 || len(b.rr.bound()) != 0 {
+			t.Errorf("%d plans and %d sessions stay in the books", len(b.rr.schemes), len(b.rr.bound()))
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package recordorch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/tam/record"
+	"tamtam/tamorch"
 )
 
 // recordBits is the record word of a packet: the plans of a chip share it.
@@ -41,11 +40,10 @@ type scheme struct {
 	err     error
 	counted bool // by counted probabilities
 
-	oid    sai.OID
+	object tamorch.Object
 	offset int // of its bits in the record word
 	labels map[string]record.ChipSession
-	entry  sai.Bytes // that the chip has
-	of     uint32    // id of the plan that the chip has
+	of     uint32 // id of the plan that the chip has
 }
 
 // scheme returns that of settings, planned for the graph as it is.
@@ -53,7 +51,7 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 	k := keyOf(s)
 	c := o.schemes[k]
 	if c == nil {
-		c = &scheme{settings: s, labels: map[string]record.ChipSession{}}
+		c = &scheme{settings: s, object: tamorch.Object{Name: record.ObjectPlan, Attr: record.AttrPlan}, labels: map[string]record.ChipSession{}}
 		o.schemes[k] = c
 	}
 	if c.version != o.graph.Version {
@@ -86,7 +84,7 @@ func (c *scheme) awaits() bool {
 // all is as before.
 func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.ChipSession) error {
 	offset := c.offset
-	if c.oid == sai.NullOID {
+	if !c.object.There() {
 		var err error
 		if offset, err = o.room(c.settings.PHV.Bits()); err != nil {
 			return err
@@ -101,22 +99,10 @@ func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.Ch
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		chip.Sessions = append(chip.Sessions, labels[label])
 	}
-	entry, err := orch.ExtensionEntry("plan", chip)
-	if err != nil {
+	if err := c.object.Put(ctx, o.SAI, chip); err != nil {
 		return err
 	}
-	switch {
-	case c.oid == sai.NullOID:
-		if c.oid, err = orch.CreateExtension(ctx, o.api, record.ObjectPlan, entry); err != nil {
-			c.oid = sai.NullOID
-			return fmt.Errorf("create the plan: %w", err)
-		}
-	case !bytes.Equal(c.entry, entry):
-		if err := orch.SetExtension(ctx, o.api, c.oid, entry); err != nil {
-			return fmt.Errorf("change the plan: %w", err)
-		}
-	}
-	c.offset, c.entry, c.of, c.labels = offset, entry, c.plan.ID, labels
+	c.offset, c.of, c.labels = offset, c.plan.ID, labels
 	return nil
 }
 
@@ -135,10 +121,10 @@ func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 		return o.write(ctx, c, labels)
 	}
 	if len(labels) == 0 {
-		if err := o.remove(ctx, sai.Obj(sai.ObjectTypeGenericProgrammable, c.oid)); err != nil {
-			return fmt.Errorf("remove the plan: %w", err)
+		if err := c.object.Remove(ctx, o.SAI); err != nil {
+			return err
 		}
-		c.oid, c.entry, c.of = sai.NullOID, nil, 0
+		c.of = 0
 	}
 	c.labels = labels // of a plan that could not be changed: all its sessions go
 	return nil
@@ -149,7 +135,7 @@ func (o *Orch) room(bits int) (offset int, err error) {
 	used := [recordBits]bool{}
 	left := recordBits
 	for _, c := range o.schemes {
-		if c.oid != sai.NullOID {
+		if c.object.There() {
 			n := c.settings.PHV.Bits()
 			left -= n
 			for i := range n {
@@ -166,30 +152,34 @@ func (o *Orch) room(bits int) (offset int, err error) {
 		}
 	}
 	if bits > recordBits {
-		return 0, &schema.FieldError{Object: schema.CfgTAMTableRecord, Field: "phv", Value: fmt.Sprintf("%d bits", bits), Want: fmt.Sprintf("at most the %d bits that a packet has here", recordBits)}
+		return 0, &schema.FieldError{
+			Object: schema.CfgTAMTableRecord, Field: "phv", Value: fmt.Sprintf("%d bits", bits),
+			Want: fmt.Sprintf("at most the %d bits that a packet has here", recordBits),
+		}
 	}
 	apart := ""
 	if left >= bits {
 		apart = ", not next to each other"
 	}
-	return 0, fmt.Errorf("%d bits of record: of the %d that a packet has %d are free%s: %w", bits, recordBits, left, apart, sai.StatusInsufficientResources)
+	return 0, fmt.Errorf("%d bits of record: of the %d that a packet has %d are free%s: %w",
+		bits, recordBits, left, apart, sai.StatusInsufficientResources)
 }
 
 // dropSchemes forgets the schemes that no session asks for.
 func (o *Orch) dropSchemes() {
 	wanted := map[schemeKey]bool{}
-	for _, s := range o.sessions {
-		if s.given && s.bad == nil {
-			wanted[keyOf(s.row.RecordSettings)] = true
+	for _, s := range o.Sessions {
+		if s.Configured && s.ParseErr == nil {
+			wanted[keyOf(s.Row.RecordSettings)] = true
 		}
 	}
-	maps.DeleteFunc(o.schemes, func(k schemeKey, c *scheme) bool { return c.oid == sai.NullOID && !wanted[k] })
+	maps.DeleteFunc(o.schemes, func(k schemeKey, c *scheme) bool { return !c.object.There() && !wanted[k] })
 }
 
 // sortedSchemes are those in the chip, in an order that does not depend on the past.
 func (o *Orch) sortedSchemes() (list []*scheme) {
 	for _, k := range slices.SortedFunc(maps.Keys(o.schemes), schemeKey.compare) {
-		if c := o.schemes[k]; c.oid != sai.NullOID {
+		if c := o.schemes[k]; c.object.There() {
 			list = append(list, c)
 		}
 	}

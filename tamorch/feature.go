@@ -231,6 +231,15 @@ func (f *Feature[R, B]) MarkAll() { f.Mark(f.Sessions) }
 // MarkRefused marks the sessions that may fare better now that something has changed.
 func (f *Feature[R, B]) MarkRefused() { f.Mark(f.again) }
 
+// MarkStuck marks the sessions that could not be taken out of the ASIC, or not changed there.
+func (f *Feature[R, B]) MarkStuck() {
+	for name, s := range f.again {
+		if s.On != nil {
+			f.dirty[name] = s
+		}
+	}
+}
+
 // Idle says whether there is no session that waits to be looked at, or to be tried again.
 func (f *Feature[R, B]) Idle() bool { return len(f.dirty)+len(f.again) == 0 }
 
