@@ -56,27 +56,11 @@ func (o *Orch) publish(ctx context.Context, names []string) {
 	o.changes.Publish(ctx, slices.Compact(names))
 }
 
-// replaced says whether a port that is in the ASIC has to go: its row is gone,
-// or names other lanes now.
-func (o *Orch) replaced(p *plan, name string) bool {
-	have := o.ports[name]
-	want, ok := p.ports[name]
-	return have != nil && (!ok || laneKey(want.lanes) != laneKey(have.spec.lanes))
-}
-
 // wait makes a row wait for an object that is planned and not in the ASIC.
 func (o *Orch) wait(k orch.RowKey, kind, name string) {
 	if !o.ledger.Refused(k) {
 		o.ledger.Why[k] = orch.Wait(kind, name, "%s %s is not in the ASIC", kind, name)
 	}
-}
-
-func (o *Orch) remove(ctx context.Context, t sai.ObjectType, oid sai.OID) error {
-	return o.api.Remove(ctx, sai.Obj(t, oid))
-}
-
-func (o *Orch) set(ctx context.Context, t sai.ObjectType, oid sai.OID, id sai.AttrID, v sai.Value) error {
-	return o.api.Set(ctx, sai.Obj(t, oid), sai.Attr{ID: id, Value: v})
 }
 
 // markLeaving marks the ports and LAGs that have to go, so that they are no
@@ -186,24 +170,6 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 		}
 	}
 	return changed
-}
-
-func (o *Orch) createMember(ctx context.Context, m member, enabled bool) error {
-	attrs := []sai.Attr{
-		{ID: sai.LAGMemberAttrLAGID, Value: o.lags[m.group].oid},
-		{ID: sai.LAGMemberAttrPortID, Value: o.ports[m.port].oid},
-	}
-	if !enabled {
-		attrs = append(attrs,
-			sai.Attr{ID: sai.LAGMemberAttrEgressDisable, Value: sai.Bool(true)},
-			sai.Attr{ID: sai.LAGMemberAttrIngressDisable, Value: sai.Bool(true)})
-	}
-	oid, err := o.api.Create(ctx, sai.ObjectTypeLAGMember, attrs)
-	if err != nil {
-		return err
-	}
-	o.lagMembers[m] = &lagMember{oid: oid, enabled: enabled}
-	return nil
 }
 
 // setMember turns collection and distribution of a member on or off.

@@ -140,12 +140,3 @@ func (o *Orch) Downs() *orch.Topic[string] { return &o.downs }
 
 // Opers tells that a port has gone up or down: an answer of Up may have changed.
 func (o *Orch) Opers() *orch.Topic[struct{}] { return &o.opers }
-
-// downWith lists what is down when a port is: itself, and its LAG if that was the last.
-func (o *Orch) downWith(name string) []string {
-	down := []string{name}
-	if lag := o.ports[name].lag; lag != "" && !o.lagUp(lag) {
-		down = append(down, lag)
-	}
-	return down
-}

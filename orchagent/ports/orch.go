@@ -2,8 +2,6 @@ package ports
 
 import (
 	"context"
-	"log/slog"
-	"slices"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -25,23 +23,13 @@ type Config struct {
 // An Orch owns the switch, its ports, LAGs and VLANs. All its methods run on
 // the daemon's goroutine.
 type Orch struct {
-	api    sai.API
-	daemon *orch.Daemon
-	log    *slog.Logger
-	chip   *chip
-
+	asic
+	daemon  *orch.Daemon
 	ledger  *orch.Ledger
 	ready   bool // all configured ports are in the ledger
 	applied bool // the view of the ASIC is complete
 
 	mac, fallback sai.MAC // the switch's own address
-
-	ports       map[string]*port
-	byOID       map[sai.OID]string
-	lags        map[string]*lag
-	lagMembers  map[member]*lagMember
-	vlans       map[string]sai.OID
-	vlanMembers map[member]*vlanMember
 
 	plan     *plan // the last that was applied, or is being applied
 	settings schema.Switch
@@ -63,10 +51,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, err
 	}
 	o := &Orch{
-		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), chip: chip,
-		ports: map[string]*port{}, byOID: map[sai.OID]string{}, lags: map[string]*lag{},
-		lagMembers: map[member]*lagMember{}, vlans: map[string]sai.OID{}, vlanMembers: map[member]*vlanMember{},
-		mac: cfg.MAC, fallback: cfg.Fallback,
+		asic: newASIC(cfg.SAI, cfg.Daemon.Logger(), chip), daemon: cfg.Daemon, mac: cfg.MAC, fallback: cfg.Fallback,
 	}
 	if err := o.counters.open(ctx, cfg, chip); err != nil {
 		return nil, err
@@ -150,12 +135,4 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	}
 	o.opers.Publish(ctx, struct{}{})
 	return o.oper.flush(ctx, o)
-}
-
-// lagsUp returns whether any member of the LAG sends and receives on a port
-// that is up.
-func (o *Orch) lagUp(name string) bool {
-	return slices.ContainsFunc(sortedMembers(o.lagMembers), func(m member) bool {
-		return m.group == name && o.lagMembers[m].enabled && o.ports[m.port].oper == sai.PortOperStatusUp
-	})
 }

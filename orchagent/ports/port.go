@@ -125,46 +125,6 @@ func laneList(lanes []uint32) sai.Uints {
 	return list
 }
 
-// update sets speed, MTU and admin state where they differ from what was
-// programmed.
-func (o *Orch) update(ctx context.Context, have *port, want portSpec) error {
-	if have.spec.speed != want.speed {
-		if err := o.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrSpeed, sai.Uint(want.speed)); err != nil {
-			return fmt.Errorf("set the speed to %d Mbit/s: %w", want.speed, err)
-		}
-		have.spec.speed = want.speed
-	}
-	if have.spec.mtu != want.mtu {
-		if err := o.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrMTU, sai.Uint(want.mtu+overhead)); err != nil {
-			return fmt.Errorf("set the MTU to %d: %w", want.mtu, err)
-		}
-		have.spec.mtu = want.mtu
-	}
-	if have.spec.up != want.up {
-		if err := o.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrAdminState, sai.Bool(want.up)); err != nil {
-			return fmt.Errorf("set the admin state: %w", err)
-		}
-		have.spec.up = want.up
-	}
-	return nil
-}
-
-// readOper reads the oper status. Not every ASIC tells it of a port that it has
-// just created: it is unknown then, until a notification tells it.
-func (o *Orch) readOper(ctx context.Context, p *port) error {
-	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypePort, p.oid), []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0)})
-	if status, answered := sai.StatusOf(err); err != nil && answered {
-		o.log.Warn("oper status unknown", "port", p.oid.String(), "status", status.String())
-		p.oper = sai.PortOperStatusUnknown
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read the oper status: %w", err)
-	}
-	p.oper, _ = got[0].Value.(sai.Enum)
-	return nil
-}
-
 // removePorts removes the ports that are leaving. What of it fails is tried
 // again at the next change.
 func (o *Orch) removePorts(ctx context.Context) {
@@ -211,22 +171,6 @@ func (o *Orch) removePort(ctx context.Context, name string) error {
 	}
 	delete(o.ports, name)
 	delete(o.byOID, p.oid)
-	return nil
-}
-
-// removeFromASIC removes a port object, and before it the SerDes settings that
-// the ASIC may have brought along: while they are there, the port is in use.
-// What an ASIC without them says to the question is not an error.
-func (o *Orch) removeFromASIC(ctx context.Context, oid sai.OID) error {
-	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(sai.PortAttrPortSerdesID, 0)})
-	if err == nil && got[0].Value != sai.NullOID {
-		if err := o.remove(ctx, sai.ObjectTypePortSerdes, got[0].Value.(sai.OID)); err != nil {
-			return fmt.Errorf("remove the SerDes settings: %w", err)
-		}
-	}
-	if err := o.remove(ctx, sai.ObjectTypePort, oid); err != nil {
-		return fmt.Errorf("remove the port: %w", err)
-	}
 	return nil
 }
 

@@ -19,18 +19,6 @@ type bridged struct {
 	pvid       uint16 // VLAN of untagged frames
 }
 
-// bridgedOf finds the port or LAG of this name, with its object; nil if it is
-// not in the ASIC or has to go.
-func (o *Orch) bridgedOf(name string) (*bridged, sai.Key) {
-	if p := o.ports[name]; p != nil && !p.leaving {
-		return &p.bridged, sai.Obj(sai.ObjectTypePort, p.oid)
-	}
-	if l := o.lags[name]; l != nil && !l.leaving {
-		return &l.bridged, sai.Obj(sai.ObjectTypeLAG, l.oid)
-	}
-	return nil, sai.Key{}
-}
-
 func (o *Orch) removeVLANMembers(ctx context.Context, p *plan) {
 	for _, m := range sortedMembers(o.vlanMembers) {
 		if _, ok := p.vlanMembers[m]; ok && !o.replaced(p, m.port) {
@@ -70,59 +58,6 @@ func (o *Orch) removeBridgePorts(ctx context.Context, p *plan) {
 			o.log.Error("bridge port stays", "port", name, "err", err)
 		}
 	}
-}
-
-func (o *Orch) removeBridgePort(ctx context.Context, name string, b *bridged) error {
-	err := o.set(ctx, sai.ObjectTypeBridgePort, b.bridgePort, sai.BridgePortAttrAdminState, sai.Bool(false))
-	if err != nil {
-		return fmt.Errorf("set the bridge port down: %w", err)
-	}
-	flush := []sai.Attr{{ID: sai.FDBFlushAttrBridgePortID, Value: b.bridgePort}}
-	if err := o.api.FlushFDB(ctx, flush); err != nil {
-		return fmt.Errorf("flush the addresses learned: %w", err)
-	}
-	if err := o.remove(ctx, sai.ObjectTypeBridgePort, b.bridgePort); err != nil {
-		return fmt.Errorf("remove the bridge port: %w", err)
-	}
-	b.bridgePort = 0
-	return o.tagHost(ctx, name, sai.HostifVLANTagStrip)
-}
-
-// tagHost says whether frames to the host interface of a port keep their tag.
-func (o *Orch) tagHost(ctx context.Context, name string, how sai.Enum) error {
-	p := o.ports[name]
-	if p == nil || p.hostif == 0 {
-		return nil
-	}
-	return o.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrVLANTag, how)
-}
-
-// addBridgePort puts a port or LAG on the bridge, unless it is there.
-func (o *Orch) addBridgePort(ctx context.Context, undo *orch.Undo, name string, b *bridged, oid sai.OID) error {
-	if b.bridgePort != 0 {
-		return nil
-	}
-	bp, err := o.api.Create(ctx, sai.ObjectTypeBridgePort, []sai.Attr{
-		{ID: sai.BridgePortAttrType, Value: sai.BridgePortTypePort},
-		{ID: sai.BridgePortAttrPortID, Value: oid},
-		{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)},
-		{ID: sai.BridgePortAttrFDBLearningMode, Value: sai.BridgePortFDBLearningModeHW},
-	})
-	if err != nil {
-		return fmt.Errorf("create the bridge port of %s: %w", name, err)
-	}
-	b.bridgePort = bp
-	undo.Push("bridge port of "+name, func(ctx context.Context) error {
-		b.bridgePort = 0
-		return o.remove(ctx, sai.ObjectTypeBridgePort, bp)
-	})
-	if err := o.tagHost(ctx, name, sai.HostifVLANTagKeep); err != nil {
-		return fmt.Errorf("set the host interface of %s to keep tags: %w", name, err)
-	}
-	undo.Push("host interface of "+name, func(ctx context.Context) error {
-		return o.tagHost(ctx, name, sai.HostifVLANTagStrip)
-	})
-	return nil
 }
 
 func (o *Orch) removeVLANs(ctx context.Context, p *plan) {
@@ -222,17 +157,5 @@ func (o *Orch) addVLANMember(ctx context.Context, undo *orch.Undo, m member, p *
 	case mode != sai.VLANTaggingModeUntagged && b.pvid == vlan:
 		return o.setPVID(ctx, b, port, defaultPVID)
 	}
-	return nil
-}
-
-func (o *Orch) setPVID(ctx context.Context, b *bridged, k sai.Key, vlan uint16) error {
-	id := sai.PortAttrPortVLANID
-	if k.Type == sai.ObjectTypeLAG {
-		id = sai.LAGAttrPortVLANID
-	}
-	if err := o.api.Set(ctx, k, sai.Attr{ID: id, Value: sai.Uint(vlan)}); err != nil {
-		return fmt.Errorf("set the port VLAN to %d: %w", vlan, err)
-	}
-	b.pvid = vlan
 	return nil
 }

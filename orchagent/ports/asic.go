@@ -1,0 +1,218 @@
+package ports
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+)
+
+// An asic is what of ports, LAGs and VLANs is in the ASIC, and how single objects of
+// these are changed. It knows nothing of rows.
+type asic struct {
+	api  sai.API
+	log  *slog.Logger
+	chip *chip
+
+	ports       map[string]*port
+	byOID       map[sai.OID]string
+	lags        map[string]*lag
+	lagMembers  map[member]*lagMember
+	vlans       map[string]sai.OID
+	vlanMembers map[member]*vlanMember
+}
+
+func newASIC(api sai.API, log *slog.Logger, c *chip) asic {
+	return asic{
+		api: api, log: log, chip: c,
+		ports: map[string]*port{}, byOID: map[sai.OID]string{}, lags: map[string]*lag{},
+		lagMembers: map[member]*lagMember{}, vlans: map[string]sai.OID{}, vlanMembers: map[member]*vlanMember{},
+	}
+}
+
+func (a *asic) remove(ctx context.Context, t sai.ObjectType, oid sai.OID) error {
+	return a.api.Remove(ctx, sai.Obj(t, oid))
+}
+
+func (a *asic) set(ctx context.Context, t sai.ObjectType, oid sai.OID, id sai.AttrID, v sai.Value) error {
+	return a.api.Set(ctx, sai.Obj(t, oid), sai.Attr{ID: id, Value: v})
+}
+
+// lagUp says whether any member of the LAG sends and receives on a port
+// that is up.
+func (a *asic) lagUp(name string) bool {
+	return slices.ContainsFunc(sortedMembers(a.lagMembers), func(m member) bool {
+		return m.group == name && a.lagMembers[m].enabled && a.ports[m.port].oper == sai.PortOperStatusUp
+	})
+}
+
+// downWith lists what is down when a port is: itself, and its LAG if that was the last.
+func (a *asic) downWith(name string) []string {
+	down := []string{name}
+	if lag := a.ports[name].lag; lag != "" && !a.lagUp(lag) {
+		down = append(down, lag)
+	}
+	return down
+}
+
+// removeFromASIC removes a port object, and before it the SerDes settings that
+// the ASIC may have brought along: while they are there, the port is in use.
+// What an ASIC without them says to the question is not an error.
+func (a *asic) removeFromASIC(ctx context.Context, oid sai.OID) error {
+	got, err := a.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(sai.PortAttrPortSerdesID, 0)})
+	if err == nil && got[0].Value != sai.NullOID {
+		if err := a.remove(ctx, sai.ObjectTypePortSerdes, got[0].Value.(sai.OID)); err != nil {
+			return fmt.Errorf("remove the SerDes settings: %w", err)
+		}
+	}
+	if err := a.remove(ctx, sai.ObjectTypePort, oid); err != nil {
+		return fmt.Errorf("remove the port: %w", err)
+	}
+	return nil
+}
+
+// update sets speed, MTU and admin state where they differ from what was
+// programmed.
+func (a *asic) update(ctx context.Context, have *port, want portSpec) error {
+	if have.spec.speed != want.speed {
+		if err := a.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrSpeed, sai.Uint(want.speed)); err != nil {
+			return fmt.Errorf("set the speed to %d Mbit/s: %w", want.speed, err)
+		}
+		have.spec.speed = want.speed
+	}
+	if have.spec.mtu != want.mtu {
+		if err := a.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrMTU, sai.Uint(want.mtu+overhead)); err != nil {
+			return fmt.Errorf("set the MTU to %d: %w", want.mtu, err)
+		}
+		have.spec.mtu = want.mtu
+	}
+	if have.spec.up != want.up {
+		if err := a.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrAdminState, sai.Bool(want.up)); err != nil {
+			return fmt.Errorf("set the admin state: %w", err)
+		}
+		have.spec.up = want.up
+	}
+	return nil
+}
+
+// readOper reads the oper status. Not every ASIC tells it of a port that it has
+// just created: it is unknown then, until a notification tells it.
+func (a *asic) readOper(ctx context.Context, p *port) error {
+	got, err := a.api.Get(ctx, sai.Obj(sai.ObjectTypePort, p.oid), []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0)})
+	if status, answered := sai.StatusOf(err); err != nil && answered {
+		a.log.Warn("oper status unknown", "port", p.oid.String(), "status", status.String())
+		p.oper = sai.PortOperStatusUnknown
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the oper status: %w", err)
+	}
+	p.oper, _ = got[0].Value.(sai.Enum)
+	return nil
+}
+
+// bridgedOf finds the port or LAG of this name, with its object; nil if it is
+// not in the ASIC or has to go.
+func (a *asic) bridgedOf(name string) (*bridged, sai.Key) {
+	if p := a.ports[name]; p != nil && !p.leaving {
+		return &p.bridged, sai.Obj(sai.ObjectTypePort, p.oid)
+	}
+	if l := a.lags[name]; l != nil && !l.leaving {
+		return &l.bridged, sai.Obj(sai.ObjectTypeLAG, l.oid)
+	}
+	return nil, sai.Key{}
+}
+
+func (a *asic) setPVID(ctx context.Context, b *bridged, k sai.Key, vlan uint16) error {
+	id := sai.PortAttrPortVLANID
+	if k.Type == sai.ObjectTypeLAG {
+		id = sai.LAGAttrPortVLANID
+	}
+	if err := a.api.Set(ctx, k, sai.Attr{ID: id, Value: sai.Uint(vlan)}); err != nil {
+		return fmt.Errorf("set the port VLAN to %d: %w", vlan, err)
+	}
+	b.pvid = vlan
+	return nil
+}
+
+// tagHost says whether frames to the host interface of a port keep their tag.
+func (a *asic) tagHost(ctx context.Context, name string, how sai.Enum) error {
+	p := a.ports[name]
+	if p == nil || p.hostif == 0 {
+		return nil
+	}
+	return a.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrVLANTag, how)
+}
+
+// addBridgePort puts a port or LAG on the bridge, unless it is there.
+func (a *asic) addBridgePort(ctx context.Context, undo *orch.Undo, name string, b *bridged, oid sai.OID) error {
+	if b.bridgePort != 0 {
+		return nil
+	}
+	bp, err := a.api.Create(ctx, sai.ObjectTypeBridgePort, []sai.Attr{
+		{ID: sai.BridgePortAttrType, Value: sai.BridgePortTypePort},
+		{ID: sai.BridgePortAttrPortID, Value: oid},
+		{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)},
+		{ID: sai.BridgePortAttrFDBLearningMode, Value: sai.BridgePortFDBLearningModeHW},
+	})
+	if err != nil {
+		return fmt.Errorf("create the bridge port of %s: %w", name, err)
+	}
+	b.bridgePort = bp
+	undo.Push("bridge port of "+name, func(ctx context.Context) error {
+		b.bridgePort = 0
+		return a.remove(ctx, sai.ObjectTypeBridgePort, bp)
+	})
+	if err := a.tagHost(ctx, name, sai.HostifVLANTagKeep); err != nil {
+		return fmt.Errorf("set the host interface of %s to keep tags: %w", name, err)
+	}
+	undo.Push("host interface of "+name, func(ctx context.Context) error {
+		return a.tagHost(ctx, name, sai.HostifVLANTagStrip)
+	})
+	return nil
+}
+
+func (a *asic) removeBridgePort(ctx context.Context, name string, b *bridged) error {
+	err := a.set(ctx, sai.ObjectTypeBridgePort, b.bridgePort, sai.BridgePortAttrAdminState, sai.Bool(false))
+	if err != nil {
+		return fmt.Errorf("set the bridge port down: %w", err)
+	}
+	flush := []sai.Attr{{ID: sai.FDBFlushAttrBridgePortID, Value: b.bridgePort}}
+	if err := a.api.FlushFDB(ctx, flush); err != nil {
+		return fmt.Errorf("flush the addresses learned: %w", err)
+	}
+	if err := a.remove(ctx, sai.ObjectTypeBridgePort, b.bridgePort); err != nil {
+		return fmt.Errorf("remove the bridge port: %w", err)
+	}
+	b.bridgePort = 0
+	return a.tagHost(ctx, name, sai.HostifVLANTagStrip)
+}
+
+func (a *asic) createMember(ctx context.Context, m member, enabled bool) error {
+	attrs := []sai.Attr{
+		{ID: sai.LAGMemberAttrLAGID, Value: a.lags[m.group].oid},
+		{ID: sai.LAGMemberAttrPortID, Value: a.ports[m.port].oid},
+	}
+	if !enabled {
+		attrs = append(attrs,
+			sai.Attr{ID: sai.LAGMemberAttrEgressDisable, Value: sai.Bool(true)},
+			sai.Attr{ID: sai.LAGMemberAttrIngressDisable, Value: sai.Bool(true)})
+	}
+	oid, err := a.api.Create(ctx, sai.ObjectTypeLAGMember, attrs)
+	if err != nil {
+		return err
+	}
+	a.lagMembers[m] = &lagMember{oid: oid, enabled: enabled}
+	return nil
+}
+
+// replaced says whether a port that is in the ASIC has to go: its row is gone,
+// or names other lanes now.
+func (a *asic) replaced(p *plan, name string) bool {
+	have := a.ports[name]
+	want, ok := p.ports[name]
+	return have != nil && (!ok || laneKey(want.lanes) != laneKey(have.spec.lanes))
+}
