@@ -40,16 +40,16 @@ type groupKey struct{ name, stage string }
 
 // targets returns the ports and LAGs that there are of those that a table is to
 // be bound to, sorted: those of its row, or all for a TAM table without any.
-func (o *Orch) targets(t *table) []target {
+func (x *terms) targets(t *table) []target {
 	names := t.row.Ports
 	if t.tam() && len(names) == 0 {
-		names = o.ports.Names()
+		names = x.ports.Names()
 	}
 	var list []target
 	for _, n := range names {
-		if oid, lag, ok := o.ports.Port(n); ok && lag == "" {
+		if oid, lag, ok := x.ports.Port(n); ok && lag == "" {
 			list = append(list, target{n, sai.Obj(sai.ObjectTypePort, oid)})
-		} else if oid, _, ok := o.ports.LAG(n); ok {
+		} else if oid, _, ok := x.ports.LAG(n); ok {
 			list = append(list, target{n, sai.Obj(sai.ObjectTypeLAG, oid)})
 		}
 	}
@@ -57,11 +57,11 @@ func (o *Orch) targets(t *table) []target {
 }
 
 // absent returns the ports of the table's row that are not there, sorted.
-func (o *Orch) absent(t *table) []string {
+func (x *terms) absent(t *table) []string {
 	var list []string
 	for _, n := range t.row.Ports {
-		_, _, port := o.ports.Port(n)
-		_, _, lag := o.ports.LAG(n)
+		_, _, port := x.ports.Port(n)
+		_, _, lag := x.ports.LAG(n)
 		if !port && !lag {
 			list = append(list, n)
 		}
@@ -83,17 +83,17 @@ func bindAttr(t sai.ObjectType, stage string) sai.AttrID {
 }
 
 // bind binds a table to a port or LAG, with all steps or none.
-func (o *Orch) bind(ctx context.Context, in *instance, tg target) error {
+func (b *objects) bind(ctx context.Context, in *instance, tg target) error {
 	var undo orch.Undo
 	gk := groupKey{tg.name, in.def.stage}
-	g := o.groups[gk]
+	g := b.groups[gk]
 	if g == nil {
 		var err error
-		if g, err = o.createGroup(ctx, &undo, gk, tg); err != nil {
+		if g, err = b.createGroup(ctx, &undo, gk, tg); err != nil {
 			return rolledBack(ctx, &undo, err)
 		}
 	}
-	member, err := o.api.Create(ctx, sai.ObjectTypeACLTableGroupMember, []sai.Attr{
+	member, err := b.api.Create(ctx, sai.ObjectTypeACLTableGroupMember, []sai.Attr{
 		{ID: sai.ACLTableGroupMemberAttrACLTableGroupID, Value: g.oid},
 		{ID: sai.ACLTableGroupMemberAttrACLTableID, Value: in.oid},
 		{ID: sai.ACLTableGroupMemberAttrPriority, Value: sai.Uint(memberPriority)},
@@ -107,12 +107,12 @@ func (o *Orch) bind(ctx context.Context, in *instance, tg target) error {
 	return nil
 }
 
-func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, gk groupKey, tg target) (*group, error) {
+func (b *objects) createGroup(ctx context.Context, undo *orch.Undo, gk groupKey, tg target) (*group, error) {
 	point := bindPoints[schema.BindPort]
 	if tg.key.Type == sai.ObjectTypeLAG {
 		point = bindPoints[schema.BindPortChannel]
 	}
-	oid, err := o.api.Create(ctx, sai.ObjectTypeACLTableGroup, []sai.Attr{
+	oid, err := b.api.Create(ctx, sai.ObjectTypeACLTableGroup, []sai.Attr{
 		{ID: sai.ACLTableGroupAttrACLStage, Value: stages[gk.stage]},
 		{ID: sai.ACLTableGroupAttrACLBindPointTypeList, Value: sai.Enums{point}},
 		{ID: sai.ACLTableGroupAttrType, Value: sai.ACLTableGroupTypeParallel},
@@ -122,44 +122,44 @@ func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, gk groupKey, tg
 	}
 	g := &group{oid: oid, target: tg, stage: gk.stage}
 	undo.Push("ACL group of "+tg.name, func(ctx context.Context) error {
-		delete(o.groups, gk)
-		o.crm.groupRemoved(g)
-		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroup, oid))
+		delete(b.groups, gk)
+		b.crm.groupRemoved(g)
+		return b.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroup, oid))
 	})
-	o.groups[gk] = g
-	o.crm.groupAdded(g)
+	b.groups[gk] = g
+	b.crm.groupAdded(g)
 	id := bindAttr(tg.key.Type, gk.stage)
-	if err := o.api.Set(ctx, tg.key, sai.Attr{ID: id, Value: oid}); err != nil {
+	if err := b.api.Set(ctx, tg.key, sai.Attr{ID: id, Value: oid}); err != nil {
 		return nil, fmt.Errorf("bind the ACL group to %s: %w", tg.name, err)
 	}
 	undo.Push("binding of the ACL group to "+tg.name, func(ctx context.Context) error {
-		return o.api.Set(ctx, tg.key, sai.Attr{ID: id, Value: sai.NullOID})
+		return b.api.Set(ctx, tg.key, sai.Attr{ID: id, Value: sai.NullOID})
 	})
 	return g, nil
 }
 
 // unbind takes a table off a port or LAG, and the group with the last table.
 // What of it fails can be tried again.
-func (o *Orch) unbind(ctx context.Context, in *instance, name string) error {
-	b := in.bound[name]
-	g := b.group
-	if b.member != sai.NullOID {
-		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroupMember, b.member)); err != nil {
+func (b *objects) unbind(ctx context.Context, in *instance, name string) error {
+	was := in.bound[name]
+	g := was.group
+	if was.member != sai.NullOID {
+		if err := b.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroupMember, was.member)); err != nil {
 			return fmt.Errorf("take ACL table %s out of the group of %s: %w", in.table.name, name, err)
 		}
-		b.member = sai.NullOID
+		was.member = sai.NullOID
 		g.members--
 	}
 	if g.members == 0 {
 		none := sai.Attr{ID: bindAttr(g.target.key.Type, g.stage), Value: sai.NullOID}
-		if err := o.api.Set(ctx, g.target.key, none); err != nil {
+		if err := b.api.Set(ctx, g.target.key, none); err != nil {
 			return fmt.Errorf("unbind the ACL group from %s: %w", name, err)
 		}
-		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroup, g.oid)); err != nil {
+		if err := b.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTableGroup, g.oid)); err != nil {
 			return fmt.Errorf("remove the ACL group of %s: %w", name, err)
 		}
-		delete(o.groups, groupKey{name, g.stage})
-		o.crm.groupRemoved(g)
+		delete(b.groups, groupKey{name, g.stage})
+		b.crm.groupRemoved(g)
 	}
 	delete(in.bound, name)
 	return nil

@@ -105,25 +105,25 @@ func (o *Orch) forget(ctx context.Context, gone []*entry) {
 }
 
 // removeCounters removes counters; syncd forgets them first.
-func (o *Orch) removeCounters(ctx context.Context, list []*counter) {
+func (b *objects) removeCounters(ctx context.Context, list []*counter) {
 	oids := make([]sai.OID, len(list))
 	for i, c := range list {
 		oids[i] = c.oid
 	}
-	o.counters.stopPolling(ctx, oids)
-	o.orphans = append(o.orphans, oids...)
-	o.removeOrphans(ctx)
+	b.counters.stopPolling(ctx, oids)
+	b.orphans = append(b.orphans, oids...)
+	b.removeOrphans(ctx)
 }
 
 // removeOrphans removes counters that no entry has. Those that the ASIC keeps
 // are tried again in the next pass.
-func (o *Orch) removeOrphans(ctx context.Context) {
-	oids := o.orphans
-	o.orphans = nil
-	for i, err := range removeMany(ctx, o.api, sai.ObjectTypeACLCounter, oids) {
+func (b *objects) removeOrphans(ctx context.Context) {
+	oids := b.orphans
+	b.orphans = nil
+	for i, err := range removeMany(ctx, b.api, sai.ObjectTypeACLCounter, oids) {
 		if err != nil && orch.Classify(err) != orch.Benign {
-			o.log.Error("an ACL counter stays in the ASIC", "counter", oids[i].String(), "err", err)
-			o.orphans = append(o.orphans, oids[i])
+			b.log.Error("an ACL counter stays in the ASIC", "counter", oids[i].String(), "err", err)
+			b.orphans = append(b.orphans, oids[i])
 		}
 	}
 }
@@ -171,18 +171,18 @@ func (o *Orch) createEntries(ctx context.Context, w *work) {
 }
 
 // added takes an entry that is in the ASIC into the books.
-func (o *Orch) added(ctx context.Context, e *entry, oid sai.OID) {
+func (b *objects) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
 	if old := e.rule.entries[e.slot]; old != nil { // made anew
-		o.release(ctx, old.ranges)
+		b.release(ctx, old.ranges)
 	} else {
 		e.in.entries++
-		o.crm.entryAdded(e.in)
-		o.counters.start(e.counter.oid)
+		b.crm.entryAdded(e.in)
+		b.counters.start(e.counter.oid)
 		e.fresh = true
 	}
 	e.rule.entries[e.slot] = e
-	o.counters.rename(e.rule)
+	b.counters.rename(e.rule)
 }
 
 // addCounters makes the entries to be created, with their counters. Those made
@@ -284,27 +284,27 @@ func setMany(ctx context.Context, api sai.API, keys []sai.Key, attrs []sai.Attr)
 }
 
 // change sets several attributes of an entry, or none.
-func (o *Orch) change(ctx context.Context, c *change, sets []sai.Attr) error {
+func (b *objects) change(ctx context.Context, c *change, sets []sai.Attr) error {
 	var undo orch.Undo
 	e := c.have
 	k := sai.Obj(sai.ObjectTypeACLEntry, e.oid)
 	if !slices.Equal(e.ranges, c.spec.ranges) {
-		oids, err := o.acquire(ctx, c.spec.ranges)
+		oids, err := b.acquire(ctx, c.spec.ranges)
 		if err != nil {
 			return err
 		}
-		undo.Push("ranges", func(ctx context.Context) error { o.release(ctx, c.spec.ranges); return nil })
+		undo.Push("ranges", func(ctx context.Context) error { b.release(ctx, c.spec.ranges); return nil })
 		sets = append([]sai.Attr{{ID: sai.ACLEntryAttrFieldACLRangeType, Value: sai.Match(oids, nil)}}, sets...)
 	}
 	for _, a := range sets {
-		if err := o.api.Set(ctx, k, a); err != nil {
+		if err := b.api.Set(ctx, k, a); err != nil {
 			return rolledBack(ctx, &undo, err)
 		}
-		was := o.former(e, a.ID)
-		undo.Push(a.ID.String(), func(ctx context.Context) error { return o.api.Set(ctx, k, was) })
+		was := b.former(e, a.ID)
+		undo.Push(a.ID.String(), func(ctx context.Context) error { return b.api.Set(ctx, k, was) })
 	}
 	if !slices.Equal(e.ranges, c.spec.ranges) {
-		o.release(ctx, e.ranges)
+		b.release(ctx, e.ranges)
 		e.ranges = c.spec.ranges
 	}
 	e.spec = c.spec
@@ -312,7 +312,7 @@ func (o *Orch) change(ctx context.Context, c *change, sets []sai.Attr) error {
 }
 
 // former is what an attribute of an entry was set to, or disabled.
-func (o *Orch) former(e *entry, id sai.AttrID) sai.Attr {
+func (b *objects) former(e *entry, id sai.AttrID) sai.Attr {
 	switch {
 	case id == sai.ACLEntryAttrPriority:
 		return sai.Attr{ID: id, Value: sai.Uint(e.spec.priority)}
@@ -321,7 +321,7 @@ func (o *Orch) former(e *entry, id sai.AttrID) sai.Attr {
 	case id == sai.ACLEntryAttrFieldACLRangeType && len(e.ranges) > 0:
 		var oids sai.OIDs
 		for _, k := range e.ranges {
-			oids = append(oids, o.ranges[k].oid)
+			oids = append(oids, b.ranges[k].oid)
 		}
 		return sai.Attr{ID: id, Value: sai.Match(oids, nil)}
 	}

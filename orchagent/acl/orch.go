@@ -63,25 +63,42 @@ type Config struct {
 // An Orch owns the ACL objects of the ASIC. All its methods run on the daemon's
 // goroutine.
 type Orch struct {
-	api    sai.API
 	daemon *orch.Daemon
-	log    *slog.Logger
-	ports  Ports
+	terms
+	objects
+	agenda
 
+	tables map[string]*table
+	rules  map[schema.ACLRuleKey]*rule
+	watch  orch.Topic[[]schema.ACLRuleKey]
+}
+
+// terms say what rows mean to SAI: they know what rows may name, and what the switch can do.
+type terms struct {
+	ports    Ports
 	sessions Sessions
 	nextHops NextHops
+	types    map[string]schema.ACLTableType
+	features map[string]needs // of the tables of TAM features
 
 	capability map[string]sai.ACLCapability // by stage
 	priorities sai.Range                    // of entries
+}
 
-	types    map[string]schema.ACLTableType
-	tables   map[string]*table
-	rules    map[schema.ACLRuleKey]*rule
+// objects are those in the ASIC that tables and entries share or leave behind, with what is
+// told of them in COUNTERS_DB.
+type objects struct {
+	api      sai.API
+	log      *slog.Logger
 	groups   map[groupKey]*group
 	ranges   map[rangeKey]*rangeObject
-	orphans  []sai.OID        // counters that no entry has and that could not be removed
-	features map[string]needs // of the tables of TAM features
+	orphans  []sai.OID // counters that no entry has and that could not be removed
+	counters counters
+	crm      crm
+}
 
+// An agenda is what the next passes have to look at, and what this one has found.
+type agenda struct {
 	dirtyTables map[string]*table
 	dirtyRules  map[schema.ACLRuleKey]*rule
 	left        map[schema.ACLRuleKey]*rule // with entries that have to go and could not be removed
@@ -90,10 +107,6 @@ type Orch struct {
 	spared      bool // of several variants that did not all fit, some were removed
 	news        map[schema.ACLRuleKey]bool
 	telling     bool
-
-	watch    orch.Topic[[]schema.ACLRuleKey]
-	counters counters
-	crm      crm
 }
 
 // wordsOf are SONiC's status words of ACL tables and rules.
@@ -105,16 +118,22 @@ var wordsOf = orch.Words{
 // New asks the ASIC for its limits, publishes ACL_STAGE_CAPABILITY_TABLE, and
 // registers the handlers on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
+	log := cfg.Daemon.Logger()
 	o := &Orch{
-		api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), ports: cfg.Ports,
-		sessions: cfg.Sessions, nextHops: cfg.NextHops,
-		capability: map[string]sai.ACLCapability{},
-		types:      map[string]schema.ACLTableType{}, tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
-		groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{}, features: map[string]needs{},
-		dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{},
-		news: map[schema.ACLRuleKey]bool{}, left: map[schema.ACLRuleKey]*rule{},
-		counters: counters{poller: cfg.Poller, log: cfg.Daemon.Logger()},
-		crm:      crm{api: cfg.SAI, log: cfg.Daemon.Logger(), switchID: cfg.Switch},
+		daemon: cfg.Daemon, tables: map[string]*table{}, rules: map[schema.ACLRuleKey]*rule{},
+		terms: terms{
+			ports: cfg.Ports, sessions: cfg.Sessions, nextHops: cfg.NextHops,
+			types: map[string]schema.ACLTableType{}, features: map[string]needs{},
+			capability: map[string]sai.ACLCapability{},
+		},
+		objects: objects{
+			api: cfg.SAI, log: log, groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{},
+			counters: counters{poller: cfg.Poller, log: log}, crm: crm{api: cfg.SAI, log: log, switchID: cfg.Switch},
+		},
+		agenda: agenda{
+			dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{},
+			left: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{}, news: map[schema.ACLRuleKey]bool{},
+		},
 	}
 	if err := o.readLimits(ctx, cfg); err != nil {
 		return nil, err
@@ -342,9 +361,9 @@ func (o *Orch) portsChanged(ctx context.Context, names []string) {
 
 // flush writes to COUNTERS_DB outside the handling of a task. If it fails, a
 // timer tries again.
-func (o *Orch) flush(ctx context.Context) {
-	if err := o.counters.flush(ctx); err != nil {
-		o.log.Error("COUNTERS_DB is behind", "err", err)
+func (b *objects) flush(ctx context.Context) {
+	if err := b.counters.flush(ctx); err != nil {
+		b.log.Error("COUNTERS_DB is behind", "err", err)
 	}
 }
 
@@ -370,7 +389,7 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 		stage string
 		id    sai.AttrID
 	}{{schema.StageIngress, sai.SwitchAttrACLStageIngress}, {schema.StageEgress, sai.SwitchAttrACLStageEgress}} {
-		c, err := o.readCapability(ctx, k, s.id, int(n[2]))
+		c, err := readCapability(ctx, o.api, k, s.id, int(n[2]))
 		if err != nil {
 			o.log.Warn("the switch does not tell its ACL actions", "stage", s.stage, "err", err)
 		}
@@ -380,11 +399,11 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 	return swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateACLStageCap).SetMany(ctx, rows)
 }
 
-func (o *Orch) readCapability(ctx context.Context, k sai.Key, id sai.AttrID, room int) (sai.ACLCapability, error) {
-	got, err := o.api.Get(ctx, k, []sai.Attr{sai.Want(id, max(room, 1))})
+func readCapability(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID, room int) (sai.ACLCapability, error) {
+	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(id, max(room, 1))})
 	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {
 		if n, ok := sai.ListLen(got[0].Value); ok {
-			got, err = o.api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
+			got, err = api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
 		}
 	}
 	if err != nil {

@@ -28,16 +28,16 @@ type work struct {
 
 // markTable makes the next pass look at a table and its rules again, even where SAI
 // refused them before.
-func (o *Orch) markTable(t *table) {
-	o.dirtyTables[t.name] = t
+func (a *agenda) markTable(t *table) {
+	a.dirtyTables[t.name] = t
 	clear(t.failed)
 	for _, r := range t.rules {
-		o.markRule(r)
+		a.markRule(r)
 	}
 }
 
-func (o *Orch) markRule(r *rule) {
-	o.dirtyRules[r.key] = r
+func (a *agenda) markRule(r *rule) {
+	a.dirtyRules[r.key] = r
 	clear(r.failed)
 }
 
@@ -236,27 +236,27 @@ type starving struct {
 }
 
 // starve remembers what to try again when there may be room.
-func (o *Orch) starve(err error, s starving) {
+func (a *agenda) starve(err error, s starving) {
 	if orch.Retryable(err) {
-		o.starved[s] = true
+		a.starved[s] = true
 	}
 }
 
 // retryStarved makes the next pass try again what was refused for want of room.
-func (o *Orch) retryStarved(such func(starving) bool) {
-	for s := range o.starved {
+func (a *agenda) retryStarved(such func(starving) bool) {
+	for s := range a.starved {
 		if !such(s) {
 			continue
 		}
-		delete(o.starved, s)
+		delete(a.starved, s)
 		if s.table != nil {
-			o.markTable(s.table)
+			a.markTable(s.table)
 			continue
 		}
-		o.dirtyRules[s.rule.key] = s.rule
+		a.dirtyRules[s.rule.key] = s.rule
 		delete(s.rule.failed, s.feature)
 		if s.rule.table.tam() {
-			o.news[s.rule.key] = true
+			a.news[s.rule.key] = true
 		}
 	}
 }

@@ -75,7 +75,7 @@ type counter struct {
 }
 
 // examine finds out what the ASIC must hold of a rule.
-func (o *Orch) examine(r *rule) {
+func (x *terms) examine(r *rule) {
 	r.spec, r.err = nil, nil
 	t := r.table
 	switch {
@@ -89,7 +89,7 @@ func (o *Orch) examine(r *rule) {
 	default:
 		r.parse(t.typ)
 		if r.err = r.parseErr; r.err == nil {
-			r.spec, r.err = o.resolve(r.parsed, t.row.Stage)
+			r.spec, r.err = x.resolve(r.parsed, t.row.Stage)
 		}
 	}
 	if r.err != nil {
@@ -121,9 +121,9 @@ func (r *rule) parse(t schema.ACLTableType) {
 
 // resolve turns a rule into SAI's terms. Ports that a rule names must be there;
 // a PortChannel among IN_PORTS or OUT_PORTS stands for its members.
-func (o *Orch) resolve(r schema.ACLRule, stage string) (*spec, error) {
+func (x *terms) resolve(r schema.ACLRule, stage string) (*spec, error) {
 	s := &spec{priority: r.Priority}
-	if lo, hi := o.priorities.Min, o.priorities.Max; uint64(r.Priority) < lo || uint64(r.Priority) > hi {
+	if lo, hi := x.priorities.Min, x.priorities.Max; uint64(r.Priority) < lo || uint64(r.Priority) > hi {
 		want := fmt.Sprintf("%d..%d, the priorities of this switch", lo, hi)
 		if r.Priority == 0 {
 			want += " (a rule that gives none has 0)"
@@ -137,7 +137,7 @@ func (o *Orch) resolve(r schema.ACLRule, stage string) (*spec, error) {
 			s.ranges = append(s.ranges, rangeKey{t, m.Min, m.Max})
 			continue
 		}
-		f, err := o.match(m)
+		f, err := x.match(m)
 		if err != nil {
 			return nil, err
 		}
@@ -147,9 +147,9 @@ func (o *Orch) resolve(r schema.ACLRule, stage string) (*spec, error) {
 	sortAttrs(s.attrs)
 	var actions []sai.Attr
 	for _, a := range r.Actions {
-		v, err := o.action(a)
+		v, err := x.action(a)
 		if err == nil {
-			err = o.capable(a.Field, stage)
+			err = x.capable(a.Field, stage)
 		}
 		if err != nil {
 			return nil, err
@@ -161,13 +161,13 @@ func (o *Orch) resolve(r schema.ACLRule, stage string) (*spec, error) {
 	return s, nil
 }
 
-func (o *Orch) match(m schema.ACLMatch) (sai.Field, error) {
+func (x *terms) match(m schema.ACLMatch) (sai.Field, error) {
 	switch m.Field {
 	case schema.MatchInPorts, schema.MatchOutPorts:
-		ports, err := o.physical(m.Field, m.Ports)
+		ports, err := x.physical(m.Field, m.Ports)
 		return sai.Match(ports, nil), err
 	case schema.MatchOutPort:
-		oid, err := o.portOrLAG(m.Ports[0])
+		oid, err := x.portOrLAG(m.Ports[0])
 		return sai.Match(oid, nil), err
 	case schema.MatchIPType:
 		return sai.Match(ipTypes[schema.IPType(m.Value)], sai.Enum(-1)), nil
@@ -184,10 +184,10 @@ func (o *Orch) match(m schema.ACLMatch) (sai.Field, error) {
 
 // physical returns the ports of a list, with PortChannels replaced by their
 // members, in order of their names.
-func (o *Orch) physical(f schema.MatchField, names []string) (sai.OIDs, error) {
+func (x *terms) physical(f schema.MatchField, names []string) (sai.OIDs, error) {
 	var ports []string
 	for _, n := range names {
-		if _, members, ok := o.ports.LAG(n); ok {
+		if _, members, ok := x.ports.LAG(n); ok {
 			ports = append(ports, members...)
 			continue
 		}
@@ -200,7 +200,7 @@ func (o *Orch) physical(f schema.MatchField, names []string) (sai.OIDs, error) {
 	}
 	oids := make(sai.OIDs, len(ports))
 	for i, n := range ports {
-		oid, _, ok := o.ports.Port(n)
+		oid, _, ok := x.ports.Port(n)
 		if !ok {
 			return nil, orch.Wait("port", n, "%s: no port or PortChannel %s", f, n)
 		}
@@ -209,11 +209,11 @@ func (o *Orch) physical(f schema.MatchField, names []string) (sai.OIDs, error) {
 	return oids, nil
 }
 
-func (o *Orch) portOrLAG(name string) (sai.OID, error) {
-	if oid, _, ok := o.ports.Port(name); ok {
+func (x *terms) portOrLAG(name string) (sai.OID, error) {
+	if oid, _, ok := x.ports.Port(name); ok {
 		return oid, nil
 	}
-	if oid, _, ok := o.ports.LAG(name); ok {
+	if oid, _, ok := x.ports.LAG(name); ok {
 		return oid, nil
 	}
 	return 0, orch.Wait("port", name, "no port or PortChannel %s", name)
@@ -221,19 +221,19 @@ func (o *Orch) portOrLAG(name string) (sai.OID, error) {
 
 // action returns the parameter of an action. Actions that need objects which
 // tamtam does not have are refused.
-func (o *Orch) action(a schema.ACLAction) (sai.Value, error) {
+func (x *terms) action(a schema.ACLAction) (sai.Value, error) {
 	switch a.Field {
 	case schema.ActionPacket:
 		return packetActions[a.Word], nil
 	case schema.ActionRedirect:
-		return o.redirect(a.Redirect)
+		return x.redirect(a.Redirect)
 	case schema.ActionDoNotNAT, schema.ActionDisableTrim:
 		return sai.Bool(true), nil
 	case schema.ActionMetaData, schema.ActionDSCP:
 		return sai.Uint(a.Number), nil
 	case schema.ActionMirrorIngress, schema.ActionMirrorEgress:
-		if o.sessions != nil {
-			if oid, ok := o.sessions.Session(a.Name); ok {
+		if x.sessions != nil {
+			if oid, ok := x.sessions.Session(a.Name); ok {
 				return sai.OIDs{oid}, nil
 			}
 		}
@@ -245,14 +245,14 @@ func (o *Orch) action(a schema.ACLAction) (sai.Value, error) {
 }
 
 // redirect returns the object that packets are sent to.
-func (o *Orch) redirect(to schema.Redirect) (sai.Value, error) {
+func (x *terms) redirect(to schema.Redirect) (sai.Value, error) {
 	switch {
 	case len(to.NextHops) > 1:
 		return nil, fmt.Errorf("redirect to %s: only redirection to one next hop can be done", to)
 	case len(to.NextHops) == 1:
 		h := to.NextHops[0]
-		if o.nextHops != nil {
-			if oid, ok := o.nextHops.NextHop(h.Interface, h.Addr); ok {
+		if x.nextHops != nil {
+			if oid, ok := x.nextHops.NextHop(h.Interface, h.Addr); ok {
 				return oid, nil
 			}
 		}
@@ -260,19 +260,19 @@ func (o *Orch) redirect(to schema.Redirect) (sai.Value, error) {
 	case schema.IsPortName(to.Name) == schema.IsPortChannelName(to.Name):
 		return nil, fmt.Errorf("redirect to %s: only redirection to a port, PortChannel or next hop can be done", to)
 	}
-	return o.portOrLAG(to.Name)
+	return x.portOrLAG(to.Name)
 }
 
 // capable says whether the switch has an action at a stage. One that does not
 // tell its actions is asked when the entry is made.
-func (o *Orch) capable(a schema.ActionField, stage string) error {
-	has := o.capability[stage].Actions
+func (x *terms) capable(a schema.ActionField, stage string) error {
+	has := x.capability[stage].Actions
 	e, ok := actionType(actionIDs[a])
 	if !ok || len(has) == 0 || slices.Contains(has, e) {
 		return nil
 	}
 	return fmt.Errorf("%s: the switch does not have this action at %s; it has %s",
-		a, strings.ToLower(stage), actionList(o.capability[stage]))
+		a, strings.ToLower(stage), actionList(x.capability[stage]))
 }
 
 // names says whether the row names a port or LAG in a match or an action.

@@ -69,16 +69,16 @@ func (t *table) standing() string {
 }
 
 // judge finds out whether the table can be in the ASIC.
-func (o *Orch) judge(t *table) {
+func (x *terms) judge(t *table) {
 	t.keptOut = false
-	t.typ, t.err = o.usable(t)
+	t.typ, t.err = x.usable(t)
 	if t.err != nil {
 		return
 	}
 	t.keptOut = t.typ.Name == schema.ACLTypeControlPlane
 }
 
-func (o *Orch) usable(t *table) (schema.ACLTableType, error) {
+func (x *terms) usable(t *table) (schema.ACLTableType, error) {
 	none := schema.ACLTableType{}
 	if !t.given {
 		return none, orch.Wait("ACL table", t.name, "no ACL table %s", t.name)
@@ -88,7 +88,7 @@ func (o *Orch) usable(t *table) (schema.ACLTableType, error) {
 	}
 	typ, ok := schema.BuiltinACLType(t.row.Type)
 	if !ok {
-		if typ, ok = o.types[t.row.Type]; !ok {
+		if typ, ok = x.types[t.row.Type]; !ok {
 			return none, orch.Wait("ACL table type", t.row.Type, "no ACL table type %s", t.row.Type)
 		}
 	}
@@ -99,10 +99,10 @@ func (o *Orch) usable(t *table) (schema.ACLTableType, error) {
 		return typ, nil
 	}
 	for _, name := range t.row.Ports {
-		if _, lag, ok := o.ports.Port(name); ok && lag != "" {
+		if _, lag, ok := x.ports.Port(name); ok && lag != "" {
 			return typ, fmt.Errorf("port %s is a member of %s: bind the table to %s instead", name, lag, lag)
 		}
-		if _, _, ok := o.ports.LAG(name); ok && !slices.Contains(typ.BindPoints, schema.BindPortChannel) {
+		if _, _, ok := x.ports.LAG(name); ok && !slices.Contains(typ.BindPoints, schema.BindPortChannel) {
 			return typ, fmt.Errorf("tables of type %s cannot be bound to a PortChannel such as %s", typ.Name, name)
 		}
 	}
@@ -111,13 +111,13 @@ func (o *Orch) usable(t *table) (schema.ACLTableType, error) {
 
 // definition is what the instance for a feature must be created with. actions
 // are those of the entries, if the table type does not say.
-func (o *Orch) definition(t *table, feature string) definition {
+func (x *terms) definition(t *table, feature string) definition {
 	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: t.row.Stage, bind: t.typ.BindPoints}
 	switch {
 	case feature != "":
-		d.actions = slices.Clone(o.features[feature].actions)
-		d.matches |= o.features[feature].matches
-	case o.listActions(t):
+		d.actions = slices.Clone(x.features[feature].actions)
+		d.matches |= x.features[feature].matches
+	case x.listActions(t):
 		for _, a := range t.typ.Actions.Fields() {
 			if e, ok := actionType(actionIDs[a]); ok {
 				d.actions = append(d.actions, e)
@@ -131,9 +131,9 @@ func (o *Orch) definition(t *table, feature string) definition {
 
 // listActions says whether the table is created with a list of its actions:
 // when its type is a row, which gives one, or when the ASIC wants it.
-func (o *Orch) listActions(t *table) bool {
+func (x *terms) listActions(t *table) bool {
 	_, builtin := schema.BuiltinACLType(t.typ.Name)
-	return !builtin || o.capability[t.row.Stage].ActionListMandatory
+	return !builtin || x.capability[t.row.Stage].ActionListMandatory
 }
 
 // attrs are the attributes to create the table with, in SONiC's order.
@@ -200,17 +200,17 @@ func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*i
 
 // removeInstance unbinds a table that has no entries and removes it. What of it
 // fails can be tried again.
-func (o *Orch) removeInstance(ctx context.Context, in *instance) error {
+func (b *objects) removeInstance(ctx context.Context, in *instance) error {
 	for _, name := range slices.SortedFunc(maps.Keys(in.bound), schema.CompareNames) {
-		if err := o.unbind(ctx, in, name); err != nil {
+		if err := b.unbind(ctx, in, name); err != nil {
 			return err
 		}
 	}
-	if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, in.oid)); err != nil {
+	if err := b.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, in.oid)); err != nil {
 		return fmt.Errorf("remove ACL table %s: %w", in.table.name, err)
 	}
 	delete(in.table.instances, in.feature)
-	o.crm.tableRemoved(in)
+	b.crm.tableRemoved(in)
 	return nil
 }
 
