@@ -102,28 +102,27 @@ const (
 )
 
 // aclTypeRows: unknown words and unknown fields are errors, as in SONiC.
-var aclTypeRows = rows[ACLTableType]{
-	table: CfgACLTableType,
-	upper: true,
-	key: key[ACLTableType]{form: ownTypeForm, read: func(r *reader, key string, t *ACLTableType) {
-		named(func(t *ACLTableType) *string { return &t.Name }).read(r, key, t)
-		if _, ok := BuiltinACLType(key); ok {
-			r.bad("", key, ownTypeForm)
-		}
-	}},
-	fields: []field[ACLTableType]{
-		own("MATCHES", "names of matches, separated by commas",
-			"What the rules of a table may match.", readTypeMatches,
-			func(t *ACLTableType) string { return joined(t.Matches.Fields()) }).must(""),
-		own("ACTIONS", "names of actions, separated by commas",
-			"What the rules of a table may do.", readTypeActions,
-			func(t *ACLTableType) string { return joined(t.Actions.Fields()) }),
-		own("BIND_POINTS", "PORT, PORTCHANNEL", "What a table may be bound to.", readTypeBindPoints,
-			func(t *ACLTableType) string { return strings.Join(t.BindPoints, ",") }).must(""),
-	},
+func (t *ACLTableType) layout() layout {
+	return layout{
+		table: CfgACLTableType, upper: true,
+		key: key{form: ownTypeForm, read: func(r *reader, key string) {
+			named(&t.Name).read(r, key)
+			if _, ok := BuiltinACLType(key); ok {
+				r.bad("", key, ownTypeForm)
+			}
+		}},
+		fields: []field{
+			own("MATCHES", "names of matches, separated by commas", "What the rules of a table may match.", t.readMatches,
+				func() string { return joined(t.Matches.Fields()) }).must(""),
+			own("ACTIONS", "names of actions, separated by commas", "What the rules of a table may do.", t.readActions,
+				func() string { return joined(t.Actions.Fields()) }),
+			own("BIND_POINTS", "PORT, PORTCHANNEL", "What a table may be bound to.", t.readBindPoints,
+				func() string { return strings.Join(t.BindPoints, ",") }).must(""),
+		},
+	}
 }
 
-func readTypeMatches(r *reader, t *ACLTableType) {
+func (t *ACLTableType) readMatches(r *reader) {
 	words := r.words("MATCHES")
 	if len(words) == 0 {
 		r.bad("MATCHES", "", wordsForm)
@@ -138,7 +137,7 @@ func readTypeMatches(r *reader, t *ACLTableType) {
 	}
 }
 
-func readTypeActions(r *reader, t *ACLTableType) {
+func (t *ACLTableType) readActions(r *reader) {
 	for _, w := range r.words("ACTIONS") {
 		f, ok := actionByName[w]
 		if !ok {
@@ -149,7 +148,7 @@ func readTypeActions(r *reader, t *ACLTableType) {
 	}
 }
 
-func readTypeBindPoints(r *reader, t *ACLTableType) {
+func (t *ACLTableType) readBindPoints(r *reader) {
 	words := r.words("BIND_POINTS")
 	if len(words) == 0 {
 		r.bad("BIND_POINTS", "", wordsForm)
@@ -175,11 +174,11 @@ func joined[F fmt.Stringer](list []F) string {
 
 // ParseACLTableType reads ACL_TABLE_TYPE and ACL_TABLE_TYPE_TABLE.
 func ParseACLTableType(key string, f map[string]string) (ACLTableType, error) {
-	return aclTypeRows.parse(key, f)
+	return parse[ACLTableType](key, f)
 }
 
 // Fields formats the row.
-func (t ACLTableType) Fields() map[string]string { return aclTypeRows.fieldsOf(t) }
+func (t ACLTableType) Fields() map[string]string { return t.layout().row() }
 
 func (r *reader) words(field string) []string {
 	v, _ := r.take(field)
@@ -220,36 +219,33 @@ type ACLTable struct {
 }
 
 // aclTableRows: unknown fields are errors, as in SONiC.
-var aclTableRows = rows[ACLTable]{
-	table: CfgACLTable,
-	upper: true,
-	key:   named(func(t *ACLTable) *string { return &t.Name }),
-	fields: []field[ACLTable]{
-		text("POLICY_DESC", func(t *ACLTable) *string { return &t.Policy }, "Words for people.").always(),
-		name("TYPE", "", func(t *ACLTable) *string { return &t.Type },
-			"What the rules may match and do: a built-in type, or a row of ACL_TABLE_TYPE.").
-			must("an ACL table type such as L3 or TAM"),
-		word("STAGE", StageIngress, []string{StageIngress, StageEgress}, func(t *ACLTable) *string { return &t.Stage },
-			"Where on a packet's way the table is."),
-		list("PORTS", "ports separated by commas", func(t *ACLTable) *[]string { return &t.Ports }, validAlias,
-			"Ports and PortChannels that the table is bound to; of a TAM table without it, all.").always(),
-		own[ACLTable]("SERVICES", "text",
-			"Of SONiC's control plane tables; no effect.", func(r *reader, _ *ACLTable) { r.text("SERVICES") }, nil),
-	},
-	check: func(r *reader, t *ACLTable) {
-		if t.Type == ACLTypeTAM && t.Stage == StageEgress {
-			r.bad("STAGE", StageEgress, "INGRESS in a table of type TAM")
-		}
-	},
+func (t *ACLTable) layout() layout {
+	return layout{
+		table: CfgACLTable, upper: true,
+		key: named(&t.Name),
+		fields: []field{
+			text("POLICY_DESC", &t.Policy, "Words for people.").always(),
+			name("TYPE", "", &t.Type, "What the rules may match and do: a built-in type, or a row of ACL_TABLE_TYPE.").
+				must("an ACL table type such as L3 or TAM"),
+			word("STAGE", StageIngress, []string{StageIngress, StageEgress}, &t.Stage, "Where on a packet's way the table is."),
+			list("PORTS", "ports separated by commas", &t.Ports, validAlias,
+				"Ports and PortChannels that the table is bound to; of a TAM table without it, all.").always(),
+			own("SERVICES", "text",
+				"Of SONiC's control plane tables; no effect.", func(r *reader) { r.text("SERVICES") }, nil),
+		},
+		check: func(r *reader) {
+			if t.Type == ACLTypeTAM && t.Stage == StageEgress {
+				r.bad("STAGE", StageEgress, "INGRESS in a table of type TAM")
+			}
+		},
+	}
 }
 
 // ParseACLTable reads ACL_TABLE and ACL_TABLE_TABLE.
-func ParseACLTable(key string, f map[string]string) (ACLTable, error) {
-	return aclTableRows.parse(key, f)
-}
+func ParseACLTable(key string, f map[string]string) (ACLTable, error) { return parse[ACLTable](key, f) }
 
 // Fields formats the row for APPL_DB.
-func (t ACLTable) Fields() map[string]string { return aclTableRows.fieldsOf(t) }
+func (t ACLTable) Fields() map[string]string { return t.layout().row() }
 
 // ImplicitTAMTable is the ACL table TAM that holds when it is needed and
 // nobody configured one.

@@ -38,65 +38,56 @@ const (
 // Key is the row's key, path:from:to.
 func (a AltMarkResult) Key() string { return a.Path + ":" + a.From + ":" + a.To }
 
-var altMarkResultRows = rows[AltMarkResult]{
-	table: CountersAltMarkPath,
-	open:  true,
-	key: key[AltMarkResult]{form: "path:from:to", read: func(r *reader, key string, a *AltMarkResult) {
-		parts := strings.Split(key, ":")
-		if len(parts) != 3 || !ValidName(parts[0]) || !ValidName(parts[1]) || !ValidName(parts[2]) {
-			r.bad("", key, "path:from:to, each "+nameWords)
-			return
-		}
-		a.Path, a.From, a.To = parts[0], parts[1], parts[2]
-	}},
-	fields: []field[AltMarkResult]{
-		count("PERIOD", func(a *AltMarkResult) *uint64 { return &a.Period }, "Number of the period."),
-		count("WINDOW_DELAYS", func(a *AltMarkResult) *uint64 { return &a.Delays },
-			"Delays of the last periods that WINDOW_MIN_DELAY and so on are of."),
-		own("START", timeForm, "When the period began.", func(r *reader, a *AltMarkResult) {
-			if _, ok := r.fields["START"]; !ok {
+func (a *AltMarkResult) layout() layout {
+	return layout{
+		table: CountersAltMarkPath, open: true,
+		key: key{form: "path:from:to", read: func(r *reader, key string) {
+			parts := strings.Split(key, ":")
+			if len(parts) != 3 || !ValidName(parts[0]) || !ValidName(parts[1]) || !ValidName(parts[2]) {
+				r.bad("", key, "path:from:to, each "+nameWords)
 				return
 			}
-			v := r.text("START")
-			var err error
-			if a.Start, err = altmark.ParseTime(v); err != nil {
-				r.bad("START", cmp.Or(v, empty), timeForm)
-			}
-		}, func(a *AltMarkResult) string { return a.Start.String() }),
-		word("STATUS", "", altMarkStatuses, func(a *AltMarkResult) *string { return &a.Status },
-			"Whether the result is whole.").must(oneOf(altMarkStatuses)),
-		text("REASONS", func(a *AltMarkResult) *string { return &a.Reasons }, "Why it is not, separated by ;."),
-		boolean("REVISED", false, func(a *AltMarkResult) *bool { return &a.Revised },
-			"Whether it takes the place of another for the period."),
-		known("SENT", func(a *AltMarkResult) **uint64 { return &a.Sent }, "Packets at the first point."),
-		known("RECEIVED", func(a *AltMarkResult) **uint64 { return &a.Received }, "Packets at the last point."),
-		known("SENT_BYTES", func(a *AltMarkResult) **uint64 { return &a.SentBytes }, "Their bytes at the first point."),
-		known("RECEIVED_BYTES", func(a *AltMarkResult) **uint64 { return &a.ReceivedBytes },
-			"Their bytes at the last point."),
-		signed("LOST", func(a *AltMarkResult) **int64 { return &a.Lost },
-			"Packets lost; below zero when packets were duplicated."),
-		signed("DELAY", func(a *AltMarkResult) **time.Duration { return &a.Delay }, "The delay, in ns."),
-		signed("RAW_DELAY", func(a *AltMarkResult) **time.Duration { return &a.RawDelay },
-			"The delay as the switches' clocks have it, in ns."),
-		signed("JITTER", func(a *AltMarkResult) **time.Duration { return &a.Jitter },
-			"How much the delay differs from the last one, in ns."),
-		signed("WINDOW_MIN_DELAY", func(a *AltMarkResult) **time.Duration { return &a.MinDelay },
-			"The least of the last delays, in ns."),
-		signed("WINDOW_MEAN_DELAY", func(a *AltMarkResult) **time.Duration { return &a.MeanDelay },
-			"Their mean, in ns."),
-		signed("WINDOW_MAX_DELAY", func(a *AltMarkResult) **time.Duration { return &a.MaxDelay },
-			"The greatest of them, in ns."),
-	},
+			a.Path, a.From, a.To = parts[0], parts[1], parts[2]
+		}},
+		fields: []field{
+			count("PERIOD", &a.Period, "Number of the period."),
+			count("WINDOW_DELAYS", &a.Delays, "Delays of the last periods that WINDOW_MIN_DELAY and so on are of."),
+			own("START", timeForm, "When the period began.", func(r *reader) {
+				if _, ok := r.fields["START"]; !ok {
+					return
+				}
+				v := r.text("START")
+				var err error
+				if a.Start, err = altmark.ParseTime(v); err != nil {
+					r.bad("START", cmp.Or(v, empty), timeForm)
+				}
+			}, func() string { return a.Start.String() }),
+			word("STATUS", "", altMarkStatuses, &a.Status, "Whether the result is whole.").must(oneOf(altMarkStatuses)),
+			text("REASONS", &a.Reasons, "Why it is not, separated by ;."),
+			boolean("REVISED", false, &a.Revised, "Whether it takes the place of another for the period."),
+			known("SENT", &a.Sent, "Packets at the first point."),
+			known("RECEIVED", &a.Received, "Packets at the last point."),
+			known("SENT_BYTES", &a.SentBytes, "Their bytes at the first point."),
+			known("RECEIVED_BYTES", &a.ReceivedBytes, "Their bytes at the last point."),
+			signed("LOST", &a.Lost, "Packets lost; below zero when packets were duplicated."),
+			signed("DELAY", &a.Delay, "The delay, in ns."),
+			signed("RAW_DELAY", &a.RawDelay, "The delay as the switches' clocks have it, in ns."),
+			signed("JITTER", &a.Jitter, "How much the delay differs from the last one, in ns."),
+			signed("WINDOW_MIN_DELAY", &a.MinDelay, "The least of the last delays, in ns."),
+			signed("WINDOW_MEAN_DELAY", &a.MeanDelay, "Their mean, in ns."),
+			signed("WINDOW_MAX_DELAY", &a.MaxDelay, "The greatest of them, in ns."),
+		},
+	}
 }
 
 var altMarkStatuses = []string{AltMarkComplete, AltMarkFlagged, AltMarkMissing}
 
 // Fields formats the row. Durations are nanoseconds.
-func (a AltMarkResult) Fields() map[string]string { return altMarkResultRows.fieldsOf(a) }
+func (a AltMarkResult) Fields() map[string]string { return a.layout().row() }
 
 // ParseAltMarkResult reads TAM_ALTMARK_RESULTS.
 func ParseAltMarkResult(key string, f map[string]string) (AltMarkResult, error) {
-	return altMarkResultRows.parse(key, f)
+	return parse[AltMarkResult](key, f)
 }
 
 // signed takes a decimal number of 64 bits with a sign; nil when the field is absent.

@@ -26,18 +26,19 @@ const (
 	maxGbps     = 1600 // of a port
 )
 
-var breakoutRows = rows[Breakout]{
-	table: CfgBreakout,
-	open:  true,
-	key:   called("EthernetN", IsPortName, func(b *Breakout) *string { return &b.Port }),
-	fields: []field[Breakout]{
-		own("brkout_mode", "a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)",
-			"Into which ports the cage is divided. The rows of PORT are the truth; this one is checked against them.",
-			readBreakout, func(b *Breakout) string { return b.Mode }).must("").always(),
-	},
+func (b *Breakout) layout() layout {
+	return layout{
+		table: CfgBreakout, open: true,
+		key: called("EthernetN", IsPortName, &b.Port),
+		fields: []field{
+			own("brkout_mode", "a mode such as 1x100G[40G], 4x25G or 2x25G(2)+1x50G(2)",
+				"Into which ports the cage is divided. The rows of PORT are the truth; this one is checked against them.",
+				b.read, func() string { return b.Mode }).must("").always(),
+		},
+	}
 }
 
-func readBreakout(r *reader, b *Breakout) {
+func (b *Breakout) read(r *reader) {
 	b.Mode, _ = r.take("brkout_mode")
 	var ok bool
 	if b.Groups, ok = parseBreakoutMode(b.Mode); !ok {
@@ -46,12 +47,10 @@ func readBreakout(r *reader, b *Breakout) {
 }
 
 // ParseBreakout reads BREAKOUT_CFG.
-func ParseBreakout(key string, f map[string]string) (Breakout, error) {
-	return breakoutRows.parse(key, f)
-}
+func ParseBreakout(key string, f map[string]string) (Breakout, error) { return parse[Breakout](key, f) }
 
 // Fields formats the row.
-func (b Breakout) Fields() map[string]string { return breakoutRows.fieldsOf(b) }
+func (b Breakout) Fields() map[string]string { return b.layout().row() }
 
 // Ports is how many ports the mode makes.
 func (b Breakout) Ports() int {

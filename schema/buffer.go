@@ -15,26 +15,27 @@ const maxBuffer = 1 << 40 // bytes
 
 // bufferPoolRows: pools of ingress are refused, as the buffer of this switch is shared by the
 // queues of its egress ports.
-var bufferPoolRows = rows[BufferPool]{
-	table: CfgBufferPool,
-	key:   named(func(p *BufferPool) *string { return &p.Name }),
-	fields: []field[BufferPool]{
-		flag("mode", "dynamic", "static", true, func(p *BufferPool) *bool { return &p.Dynamic },
-			"Whether the thresholds of queues are shares of what is free, or bytes."),
-		number("size", 1, maxBuffer, 0, func(p *BufferPool) *uint64 { return &p.Size },
-			"In bytes.").must("the size in bytes"),
-		ignored(func(p *BufferPool) *[]string { return &p.Ignored }, "xoff", "percentage"),
-		own("type", "egress or both", "Which packets it holds. They are held at egress.", readPoolType,
-			func(p *BufferPool) string {
-				if p.Both {
-					return "both"
-				}
-				return "egress"
-			}).must(""),
-	},
+func (p *BufferPool) layout() layout {
+	return layout{
+		table: CfgBufferPool,
+		key:   named(&p.Name),
+		fields: []field{
+			flag("mode", "dynamic", "static", true, &p.Dynamic,
+				"Whether the thresholds of queues are shares of what is free, or bytes."),
+			number("size", 1, maxBuffer, 0, &p.Size, "In bytes.").must("the size in bytes"),
+			ignored(&p.Ignored, "xoff", "percentage"),
+			own("type", "egress or both", "Which packets it holds. They are held at egress.", p.readType,
+				func() string {
+					if p.Both {
+						return "both"
+					}
+					return "egress"
+				}).must(""),
+		},
+	}
 }
 
-func readPoolType(r *reader, p *BufferPool) {
+func (p *BufferPool) readType(r *reader) {
 	switch r.word("type", "", "egress", "both", "ingress") {
 	case "both":
 		p.Both = true
@@ -49,11 +50,11 @@ func readPoolType(r *reader, p *BufferPool) {
 
 // ParseBufferPool reads BUFFER_POOL.
 func ParseBufferPool(key string, f map[string]string) (BufferPool, error) {
-	return bufferPoolRows.parse(key, f)
+	return parse[BufferPool](key, f)
 }
 
 // Fields formats the row.
-func (p BufferPool) Fields() map[string]string { return bufferPoolRows.fieldsOf(p) }
+func (p BufferPool) Fields() map[string]string { return p.layout().row() }
 
 // BufferProfile is a row of BUFFER_PROFILE and BUFFER_PROFILE_TABLE: how much of
 // a pool a queue may take.
@@ -69,34 +70,34 @@ type BufferProfile struct {
 	Ignored []string
 }
 
-var bufferProfileRows = rows[BufferProfile]{
-	table: CfgBufferProfile,
-	key:   named(func(p *BufferProfile) *string { return &p.Name }),
-	fields: []field[BufferProfile]{
-		ref("pool", CfgBufferPool, func(p *BufferProfile) *string { return &p.Pool },
-			"The pool that the queues share.").
-			must("the name of a row of " + CfgBufferPool),
-		number("size", 0, maxBuffer, 0, func(p *BufferProfile) *uint64 { return &p.Reserved },
-			"Bytes that are kept for each queue."),
-		ignored(func(p *BufferProfile) *[]string { return &p.Ignored }, "xon", "xoff", "xon_offset", "packet_discard_action"),
-		own("dynamic_th", "-8..8", "A queue may hold this power of two times what is free. Either this or static_th.",
-			readThreshold, func(p *BufferProfile) string {
-				if !p.Dynamic {
+func (p *BufferProfile) layout() layout {
+	return layout{
+		table: CfgBufferProfile,
+		key:   named(&p.Name),
+		fields: []field{
+			ref("pool", CfgBufferPool, &p.Pool, "The pool that the queues share.").
+				must("the name of a row of " + CfgBufferPool),
+			number("size", 0, maxBuffer, 0, &p.Reserved, "Bytes that are kept for each queue."),
+			ignored(&p.Ignored, "xon", "xoff", "xon_offset", "packet_discard_action"),
+			own("dynamic_th", "-8..8", "A queue may hold this power of two times what is free. Either this or static_th.",
+				p.readThreshold, func() string {
+					if !p.Dynamic {
+						return ""
+					}
+					return strconv.Itoa(int(p.Alpha))
+				}),
+			own("static_th", rangeForm(0, maxBuffer), "Bytes that a queue may hold.", nil, func() string {
+				if p.Dynamic {
 					return ""
 				}
-				return strconv.Itoa(int(p.Alpha))
+				return utoa(p.Static)
 			}),
-		own("static_th", rangeForm(0, maxBuffer), "Bytes that a queue may hold.", nil, func(p *BufferProfile) string {
-			if p.Dynamic {
-				return ""
-			}
-			return utoa(p.Static)
-		}),
-	},
+		},
+	}
 }
 
 // readThreshold takes the one of two fields that is given.
-func readThreshold(r *reader, p *BufferProfile) {
+func (p *BufferProfile) readThreshold(r *reader) {
 	dynamic, hasDynamic := r.take("dynamic_th")
 	_, hasStatic := r.take("static_th")
 	p.Dynamic = hasDynamic
@@ -117,11 +118,11 @@ func readThreshold(r *reader, p *BufferProfile) {
 
 // ParseBufferProfile reads BUFFER_PROFILE.
 func ParseBufferProfile(key string, f map[string]string) (BufferProfile, error) {
-	return bufferProfileRows.parse(key, f)
+	return parse[BufferProfile](key, f)
 }
 
 // Fields formats the row.
-func (p BufferProfile) Fields() map[string]string { return bufferProfileRows.fieldsOf(p) }
+func (p BufferProfile) Fields() map[string]string { return p.layout().row() }
 
 // BufferQueue is a row of BUFFER_QUEUE and BUFFER_QUEUE_TABLE.
 type BufferQueue struct {
@@ -129,20 +130,21 @@ type BufferQueue struct {
 	Profile string // name of a BufferProfile
 }
 
-var bufferQueueRows = rows[BufferQueue]{
-	table: CfgBufferQueue,
-	key:   queuesKey(func(q *BufferQueue) *QueueKey { return &q.QueueKey }),
-	fields: []field[BufferQueue]{
-		ref("profile", CfgBufferProfile, func(q *BufferQueue) *string { return &q.Profile },
-			"How much each queue may hold.").
-			must("the name of a row of " + CfgBufferProfile),
-	},
+func (q *BufferQueue) layout() layout {
+	return layout{
+		table: CfgBufferQueue,
+		key:   queuesKey(&q.QueueKey),
+		fields: []field{
+			ref("profile", CfgBufferProfile, &q.Profile, "How much each queue may hold.").
+				must("the name of a row of " + CfgBufferProfile),
+		},
+	}
 }
 
 // ParseBufferQueue reads BUFFER_QUEUE.
 func ParseBufferQueue(key string, f map[string]string) (BufferQueue, error) {
-	return bufferQueueRows.parse(key, f)
+	return parse[BufferQueue](key, f)
 }
 
 // Fields formats the row.
-func (q BufferQueue) Fields() map[string]string { return bufferQueueRows.fieldsOf(q) }
+func (q BufferQueue) Fields() map[string]string { return q.layout().row() }

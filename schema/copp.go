@@ -26,24 +26,26 @@ func COPPTraps() []string {
 	}
 }
 
-var coppGroupRows = rows[COPPGroup]{
-	table: CfgCOPPGroup,
-	key:   named(func(g *COPPGroup) *string { return &g.Name }),
-	fields: []field[COPPGroup]{
-		word("trap_action", "trap", []string{"trap", "copy", "drop", "forward", "deny", "log", "transit"},
-			func(g *COPPGroup) *string { return &g.Action }, "What becomes of the packets."),
-		number("trap_priority", 0, 1<<16, 0, func(g *COPPGroup) *uint32 { return &g.Priority },
-			"Of several traps that catch a packet, the one with the largest counts."),
-		number("queue", 0, 255, 0, func(g *COPPGroup) *uint8 { return &g.Queue }, "The queue to the CPU."),
-		trapIDs("In APPL_DB: the traps of the group.", func(g *COPPGroup) *[]string { return &g.Traps }),
-		ignored(func(g *COPPGroup) *[]string { return &g.Ignored },
-			"meter_type", "mode", "color", "cir", "cbs", "pir", "pbs", "green_action", "yellow_action", "red_action",
-			"genetlink_name", "genetlink_mcgrp_name"),
-	},
+func (g *COPPGroup) layout() layout {
+	return layout{
+		table: CfgCOPPGroup,
+		key:   named(&g.Name),
+		fields: []field{
+			word("trap_action", "trap", []string{"trap", "copy", "drop", "forward", "deny", "log", "transit"},
+				&g.Action, "What becomes of the packets."),
+			number("trap_priority", 0, 1<<16, 0, &g.Priority,
+				"Of several traps that catch a packet, the one with the largest counts."),
+			number("queue", 0, 255, 0, &g.Queue, "The queue to the CPU."),
+			trapIDs("In APPL_DB: the traps of the group.", &g.Traps),
+			ignored(&g.Ignored,
+				"meter_type", "mode", "color", "cir", "cbs", "pir", "pbs", "green_action", "yellow_action", "red_action",
+				"genetlink_name", "genetlink_mcgrp_name"),
+		},
+	}
 }
 
-func trapIDs[T any](words string, at func(*T) *[]string) field[T] {
-	return own("trap_ids", "traps, separated by commas", words, func(r *reader, row *T) {
+func trapIDs(words string, at *[]string) field {
+	return own("trap_ids", "traps, separated by commas", words, func(r *reader) {
 		ids := r.list("trap_ids")
 		for _, id := range ids {
 			if !slices.Contains(COPPTraps(), id) {
@@ -51,17 +53,17 @@ func trapIDs[T any](words string, at func(*T) *[]string) field[T] {
 			}
 		}
 		slices.Sort(ids)
-		*at(row) = ids
-	}, func(row *T) string { return strings.Join(*at(row), ",") })
+		*at = ids
+	}, func() string { return strings.Join(*at, ",") })
 }
 
 // ParseCOPPGroup reads COPP_GROUP and COPP_TABLE.
 func ParseCOPPGroup(key string, f map[string]string) (COPPGroup, error) {
-	return coppGroupRows.parse(key, f)
+	return parse[COPPGroup](key, f)
 }
 
 // Fields formats the row.
-func (g COPPGroup) Fields() map[string]string { return coppGroupRows.fieldsOf(g) }
+func (g COPPGroup) Fields() map[string]string { return g.layout().row() }
 
 // COPPTrap is a row of COPP_TRAP: traps, and the group that they belong to. They
 // count while the feature of the row's name is enabled in FEATURE, or always.
@@ -72,29 +74,28 @@ type COPPTrap struct {
 	Always bool
 }
 
-var coppTrapRows = rows[COPPTrap]{
-	table: CfgCOPPTrap,
-	key:   named(func(t *COPPTrap) *string { return &t.Name }),
-	fields: []field[COPPTrap]{
-		trapIDs("The traps, such as arp_req.", func(t *COPPTrap) *[]string { return &t.Traps }).
-			must("").always(),
-		ref("trap_group", CfgCOPPGroup, func(t *COPPTrap) *string { return &t.Group },
-			"The group that says what becomes of the packets.").
-			must("the name of a row of " + CfgCOPPGroup),
-		boolean("always_enabled", false, func(t *COPPTrap) *bool { return &t.Always },
-			"Whether the traps count although the feature of the row's name is not enabled in FEATURE."),
-	},
-	check: func(r *reader, t *COPPTrap) {
-		if len(t.Traps) == 0 {
-			r.bad("trap_ids", "", "traps such as arp_req,arp_resp")
-		}
-	},
+func (t *COPPTrap) layout() layout {
+	return layout{
+		table: CfgCOPPTrap,
+		key:   named(&t.Name),
+		fields: []field{
+			trapIDs("The traps, such as arp_req.", &t.Traps).
+				must("").always(),
+			ref("trap_group", CfgCOPPGroup, &t.Group, "The group that says what becomes of the packets.").
+				must("the name of a row of " + CfgCOPPGroup),
+			boolean("always_enabled", false, &t.Always,
+				"Whether the traps count although the feature of the row's name is not enabled in FEATURE."),
+		},
+		check: func(r *reader) {
+			if len(t.Traps) == 0 {
+				r.bad("trap_ids", "", "traps such as arp_req,arp_resp")
+			}
+		},
+	}
 }
 
 // ParseCOPPTrap reads COPP_TRAP.
-func ParseCOPPTrap(key string, f map[string]string) (COPPTrap, error) {
-	return coppTrapRows.parse(key, f)
-}
+func ParseCOPPTrap(key string, f map[string]string) (COPPTrap, error) { return parse[COPPTrap](key, f) }
 
 // Fields formats the row.
-func (t COPPTrap) Fields() map[string]string { return coppTrapRows.fieldsOf(t) }
+func (t COPPTrap) Fields() map[string]string { return t.layout().row() }

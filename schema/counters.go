@@ -17,43 +17,43 @@ const (
 	maxPoll = 3_600_000
 )
 
-var flexCounterRows = rows[FlexCounter]{
-	table: CfgFlexCounter,
-	open:  true, upper: true,
-	key: key[FlexCounter]{form: "ACL, PORT, QUEUE, QUEUE_WATERMARK", read: func(r *reader, key string, c *FlexCounter) {
-		if c.Group = key; !ValidName(key) {
-			r.bad("", key, "the name of a counter group such as ACL or PORT")
-		}
-	}},
-	fields: []field[FlexCounter]{
-		own("FLEX_COUNTER_STATUS", "enable or disable",
-			"Whether the counters are polled; without it, as the group's default is.",
-			func(r *reader, c *FlexCounter) {
-				c.Enabled = r.flag("FLEX_COUNTER_STATUS", false, "enable", "disable")
-				_, c.Given = r.take("FLEX_COUNTER_STATUS")
-			},
-			func(c *FlexCounter) string {
-				switch {
-				case !c.Given:
-					return ""
-				case c.Enabled:
-					return "enable"
-				}
-				return "disable"
-			}),
-		duration("POLL_INTERVAL", time.Millisecond, minPoll, maxPoll, 0,
-			func(c *FlexCounter) *time.Duration { return &c.Interval },
-			"In ms; without it, as the group's default is."),
-	},
+func (c *FlexCounter) layout() layout {
+	return layout{
+		table: CfgFlexCounter, open: true, upper: true,
+		key: key{form: "ACL, PORT, QUEUE, QUEUE_WATERMARK", read: func(r *reader, key string) {
+			if c.Group = key; !ValidName(key) {
+				r.bad("", key, "the name of a counter group such as ACL or PORT")
+			}
+		}},
+		fields: []field{
+			own("FLEX_COUNTER_STATUS", "enable or disable",
+				"Whether the counters are polled; without it, as the group's default is.",
+				func(r *reader) {
+					c.Enabled = r.flag("FLEX_COUNTER_STATUS", false, "enable", "disable")
+					_, c.Given = r.take("FLEX_COUNTER_STATUS")
+				},
+				func() string {
+					switch {
+					case !c.Given:
+						return ""
+					case c.Enabled:
+						return "enable"
+					}
+					return "disable"
+				}),
+			duration("POLL_INTERVAL", time.Millisecond, minPoll, maxPoll, 0, &c.Interval,
+				"In ms; without it, as the group's default is."),
+		},
+	}
 }
 
 // ParseFlexCounter reads FLEX_COUNTER_TABLE.
 func ParseFlexCounter(key string, f map[string]string) (FlexCounter, error) {
-	return flexCounterRows.parse(key, f)
+	return parse[FlexCounter](key, f)
 }
 
 // Fields formats the row.
-func (c FlexCounter) Fields() map[string]string { return flexCounterRows.fieldsOf(c) }
+func (c FlexCounter) Fields() map[string]string { return c.layout().row() }
 
 // Kinds of CRM thresholds.
 const (
@@ -90,34 +90,33 @@ func CRMResources() []string {
 func DefaultCRM() CRM { return CRM{Interval: 300 * time.Second, Thresholds: map[string]CRMThreshold{}} }
 
 // crmRows: as in SONiC the key does not matter, and resources that are not counted are ignored.
-var crmRows = rows[CRM]{
-	table: CfgCRM,
-	open:  true,
-	key:   key[CRM]{form: "Config", read: func(*reader, string, *CRM) {}},
-	fields: []field[CRM]{
-		duration("polling_interval", time.Second, 1, 9999, DefaultCRM().Interval,
-			func(c *CRM) *time.Duration { return &c.Interval },
-			"How often the use of resources is looked at, in seconds."),
-		own[CRM]("RESOURCE_threshold_type", "percentage, used or free", "What the thresholds are of. "+
-			"RESOURCE is "+oneOf(CRMResources())+".", nil, nil).or(CRMPercentage),
-		own[CRM]("RESOURCE_low_threshold", rangeForm(0, 1<<32-1),
-			"Below it a warning ends; of percentage, 0..100.", nil, nil).
-			or(utoa(DefaultCRMThreshold().Low)),
-		own[CRM]("RESOURCE_high_threshold", rangeForm(0, 1<<32-1),
-			"From it on there is a warning; of percentage, 0..100.", nil, nil).
-			or(utoa(DefaultCRMThreshold().High)),
-	},
-	check: readThresholds,
-	format: func(c *CRM, f map[string]string) {
-		for res, t := range c.Thresholds {
-			f[res+"_threshold_type"] = t.Type
-			f[res+"_low_threshold"] = utoa(t.Low)
-			f[res+"_high_threshold"] = utoa(t.High)
-		}
-	},
+func (c *CRM) layout() layout {
+	return layout{
+		table: CfgCRM, open: true,
+		key: about("Config"),
+		fields: []field{
+			duration("polling_interval", time.Second, 1, 9999, DefaultCRM().Interval, &c.Interval,
+				"How often the use of resources is looked at, in seconds."),
+			own("RESOURCE_threshold_type", "percentage, used or free", "What the thresholds are of. "+
+				"RESOURCE is "+oneOf(CRMResources())+".", nil, nil).or(CRMPercentage),
+			own("RESOURCE_low_threshold", rangeForm(0, 1<<32-1), "Below it a warning ends; of percentage, 0..100.", nil, nil).
+				or(utoa(DefaultCRMThreshold().Low)),
+			own("RESOURCE_high_threshold", rangeForm(0, 1<<32-1),
+				"From it on there is a warning; of percentage, 0..100.", nil, nil).
+				or(utoa(DefaultCRMThreshold().High)),
+		},
+		check: c.readThresholds,
+		format: func(f map[string]string) {
+			for res, t := range c.Thresholds {
+				f[res+"_threshold_type"] = t.Type
+				f[res+"_low_threshold"] = utoa(t.Low)
+				f[res+"_high_threshold"] = utoa(t.High)
+			}
+		},
+	}
 }
 
-func readThresholds(r *reader, c *CRM) {
+func (c *CRM) readThresholds(r *reader) {
 	c.Thresholds = map[string]CRMThreshold{}
 	for _, res := range CRMResources() {
 		t, d := DefaultCRMThreshold(), DefaultCRMThreshold()
@@ -138,7 +137,7 @@ func readThresholds(r *reader, c *CRM) {
 }
 
 // ParseCRM reads CRM.
-func ParseCRM(key string, f map[string]string) (CRM, error) { return crmRows.parse(key, f) }
+func ParseCRM(key string, f map[string]string) (CRM, error) { return parse[CRM](key, f) }
 
 // Fields formats the row.
-func (c CRM) Fields() map[string]string { return crmRows.fieldsOf(c) }
+func (c CRM) Fields() map[string]string { return c.layout().row() }

@@ -18,26 +18,26 @@ type DeviceMetadata struct {
 	Platform string
 }
 
-var metadataRows = rows[DeviceMetadata]{
-	table: CfgDeviceMetadata,
-	open:  true,
-	key:   only[DeviceMetadata](MetadataKey),
-	fields: []field[DeviceMetadata]{
-		text("hostname", func(m *DeviceMetadata) *string { return &m.Hostname }, "The switch's name."),
-		text("hwsku", func(m *DeviceMetadata) *string { return &m.HWSKU }, "The model of the switch."),
-		text("platform", func(m *DeviceMetadata) *string { return &m.Platform }, "SONiC's name of the platform."),
-		hostMAC("mac", func(m *DeviceMetadata) *MAC { return &m.MAC },
-			"The switch's address; its last 16 bits are the TAM ids where none are configured."),
-	},
+func (m *DeviceMetadata) layout() layout {
+	return layout{
+		table: CfgDeviceMetadata, open: true,
+		key: only(MetadataKey),
+		fields: []field{
+			text("hostname", &m.Hostname, "The switch's name."),
+			text("hwsku", &m.HWSKU, "The model of the switch."),
+			text("platform", &m.Platform, "SONiC's name of the platform."),
+			hostMAC("mac", &m.MAC, "The switch's address; its last 16 bits are the TAM ids where none are configured."),
+		},
+	}
 }
 
 // ParseDeviceMetadata reads DEVICE_METADATA.
 func ParseDeviceMetadata(key string, f map[string]string) (DeviceMetadata, error) {
-	return metadataRows.parse(key, f)
+	return parse[DeviceMetadata](key, f)
 }
 
 // Fields formats the row.
-func (m DeviceMetadata) Fields() map[string]string { return metadataRows.fieldsOf(m) }
+func (m DeviceMetadata) Fields() map[string]string { return m.layout().row() }
 
 // Defaults of ports and LAGs, as SONiC's portmgrd and teammgrd have them.
 const (
@@ -64,50 +64,48 @@ type Port struct {
 	Description string
 }
 
-var portRows = rows[Port]{
-	table: CfgPort,
-	open:  true,
-	key:   called("EthernetN", IsPortName, func(p *Port) *string { return &p.Name }),
-	fields: []field[Port]{
-		own("lanes", lanesForm, "The hardware lanes of the port.", readLanes,
-			func(p *Port) string { return numbers(p.Lanes) }).must(""),
-		number("speed", 1, 1_600_000, 0, func(p *Port) *uint32 { return &p.Speed },
-			"In Mb/s.").must("the speed in Mb/s"),
-		text("alias", func(p *Port) *string { return &p.Alias },
-			"The vendor's name of the port, by which rows of CONFIG_DB may call it."),
-		mtu(func(p *Port) *uint16 { return &p.MTU }),
-		adminStatus(false, func(p *Port) *bool { return &p.AdminUp }),
-		word("fec", "", []string{"rs", "fc", "none", "auto"}, func(p *Port) *string { return &p.FEC },
-			"Forward error correction."),
-		word("autoneg", "", []string{"on", "off"}, func(p *Port) *string { return &p.Autoneg }, "Autonegotiation."),
-		text("description", func(p *Port) *string { return &p.Description }, "Words for people."),
-		own("index", rangeForm(0, 1<<16), "The place on the front panel.", readIndex, func(p *Port) string {
-			if p.Index < 0 {
-				return ""
+func (p *Port) layout() layout {
+	return layout{
+		table: CfgPort, open: true,
+		key: called("EthernetN", IsPortName, &p.Name),
+		fields: []field{
+			own("lanes", lanesForm, "The hardware lanes of the port.", p.readLanes,
+				func() string { return numbers(p.Lanes) }).must(""),
+			number("speed", 1, 1_600_000, 0, &p.Speed, "In Mb/s.").must("the speed in Mb/s"),
+			text("alias", &p.Alias, "The vendor's name of the port, by which rows of CONFIG_DB may call it."),
+			mtu(&p.MTU),
+			adminStatus(false, &p.AdminUp),
+			word("fec", "", []string{"rs", "fc", "none", "auto"}, &p.FEC, "Forward error correction."),
+			word("autoneg", "", []string{"on", "off"}, &p.Autoneg, "Autonegotiation."),
+			text("description", &p.Description, "Words for people."),
+			own("index", rangeForm(0, 1<<16), "The place on the front panel.", p.readIndex, func() string {
+				if p.Index < 0 {
+					return ""
+				}
+				return strconv.Itoa(p.Index)
+			}),
+		},
+		check: func(r *reader) {
+			if p.Alias != "" && !validAlias(p.Alias) {
+				r.bad("alias", p.Alias, "visible ASCII characters without | and ,")
 			}
-			return strconv.Itoa(p.Index)
-		}),
-	},
-	check: func(r *reader, p *Port) {
-		if p.Alias != "" && !validAlias(p.Alias) {
-			r.bad("alias", p.Alias, "visible ASCII characters without | and ,")
-		}
-	},
+		},
+	}
 }
 
-func mtu[T any](at func(*T) *uint16) field[T] {
+func mtu(at *uint16) field {
 	return number("mtu", minMTU, maxMTU, DefaultMTU, at, "The largest frame, in bytes.")
 }
 
-func adminStatus[T any](def bool, at func(*T) *bool) field[T] {
+func adminStatus(def bool, at *bool) field {
 	return flag("admin_status", "up", "down", def, at, "Whether it is to be up.")
 }
 
 // ParsePort reads PORT and PORT_TABLE.
-func ParsePort(key string, f map[string]string) (Port, error) { return portRows.parse(key, f) }
+func ParsePort(key string, f map[string]string) (Port, error) { return parse[Port](key, f) }
 
 // Fields formats the row.
-func (p Port) Fields() map[string]string { return portRows.fieldsOf(p) }
+func (p Port) Fields() map[string]string { return p.layout().row() }
 
 // validAlias is looser than ValidName: vendors' names have colons.
 func validAlias(s string) bool { return ValidName(strings.ReplaceAll(s, ":", "_")) }
@@ -118,7 +116,7 @@ const (
 )
 
 // readLanes takes the hardware lanes of a port.
-func readLanes(r *reader, p *Port) {
+func (p *Port) readLanes(r *reader) {
 	v, ok := r.take("lanes")
 	if !ok {
 		r.bad("lanes", "", lanesForm)
@@ -136,7 +134,7 @@ func readLanes(r *reader, p *Port) {
 	p.Lanes = out
 }
 
-func readIndex(r *reader, p *Port) {
+func (p *Port) readIndex(r *reader) {
 	p.Index = -1
 	if _, ok := r.take("index"); ok {
 		p.Index = int(r.number("index", 0, 1<<16, 0))
@@ -150,23 +148,24 @@ type PortChannel struct {
 	MTU     uint16 // bytes
 }
 
-var portChannelRows = rows[PortChannel]{
-	table: CfgPortChannel,
-	open:  true,
-	key:   called("PortChannelN, N in 0..9999", IsPortChannelName, func(c *PortChannel) *string { return &c.Name }),
-	fields: []field[PortChannel]{
-		adminStatus(true, func(c *PortChannel) *bool { return &c.AdminUp }),
-		mtu(func(c *PortChannel) *uint16 { return &c.MTU }),
-	},
+func (c *PortChannel) layout() layout {
+	return layout{
+		table: CfgPortChannel, open: true,
+		key: called("PortChannelN, N in 0..9999", IsPortChannelName, &c.Name),
+		fields: []field{
+			adminStatus(true, &c.AdminUp),
+			mtu(&c.MTU),
+		},
+	}
 }
 
 // ParsePortChannel reads PORTCHANNEL and LAG_TABLE.
 func ParsePortChannel(key string, f map[string]string) (PortChannel, error) {
-	return portChannelRows.parse(key, f)
+	return parse[PortChannel](key, f)
 }
 
 // Fields formats the row.
-func (c PortChannel) Fields() map[string]string { return portChannelRows.fieldsOf(c) }
+func (c PortChannel) Fields() map[string]string { return c.layout().row() }
 
 // FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB
 // with the port as the key in CONFIG_DB has it, where that is an alias.
@@ -178,28 +177,29 @@ type PortChannelMember struct {
 	Port        string // in CONFIG_DB maybe an alias
 }
 
-var portChannelMemberRows = rows[PortChannelMember]{
-	table: CfgPortChannelMbr,
-	open:  true,
-	key: key[PortChannelMember]{form: "PortChannelN|port", read: func(r *reader, key string, m *PortChannelMember) {
-		lag, port, ok := strings.Cut(key, "|")
-		if m.PortChannel, m.Port = lag, port; !ok || !IsPortChannelName(lag) || !validAlias(port) {
-			r.bad("", key, "PortChannelN|port")
-		}
-	}},
-	fields: []field[PortChannelMember]{
-		own("status", "enabled", "In APPL_DB: whether the member carries traffic.", nil,
-			func(*PortChannelMember) string { return "enabled" }),
-	},
+func (m *PortChannelMember) layout() layout {
+	return layout{
+		table: CfgPortChannelMbr, open: true,
+		key: key{form: "PortChannelN|port", read: func(r *reader, key string) {
+			lag, port, ok := strings.Cut(key, "|")
+			if m.PortChannel, m.Port = lag, port; !ok || !IsPortChannelName(lag) || !validAlias(port) {
+				r.bad("", key, "PortChannelN|port")
+			}
+		}},
+		fields: []field{
+			own("status", "enabled", "In APPL_DB: whether the member carries traffic.", nil,
+				func() string { return "enabled" }),
+		},
+	}
 }
 
 // ParsePortChannelMember reads PORTCHANNEL_MEMBER, and LAG_MEMBER_TABLE by its [ConfigKey].
 func ParsePortChannelMember(key string, f map[string]string) (PortChannelMember, error) {
-	return portChannelMemberRows.parse(key, f)
+	return parse[PortChannelMember](key, f)
 }
 
 // Fields formats the row for APPL_DB.
-func (m PortChannelMember) Fields() map[string]string { return portChannelMemberRows.fieldsOf(m) }
+func (m PortChannelMember) Fields() map[string]string { return m.layout().row() }
 
 // VLAN is a row of VLAN and of APPL_DB VLAN_TABLE.
 type VLAN struct {
@@ -209,33 +209,34 @@ type VLAN struct {
 	MTU     uint16 // bytes
 }
 
-var vlanRows = rows[VLAN]{
-	table: CfgVLAN,
-	open:  true,
-	key: key[VLAN]{form: "VlanN, N in 1..4094", read: func(r *reader, key string, v *VLAN) {
-		var ok bool
-		if v.ID, ok = VLANNumber(key); !ok {
-			r.bad("", key, "VlanN, N in 1..4094")
-		}
-		v.Name = key
-	}},
-	fields: []field[VLAN]{
-		adminStatus(true, func(v *VLAN) *bool { return &v.AdminUp }),
-		mtu(func(v *VLAN) *uint16 { return &v.MTU }),
-		own("vlanid", rangeForm(1, 4094), "The number in the key.", func(r *reader, v *VLAN) {
-			n := r.number("vlanid", 1, 4094, uint64(v.ID))
-			if _, ok := VLANNumber(v.Name); ok && n != uint64(v.ID) {
-				r.bad("vlanid", utoa(n), fmt.Sprintf("%d as in the key", v.ID))
+func (v *VLAN) layout() layout {
+	return layout{
+		table: CfgVLAN, open: true,
+		key: key{form: "VlanN, N in 1..4094", read: func(r *reader, key string) {
+			var ok bool
+			if v.ID, ok = VLANNumber(key); !ok {
+				r.bad("", key, "VlanN, N in 1..4094")
 			}
-		}, func(v *VLAN) string { return utoa(v.ID) }),
-	},
+			v.Name = key
+		}},
+		fields: []field{
+			adminStatus(true, &v.AdminUp),
+			mtu(&v.MTU),
+			own("vlanid", rangeForm(1, 4094), "The number in the key.", func(r *reader) {
+				n := r.number("vlanid", 1, 4094, uint64(v.ID))
+				if _, ok := VLANNumber(v.Name); ok && n != uint64(v.ID) {
+					r.bad("vlanid", utoa(n), fmt.Sprintf("%d as in the key", v.ID))
+				}
+			}, func() string { return utoa(v.ID) }),
+		},
+	}
 }
 
 // ParseVLAN reads VLAN and VLAN_TABLE.
-func ParseVLAN(key string, f map[string]string) (VLAN, error) { return vlanRows.parse(key, f) }
+func ParseVLAN(key string, f map[string]string) (VLAN, error) { return parse[VLAN](key, f) }
 
 // Fields formats the row.
-func (v VLAN) Fields() map[string]string { return vlanRows.fieldsOf(v) }
+func (v VLAN) Fields() map[string]string { return v.layout().row() }
 
 // Tagging modes of VLAN members.
 const (
@@ -251,26 +252,27 @@ type VLANMember struct {
 	Tagging string // Tagged, Untagged or PriorityTagged
 }
 
-var vlanMemberRows = rows[VLANMember]{
-	table: CfgVLANMember,
-	open:  true,
-	key: key[VLANMember]{form: "VlanN|port or VlanN|PortChannelN", read: func(r *reader, key string, m *VLANMember) {
-		var ok bool
-		m.VLAN, m.Port, ok = strings.Cut(key, "|")
-		if _, isVLAN := VLANNumber(m.VLAN); !ok || !isVLAN || !validAlias(m.Port) {
-			r.bad("", key, "VlanN|port or VlanN|PortChannelN")
-		}
-	}},
-	fields: []field[VLANMember]{
-		word("tagging_mode", Untagged, []string{Tagged, Untagged, PriorityTagged},
-			func(m *VLANMember) *string { return &m.Tagging }, "How frames of the VLAN leave the port."),
-	},
+func (m *VLANMember) layout() layout {
+	return layout{
+		table: CfgVLANMember, open: true,
+		key: key{form: "VlanN|port or VlanN|PortChannelN", read: func(r *reader, key string) {
+			var ok bool
+			m.VLAN, m.Port, ok = strings.Cut(key, "|")
+			if _, isVLAN := VLANNumber(m.VLAN); !ok || !isVLAN || !validAlias(m.Port) {
+				r.bad("", key, "VlanN|port or VlanN|PortChannelN")
+			}
+		}},
+		fields: []field{
+			word("tagging_mode", Untagged, []string{Tagged, Untagged, PriorityTagged},
+				&m.Tagging, "How frames of the VLAN leave the port."),
+		},
+	}
 }
 
 // ParseVLANMember reads VLAN_MEMBER, and VLAN_MEMBER_TABLE by its [ConfigKey].
 func ParseVLANMember(key string, f map[string]string) (VLANMember, error) {
-	return vlanMemberRows.parse(key, f)
+	return parse[VLANMember](key, f)
 }
 
 // Fields formats the row.
-func (m VLANMember) Fields() map[string]string { return vlanMemberRows.fieldsOf(m) }
+func (m VLANMember) Fields() map[string]string { return m.layout().row() }

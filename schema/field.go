@@ -13,95 +13,105 @@ import (
 type kind uint8
 
 const (
-	ownKind    kind = iota // read and written by functions of its own
-	textKind               // anything
-	numberKind             // lo..hi
-	wordKind               // one of words, in any case
-	nameKind               // of another row
-	macKind                // of one host
+	ownKind     kind = iota // read and written by functions of its own
+	textKind                // anything
+	numberKind              // lo..hi
+	wordKind                // one of words, in any case
+	nameKind                // of another row
+	macKind                 // of one host
+	ignoredKind             // names of fields
 )
+
+var kindForms = [...]string{
+	textKind: "text", nameKind: "a name", macKind: "a unicast MAC address", ignoredKind: "fields",
+}
 
 type unsigned interface {
 	~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// must says that the field has to be there, and what would be right where it is missing.
-func (f field[T]) must(want string) field[T] {
-	f.Must, f.want, f.Default = true, want, ""
+// must says that the field has to be there, and what would be right where it is missing; "": reading it says so.
+func (f field) must(want string) field {
+	f.Must, f.want = true, want
+	return f
+}
+
+// needed says that the field, a number or word, has to be there.
+func (f field) needed() field {
+	f.Must, f.required = true, true
 	return f
 }
 
 // or is what holds where the field is not given.
-func (f field[T]) or(def string) field[T] {
-	f.Default = def
+func (f field) or(def string) field {
+	f.Default, f.none = def, true
 	return f
 }
 
 // always has the field written also where it is empty.
-func (f field[T]) always() field[T] {
+func (f field) always() field {
 	f.keep = true
 	return f
 }
 
 // ifSet has the field written only where it does not say its default.
-func (f field[T]) ifSet() field[T] {
+func (f field) ifSet() field {
 	f.quiet = true
 	return f
 }
 
 // number is a field with a number in lo..hi, def if it is not given.
-func number[T any, N unsigned](name string, lo, hi, def uint64, at func(*T) *N, words string) field[T] {
-	return field[T]{
-		Field: Field{Name: name, Form: rangeForm(lo, hi), Default: utoa(def), Words: words, kind: numberKind, lo: lo, hi: hi},
-		read:  func(r *reader, f *Field, row *T) { *at(row) = N(r.number(f.Name, lo, hi, def)) },
-		write: func(row *T) string { return utoa(*at(row)) },
+func number[N unsigned](name string, lo, hi, def uint64, at *N, words string) field {
+	return field{
+		Field: Field{Name: name, Words: words, kind: numberKind, lo: lo, hi: hi, def: def},
+		read:  func(r *reader) { *at = N(r.number(name, lo, hi, def)) },
+		write: func() string { return utoa(*at) },
 	}
 }
 
 // optional is a number that a row without it holds as 0, which is not in lo..hi.
-func optional[T any, N unsigned](name string, lo, hi uint64, at func(*T) *N, words string) field[T] {
+func optional[N unsigned](name string, lo, hi uint64, at *N, words string) field {
 	f := number(name, lo, hi, 0, at, words)
-	f.write = func(row *T) string { return put0(uint64(*at(row))) }
-	f.Default = ""
-	return f
+	f.write = func() string { return put0(uint64(*at)) }
+	return f.or("")
 }
 
 // count is a number that was measured: a row that does not have it says nothing of it, least of all 0.
-func count[T any, N unsigned](name string, at func(*T) *N, words string) field[T] {
-	return number(name, 0, uint64(^N(0)), 0, at, words).must(rangeWords(0, uint64(^N(0))))
+func count[N unsigned](name string, at *N, words string) field {
+	return number(name, 0, uint64(^N(0)), 0, at, words).needed()
 }
 
 // known is a number of 64 bits that is not known where the field is not there.
-func known[T any](name string, at func(*T) **uint64, words string) field[T] {
-	return field[T]{
-		Field: Field{Name: name, Form: rangeForm(0, 1<<64-1), Words: words, kind: numberKind, hi: 1<<64 - 1},
-		read: func(r *reader, f *Field, row *T) {
-			if _, ok := r.fields[f.Name]; ok {
-				n := r.number(f.Name, 0, 1<<64-1, 0)
-				*at(row) = &n
+func known(name string, at **uint64, words string) field {
+	return field{
+		Field: Field{Name: name, Words: words, kind: numberKind, hi: 1<<64 - 1, none: true},
+		read: func(r *reader) {
+			if _, ok := r.fields[name]; ok {
+				n := r.number(name, 0, 1<<64-1, 0)
+				*at = &n
 			}
 		},
-		write: func(row *T) string {
-			if n := *at(row); n != nil {
-				return utoa(*n)
+		write: func() string {
+			if *at == nil {
+				return ""
 			}
-			return ""
+			return utoa(**at)
 		},
 	}
 }
 
 // signed is a number of 64 bits with a sign, that is not known where the field is not there.
-func signed[T any, N ~int64](name string, at func(*T) **N, words string) field[T] {
-	return own(name, "a whole number", words, func(r *reader, row *T) {
+func signed[N ~int64](name string, at **N, words string) field {
+	return own(name, "a whole number", words, func(r *reader) {
 		if n := r.signed(name); n != nil {
 			v := N(*n)
-			*at(row) = &v
+			*at = &v
 		}
-	}, func(row *T) string {
-		if n := *at(row); n != nil {
-			return strconv.FormatInt(int64(*n), 10)
+	}, func() string {
+		if *at == nil {
+			return ""
 		}
-		return ""
+		return strconv.FormatInt(int64(**at), 10)
 	})
 }
 
@@ -122,221 +132,181 @@ func rangeForm(lo, hi uint64) string {
 }
 
 // duration is a number of units of time; without a default, and 0 not in lo..hi, 0 where it is not given.
-func duration[T any](
-	name string, unit time.Duration, lo, hi uint64, def time.Duration, at func(*T) *time.Duration, words string,
-) field[T] {
-	f := number[T, uint64](name, lo, hi, uint64(def/unit), nil, words)
-	f.read = func(r *reader, f *Field, row *T) {
-		*at(row) = time.Duration(r.number(f.Name, lo, hi, uint64(def/unit))) * unit
-	}
-	f.write = func(row *T) string { return utoa(uint64(*at(row) / unit)) }
+func duration(
+	name string, unit time.Duration, lo, hi uint64, def time.Duration, at *time.Duration, words string,
+) field {
+	f := number[uint64](name, lo, hi, uint64(def/unit), nil, words)
+	f.read = func(r *reader) { *at = time.Duration(r.number(name, lo, hi, uint64(def/unit))) * unit }
+	f.write = func() string { return utoa(uint64(*at / unit)) }
 	if def == 0 && lo > 0 {
-		f.Default = ""
-		f.write = func(row *T) string { return put0(uint64(*at(row) / unit)) }
+		f.none = true
+		f.write = func() string { return put0(uint64(*at / unit)) }
 	}
 	return f
 }
 
 // text is a field that is taken as it is.
-func text[T any](name string, at func(*T) *string, words string) field[T] {
-	return field[T]{
-		Field: Field{Name: name, Form: "text", Words: words, kind: textKind},
-		read:  func(r *reader, f *Field, row *T) { *at(row) = r.text(f.Name) },
-		write: func(row *T) string { return *at(row) },
+func text(name string, at *string, words string) field {
+	return field{
+		Field: Field{Name: name, Words: words, kind: textKind},
+		read:  func(r *reader) { *at = r.text(name) },
+		write: func() string { return *at },
 	}
 }
 
 // word is a field with one of some words in any case, def if it is not given.
-func word[T any, S ~string](name string, def S, options []S, at func(*T) *S, words string) field[T] {
-	var list []string
-	for _, o := range options {
-		list = append(list, string(o))
-	}
-	return field[T]{
-		Field: Field{Name: name, Form: oneOf(list), Default: string(def), Words: words, kind: wordKind, words: list},
-		read:  func(r *reader, f *Field, row *T) { *at(row) = S(r.word(f.Name, string(def), list...)) },
-		write: func(row *T) string { return string(*at(row)) },
+func word(name, def string, options []string, at *string, words string) field {
+	return field{
+		Field: Field{Name: name, Default: def, Words: words, kind: wordKind, words: options},
+		read:  func(r *reader) { *at = r.word(name, def, options...) },
+		write: func() string { return *at },
 	}
 }
 
 // flag is a field of two words, the first of which is true.
-func flag[T any](name, yes, no string, def bool, at func(*T) *bool, words string) field[T] {
+func flag(name, yes, no string, def bool, at *bool, words string) field {
 	word := func(b bool) string {
 		if b {
 			return yes
 		}
 		return no
 	}
-	list := []string{yes, no}
-	return field[T]{
-		Field: Field{Name: name, Form: oneOf(list), Default: word(def), Words: words, kind: wordKind, words: list},
-		read:  func(r *reader, f *Field, row *T) { *at(row) = r.flag(f.Name, def, yes, no) },
-		write: func(row *T) string { return word(*at(row)) },
+	return field{
+		Field: Field{Name: name, Default: word(def), Words: words, kind: wordKind, words: []string{yes, no}},
+		read:  func(r *reader) { *at = r.flag(name, def, yes, no) },
+		write: func() string { return word(*at) },
 	}
 }
 
 // either is a field of two words, the second of which is true, and the first holds if none is given.
-func either[T any](name, no, yes string, at func(*T) *bool, words string) field[T] {
+func either(name, no, yes string, at *bool, words string) field {
 	f := flag(name, yes, no, false, at, words)
 	f.words = []string{no, yes}
-	f.Form = oneOf(f.words)
-	f.read = func(r *reader, f *Field, row *T) { *at(row) = r.word(f.Name, no, f.words...) == yes }
+	f.read = func(r *reader) { *at = r.word(name, no, no, yes) == yes }
 	return f
 }
 
 // boolean is a flag of the words true and false.
-func boolean[T any](name string, def bool, at func(*T) *bool, words string) field[T] {
+func boolean(name string, def bool, at *bool, words string) field {
 	return flag(name, "true", "false", def, at, words)
 }
 
 // enum is a field with one of some words, which another package reads and writes.
-func enum[T any, E fmt.Stringer](
-	name, def string, options []string, parse func(string) (E, error), at func(*T) *E, words string,
-) field[T] {
-	return field[T]{
-		Field: Field{Name: name, Form: oneOf(options), Default: def, Words: words, kind: wordKind, words: options},
-		read: func(r *reader, f *Field, row *T) {
-			*at(row), _ = parse(r.word(f.Name, def, options...))
-		},
-		write: func(row *T) string { return (*at(row)).String() },
+func enum[E fmt.Stringer](
+	name, def string, options []string, parse func(string) (E, error), at *E, words string,
+) field {
+	return field{
+		Field: Field{Name: name, Default: def, Words: words, kind: wordKind, words: options},
+		read:  func(r *reader) { *at, _ = parse(r.word(name, def, options...)) },
+		write: func() string { return (*at).String() },
 	}
 }
 
 // parsed is a field that another package reads and writes; form is what it holds, in words.
-func parsed[T any, E fmt.Stringer](
-	name, def, form string, parse func(string) (E, error), at func(*T) *E, words string,
-) field[T] {
-	return field[T]{
+func parsed[E fmt.Stringer](name, def, form string, parse func(string) (E, error), at *E, words string) field {
+	return field{
 		Field: Field{Name: name, Form: form, Default: def, Words: words, Must: def == ""},
-		read: func(r *reader, f *Field, row *T) {
-			v, ok := r.take(f.Name)
+		read: func(r *reader) {
+			v, ok := r.take(name)
 			if !ok {
 				v = def
 			}
 			if v == "" {
-				r.bad(f.Name, "", form)
+				r.bad(name, "", form)
 				return
 			}
 			var err error
-			if *at(row), err = parse(v); err != nil {
-				r.bad(f.Name, v, form)
+			if *at, err = parse(v); err != nil {
+				r.bad(name, v, form)
 			}
 		},
-		write: func(row *T) string { return (*at(row)).String() },
+		write: func() string { return (*at).String() },
 	}
 }
 
 // name is a field with the name of another row.
-func name[T any](name, def string, at func(*T) *string, words string) field[T] {
-	return field[T]{
-		Field: Field{Name: name, Form: "a name", Default: def, Words: words, kind: nameKind},
-		read:  func(r *reader, f *Field, row *T) { *at(row) = r.name(f.Name, def) },
-		write: func(row *T) string { return *at(row) },
+func name(name, def string, at *string, words string) field {
+	return field{
+		Field: Field{Name: name, Default: def, Words: words, kind: nameKind},
+		read:  func(r *reader) { *at = r.name(name, def) },
+		write: func() string { return *at },
 	}
 }
 
 // ref is a field with the name of a row of a table of CONFIG_DB, also in SONiC's old form [TABLE|name].
-func ref[T any](name, table string, at func(*T) *string, words string) field[T] {
-	return field[T]{
+func ref(name, table string, at *string, words string) field {
+	return field{
 		Field: Field{Name: name, Form: "a row of " + table, Words: words, kind: nameKind},
-		read:  func(r *reader, f *Field, row *T) { *at(row) = r.ref(f.Name, table) },
-		write: func(row *T) string { return *at(row) },
+		read:  func(r *reader) { *at = r.ref(name, table) },
+		write: func() string { return *at },
 	}
 }
 
 // hostMAC is a field with the MAC address of one host; zero: it is not there.
-func hostMAC[T any](name string, at func(*T) *MAC, words string) field[T] {
-	return field[T]{
-		Field: Field{Name: name, Form: "a unicast MAC address", Words: words, kind: macKind},
-		read:  func(r *reader, f *Field, row *T) { *at(row) = r.unicast(f.Name) },
-		write: func(row *T) string {
-			if at(row).IsZero() {
+func hostMAC(name string, at *MAC, words string) field {
+	return field{
+		Field: Field{Name: name, Words: words, kind: macKind},
+		read:  func(r *reader) { *at = r.unicast(name) },
+		write: func() string {
+			if at.IsZero() {
 				return ""
 			}
-			return at(row).String()
+			return at.String()
 		},
 	}
 }
 
 // list is a field with elements separated by commas, which are kept in order.
-func list[T any](name, form string, at func(*T) *[]string, valid func(string) bool, words string) field[T] {
-	return field[T]{
-		Field: Field{Name: name, Form: form, Words: words},
-		read: func(r *reader, f *Field, row *T) {
-			elements := r.list(f.Name)
-			SortNames(elements)
-			for _, e := range elements {
-				if !valid(e) {
-					r.bad(f.Name, e, form)
-				}
+func list(name, form string, at *[]string, valid func(string) bool, words string) field {
+	return own(name, form, words, func(r *reader) {
+		*at = r.list(name)
+		SortNames(*at)
+		for _, e := range *at {
+			if !valid(e) {
+				r.bad(name, e, form)
 			}
-			*at(row) = elements
-		},
-		write: func(row *T) string { return strings.Join(*at(row), ",") },
-	}
+		}
+	}, func() string { return strings.Join(*at, ",") })
 }
 
 // own is a field that is read and written by functions of its own.
-func own[T any](name, form, words string, read func(r *reader, row *T), write func(row *T) string) field[T] {
-	f := field[T]{Field: Field{Name: name, Form: form, Words: words}, write: write}
-	if read != nil {
-		f.read = func(r *reader, _ *Field, row *T) { read(r, row) }
-	}
-	return f
+func own(name, form, words string, read func(r *reader), write func() string) field {
+	return field{Field: Field{Name: name, Form: form, Words: words}, read: read, write: write}
 }
 
 // unsupported is a field that SONiC has and this switch cannot do: what it may say instead.
-func unsupported[T any](name, allowed, want, words string) field[T] {
-	return field[T]{
-		Field: Field{Name: name, Form: cmp.Or(allowed, "not to be given"), Words: words},
-		read: func(r *reader, f *Field, _ *T) {
-			if v, ok := r.take(f.Name); ok && v != allowed {
-				r.bad(f.Name, v, want)
-			}
-		},
-	}
+func unsupported(name, allowed, want, words string) field {
+	return own(name, cmp.Or(allowed, "not to be given"), words, func(r *reader) {
+		if v, ok := r.take(name); ok && v != allowed {
+			r.bad(name, v, want)
+		}
+	}, nil)
 }
 
 // ignored are fields that SONiC has and this switch makes nothing of. The row holds which of them are given;
 // in APPL_DB they are the field [FieldIgnored].
-func ignored[T any](at func(*T) *[]string, names ...string) field[T] {
-	return field[T]{
-		Field: Field{Name: FieldIgnored, Form: "fields",
-			Words: "Fields of SONiC that have no effect: " + strings.Join(names, ", ") + "."},
-		read:  func(r *reader, _ *Field, row *T) { *at(row) = r.ignore(names...) },
-		write: func(row *T) string { return strings.Join(*at(row), ",") },
+func ignored(at *[]string, names ...string) field {
+	return field{
+		Field: Field{Name: FieldIgnored, kind: ignoredKind, words: names},
+		read:  func(r *reader) { *at = r.ignore(names...) },
+		write: func() string { return strings.Join(*at, ",") },
 	}
 }
 
-// within are the fields of a part of a row.
-func within[T, U any](at func(*T) *U, fields ...field[U]) []field[T] {
-	out := make([]field[T], len(fields))
+// shown are fields of a part of a row as its table lists them. Who reads them decides whether the part is there.
+func shown(fields []field) []field {
+	out := make([]field, len(fields))
 	for i, f := range fields {
 		out[i].Field = f.Field
-		if f.read != nil {
-			out[i].read = func(r *reader, d *Field, row *T) { f.read(r, d, at(row)) }
-		}
-		if f.write != nil {
-			out[i].write = func(row *T) string { return f.write(at(row)) }
-		}
-	}
-	return out
-}
-
-// described are fields of a part of a row as its table lists them. Who reads them decides whether the part is there.
-func described[T, U any](fields []field[U]) []field[T] {
-	out := make([]field[T], len(fields))
-	for i, f := range fields {
-		out[i].Field = f.Field
-		out[i].Must = false
+		out[i].Must, out[i].none = false, true
 	}
 	return out
 }
 
 // named is the key of rows that have a name of their own.
-func named[T any](at func(*T) *string) key[T] {
-	return key[T]{form: "a name", read: func(r *reader, key string, row *T) {
-		*at(row) = key
+func named(at *string) key {
+	return key{form: "a name", read: func(r *reader, key string) {
+		*at = key
 		if !ValidName(key) {
 			r.bad("", key, nameWords)
 		}
@@ -344,18 +314,21 @@ func named[T any](at func(*T) *string) key[T] {
 }
 
 // only is the key of a table's only row.
-func only[T any](name string) key[T] {
-	return key[T]{form: name, read: func(r *reader, key string, _ *T) {
+func only(name string) key {
+	return key{form: name, read: func(r *reader, key string) {
 		if key != name {
 			r.bad("", key, name)
 		}
 	}}
 }
 
+// about is the key of rows that are about something of that name, and do not repeat it.
+func about(form string) key { return key{form: form, read: func(*reader, string) {}} }
+
 // called is the key of rows that have a name of a kind.
-func called[T any](form string, valid func(string) bool, at func(*T) *string) key[T] {
-	return key[T]{form: form, read: func(r *reader, key string, row *T) {
-		*at(row) = key
+func called(form string, valid func(string) bool, at *string) key {
+	return key{form: form, read: func(r *reader, key string) {
+		*at = key
 		if !valid(key) {
 			r.bad("", key, form)
 		}

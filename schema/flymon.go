@@ -3,7 +3,6 @@ package schema
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,82 +21,83 @@ type FlyMonTask struct {
 }
 
 // taskName is the key of tasks: a chip takes names of so many characters.
-func taskName[T any](at func(*T) *string) key[T] {
+func taskName(at *string) key {
+	const form = "at most 64 characters"
 	name := named(at)
-	form := fmt.Sprintf("at most %d characters", maxTaskName)
-	return key[T]{form: "a name of " + form, read: func(r *reader, key string, t *T) {
-		if name.read(r, key, t); len(key) > maxTaskName {
+	return key{form: "a name of " + form, read: func(r *reader, key string) {
+		if name.read(r, key); len(key) > 64 {
 			r.bad("", key, form)
 		}
 	}}
 }
 
-const maxTaskName = 64
-
-var flyMonTaskRows = rows[FlyMonTask]{
-	table: CfgTAMFlyMonTask,
-	key:   taskName(func(t *FlyMonTask) *string { return &t.Name }),
-	fields: append([]field[FlyMonTask]{
-		own("flowgroup", "a name",
-			"The flow group whose packets are measured. Either this or filter. In APPL_DB its match is the filter.",
-			func(r *reader, t *FlyMonTask) {
-				if t.FlowGroup = r.name("flowgroup", ""); t.FlowGroup != "" && r.fields["filter"] != "" {
-					r.bad("filter", r.fields["filter"], "either filter or flowgroup")
-				}
-			}, func(t *FlyMonTask) string { return t.FlowGroup }),
-	}, within(func(t *FlyMonTask) *flymon.Task { return &t.Task }, flyMonTaskFields...)...),
-	check: func(r *reader, t *FlyMonTask) {
-		r.unknown()
-		r.whole(t.Check)
-	},
-	format: func(t *FlyMonTask, f map[string]string) {
-		if t.FlowGroup != "" {
-			delete(f, "filter")
-		}
-	},
+func (t *FlyMonTask) layout() layout {
+	return layout{
+		table: CfgTAMFlyMonTask,
+		key:   taskName(&t.Name),
+		fields: append([]field{
+			own("flowgroup", "a name",
+				"The flow group whose packets are measured. Either this or filter. In APPL_DB its match is the filter.",
+				func(r *reader) {
+					if t.FlowGroup = r.name("flowgroup", ""); t.FlowGroup != "" && r.fields["filter"] != "" {
+						r.bad("filter", r.fields["filter"], "either filter or flowgroup")
+					}
+				}, func() string { return t.FlowGroup }),
+		}, flyMonTaskFields(&t.Task)...),
+		check: func(r *reader) {
+			r.unknown()
+			r.whole(t.Check)
+		},
+		format: func(f map[string]string) {
+			if t.FlowGroup != "" {
+				delete(f, "filter")
+			}
+		},
+	}
 }
 
 // flyMonTaskFields are the fields that a task has whoever asks for it.
-var flyMonTaskFields = []field[flymon.Task]{
-	parsed("filter", "any", flymon.FilterWords, flymon.ParseFilter,
-		func(t *flymon.Task) *flymon.Filter { return &t.Filter },
-		"Which packets are measured."),
-	parsed("key", "none", flymon.KeyWords, flymon.ParseKey, func(t *flymon.Task) *flymon.Key { return &t.Key },
-		"What tells flows apart."),
-	parsed("attribute", "", flymon.AttributeWords, flymon.ParseAttribute,
-		func(t *flymon.Task) *flymon.Attribute { return &t.Attribute }, "What is measured of each flow."),
-	word("algorithm", flymon.Auto, flymon.Algorithms(), func(t *flymon.Task) *flymon.Algorithm { return &t.Algorithm },
-		"How it is measured; auto: the planner chooses."),
-	number("memory", 1, flymon.MaxMemory, flymon.DefaultMemory, func(t *flymon.Task) *uint32 { return &t.Memory },
-		"Buckets of all rows together."),
-	optional("rows", 1, flymon.MaxRows, func(t *flymon.Task) *uint8 { return &t.Rows },
-		"Rows of the sketch; without it, as many as the algorithm has by itself."),
-	flag("allocation", "accurate", "efficient", true, func(t *flymon.Task) *bool { return &t.Accurate },
-		"At least the memory that is wanted, or what is nearest to it."),
-	duration("epoch", time.Millisecond, 0, flymon.MaxEpoch/uint64(time.Millisecond), flymon.DefaultEpoch,
-		func(t *flymon.Task) *time.Duration { return &t.Epoch },
-		"How long it is counted, in ms; 0: until it is cleared."),
-	number("threshold", 0, 1<<32-1, 0, func(t *flymon.Task) *uint64 { return &t.Threshold },
-		"From which on a flow is heavy, or distinct values are too many; 0: none."),
-	either("readout", "banked", "live", func(t *flymon.Task) *bool { return &t.Live },
-		"Banked: of two banks one is read while the other counts; live: one is read while it counts."),
-	either("translation", "tcam", "shift", func(t *flymon.Task) *bool { return &t.Shifted },
-		"How addresses are translated."),
-	own("share", shareForm, "The part of the packets that the task sees.", func(r *reader, t *flymon.Task) {
-		v, ok := r.take("share")
-		if n, good := parseShare(v); good {
-			t.Share = n
-		} else if ok {
-			r.bad("share", v, shareForm)
-		}
-	}, func(t *flymon.Task) string {
-		if t.Share == 0 {
-			return "1"
-		}
-		return "1/" + utoa(uint32(1)<<t.Share)
-	}).or("1"),
-	boolean("plan", false, func(t *flymon.Task) *bool { return &t.Plan },
-		"Whether it is only said what it would cost."),
+func flyMonTaskFields(t *flymon.Task) []field {
+	return []field{
+		parsed("filter", "any", flymon.FilterWords, flymon.ParseFilter, &t.Filter, "Which packets are measured."),
+		parsed("key", "none", flymon.KeyWords, flymon.ParseKey, &t.Key, "What tells flows apart."),
+		parsed("attribute", "", flymon.AttributeWords, flymon.ParseAttribute, &t.Attribute, "What is measured of each flow."),
+		word("algorithm", string(flymon.Auto), algorithms(), (*string)(&t.Algorithm),
+			"How it is measured; auto: the planner chooses."),
+		number("memory", 1, flymon.MaxMemory, flymon.DefaultMemory, &t.Memory, "Buckets of all rows together."),
+		optional("rows", 1, flymon.MaxRows, &t.Rows,
+			"Rows of the sketch; without it, as many as the algorithm has by itself."),
+		flag("allocation", "accurate", "efficient", true, &t.Accurate,
+			"At least the memory that is wanted, or what is nearest to it."),
+		duration("epoch", time.Millisecond, 0, flymon.MaxEpoch/uint64(time.Millisecond), flymon.DefaultEpoch, &t.Epoch,
+			"How long it is counted, in ms; 0: until it is cleared."),
+		number("threshold", 0, 1<<32-1, 0, &t.Threshold,
+			"From which on a flow is heavy, or distinct values are too many; 0: none."),
+		either("readout", "banked", "live", &t.Live,
+			"Banked: of two banks one is read while the other counts; live: one is read while it counts."),
+		either("translation", "tcam", "shift", &t.Shifted, "How addresses are translated."),
+		own("share", shareForm, "The part of the packets that the task sees.", func(r *reader) {
+			v, ok := r.take("share")
+			if n, good := parseShare(v); good {
+				t.Share = n
+			} else if ok {
+				r.bad("share", v, shareForm)
+			}
+		}, func() string {
+			if t.Share == 0 {
+				return "1"
+			}
+			return "1/" + utoa(uint32(1)<<t.Share)
+		}).or("1"),
+		boolean("plan", false, &t.Plan, "Whether it is only said what it would cost."),
+	}
+}
+
+func algorithms() (words []string) {
+	for _, a := range flymon.Algorithms() {
+		words = append(words, string(a))
+	}
+	return words
 }
 
 const shareForm = "1, 1/2, 1/4 ... 1/128"
@@ -114,11 +114,11 @@ func parseShare(s string) (uint8, bool) {
 
 // ParseFlyMonTask reads TAM_FLYMON_TASK_TABLE of CONFIG_DB.
 func ParseFlyMonTask(key string, f map[string]string) (FlyMonTask, error) {
-	return flyMonTaskRows.parse(key, f)
+	return parse[FlyMonTask](key, f)
 }
 
 // Fields formats the row.
-func (t FlyMonTask) Fields() map[string]string { return flyMonTaskRows.fieldsOf(t) }
+func (t FlyMonTask) Fields() map[string]string { return t.layout().row() }
 
 // FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its
 // flow group as filter.
@@ -128,29 +128,31 @@ type FlyMonFlow struct {
 	flymon.Task
 }
 
-var flyMonFlowRows = rows[FlyMonFlow]{
-	table: AppTAMFlyMonTask,
-	key:   taskName(func(t *FlyMonFlow) *string { return &t.Name }),
-	fields: append([]field[FlyMonFlow]{
-		own("flowgroup", "a name", "The flow group whose match is the filter, if it is one.", func(r *reader, t *FlyMonFlow) {
-			if t.Of = r.text("flowgroup"); t.Of != "" && r.fields["filter"] == "" {
-				r.bad("flowgroup", t.Of, "its match beside it, as filter")
-			}
-		}, func(t *FlyMonFlow) string { return t.Of }),
-	}, within(func(t *FlyMonFlow) *flymon.Task { return &t.Task }, flyMonTaskFields...)...),
-	check: func(r *reader, t *FlyMonFlow) {
-		r.unknown()
-		r.whole(t.Check)
-	},
+func (t *FlyMonFlow) layout() layout {
+	return layout{
+		table: AppTAMFlyMonTask,
+		key:   taskName(&t.Name),
+		fields: append([]field{
+			own("flowgroup", "a name", "The flow group whose match is the filter, if it is one.", func(r *reader) {
+				if t.Of = r.text("flowgroup"); t.Of != "" && r.fields["filter"] == "" {
+					r.bad("flowgroup", t.Of, "its match beside it, as filter")
+				}
+			}, func() string { return t.Of }),
+		}, flyMonTaskFields(&t.Task)...),
+		check: func(r *reader) {
+			r.unknown()
+			r.whole(t.Check)
+		},
+	}
 }
 
 // ParseFlyMonFlow reads TAM_FLYMON_TASK_TABLE of APPL_DB.
 func ParseFlyMonFlow(key string, f map[string]string) (FlyMonFlow, error) {
-	return flyMonFlowRows.parse(key, f)
+	return parse[FlyMonFlow](key, f)
 }
 
 // Fields formats the row.
-func (t FlyMonFlow) Fields() map[string]string { return flyMonFlowRows.fieldsOf(t) }
+func (t FlyMonFlow) Fields() map[string]string { return t.layout().row() }
 
 // FlyMonQuery is a row of TAM_FLYMON_QUERY_TABLE: a flow to be answered for each epoch.
 type FlyMonQuery struct {
@@ -158,29 +160,30 @@ type FlyMonQuery struct {
 	Flow       string // as flymon.Key.Flow reads it, of the task's key or, without one, of its attribute's
 }
 
-var flyMonQueryRows = rows[FlyMonQuery]{
-	table: CfgTAMFlyMonQuery,
-	key:   named(func(q *FlyMonQuery) *string { return &q.Name }),
-	fields: []field[FlyMonQuery]{
-		name("task", "", func(q *FlyMonQuery) *string { return &q.Task },
-			"The task that is asked.").must("the name of a task"),
-		own("flow", flowForm, "Of which flow.", func(r *reader, q *FlyMonQuery) {
-			if q.Flow = r.text("flow"); q.Flow == "" || len(q.Flow) > 256 {
-				r.bad("flow", q.Flow, flowForm)
-			}
-		}, func(q *FlyMonQuery) string { return q.Flow }).must(""),
-	},
+func (q *FlyMonQuery) layout() layout {
+	return layout{
+		table: CfgTAMFlyMonQuery,
+		key:   named(&q.Name),
+		fields: []field{
+			name("task", "", &q.Task, "The task that is asked.").must("the name of a task"),
+			own("flow", flowForm, "Of which flow.", func(r *reader) {
+				if q.Flow = r.text("flow"); q.Flow == "" || len(q.Flow) > 256 {
+					r.bad("flow", q.Flow, flowForm)
+				}
+			}, func() string { return q.Flow }).must(""),
+		},
+	}
 }
 
 const flowForm = "the values of the task's key, with commas between"
 
 // ParseFlyMonQuery reads TAM_FLYMON_QUERY_TABLE.
 func ParseFlyMonQuery(key string, f map[string]string) (FlyMonQuery, error) {
-	return flyMonQueryRows.parse(key, f)
+	return parse[FlyMonQuery](key, f)
 }
 
 // Fields formats the row.
-func (q FlyMonQuery) Fields() map[string]string { return flyMonQueryRows.fieldsOf(q) }
+func (q FlyMonQuery) Fields() map[string]string { return q.layout().row() }
 
 // FlyMonPlacement is a row of COUNTERS_DB TAM_FLYMON_PLACEMENT: where a task is, or, of
 // a plan, would go, and what it takes.
@@ -201,38 +204,26 @@ type FlyMonPlacement struct {
 	Translation string
 }
 
-var flyMonPlacementRows = rows[FlyMonPlacement]{
-	table: CountersFlyMonPlace,
-	open:  true,
-	key:   taskKey[FlyMonPlacement](),
-	fields: []field[FlyMonPlacement]{
-		boolean("PLANNED", false, func(p *FlyMonPlacement) *bool { return &p.Planned }, "Whether it is only planned."),
-		text("ALGORITHM", func(p *FlyMonPlacement) *string { return (*string)(&p.Algorithm) },
-			"How it is measured.").always(),
-		count("ROWS", func(p *FlyMonPlacement) *uint32 { return &p.Rows }, "Rows of the sketch."),
-		count("BUCKETS", func(p *FlyMonPlacement) *uint32 { return &p.Buckets },
-			"Buckets of one bank."),
-		count("BANKS", func(p *FlyMonPlacement) *uint32 { return &p.Banks },
-			"Banks, which count in turn."),
-		count("BYTES", func(p *FlyMonPlacement) *uint64 { return &p.Bytes }, "Bytes of all banks."),
-		parts("GROUPS", ",", func(p *FlyMonPlacement) *[]int { return &p.Groups }, intPart, "The CMU groups."),
-		parts("UNITS", ",", func(p *FlyMonPlacement) *[]string { return &p.Units }, stringPart,
-			"group.cmu:base+size of each row."),
-		parts("KEYS", ";", func(p *FlyMonPlacement) *[]string { return &p.Keys }, stringPart,
-			"group.unit=key of the hash units."),
-		count("RULES", func(p *FlyMonPlacement) *uint32 { return &p.Rules }, "Rules in the chip."),
-		count("TCAM_ENTRIES", func(p *FlyMonPlacement) *uint32 { return &p.Tcam },
-			"Entries of address translation and maps."),
-		text("EXPECTED", func(p *FlyMonPlacement) *string { return &p.Expected },
-			"What error to expect, in words.").always(),
-		text("TRANSLATION", func(p *FlyMonPlacement) *string { return &p.Translation },
-			"How addresses are translated, and what that takes, in words.").always(),
-	},
-}
-
-// taskKey is the key of what is said of a task, which the row does not repeat.
-func taskKey[T any]() key[T] {
-	return key[T]{form: "the task's name", read: func(*reader, string, *T) {}}
+func (p *FlyMonPlacement) layout() layout {
+	return layout{
+		table: CountersFlyMonPlace, open: true,
+		key: about("the task's name"),
+		fields: []field{
+			boolean("PLANNED", false, &p.Planned, "Whether it is only planned."),
+			text("ALGORITHM", (*string)(&p.Algorithm), "How it is measured.").always(),
+			count("ROWS", &p.Rows, "Rows of the sketch."),
+			count("BUCKETS", &p.Buckets, "Buckets of one bank."),
+			count("BANKS", &p.Banks, "Banks, which count in turn."),
+			count("BYTES", &p.Bytes, "Bytes of all banks."),
+			parts("GROUPS", ",", &p.Groups, intPart, "The CMU groups."),
+			parts("UNITS", ",", &p.Units, stringPart, "group.cmu:base+size of each row."),
+			parts("KEYS", ";", &p.Keys, stringPart, "group.unit=key of the hash units."),
+			count("RULES", &p.Rules, "Rules in the chip."),
+			count("TCAM_ENTRIES", &p.Tcam, "Entries of address translation and maps."),
+			text("EXPECTED", &p.Expected, "What error to expect, in words.").always(),
+			text("TRANSLATION", &p.Translation, "How addresses are translated, and what that takes, in words.").always(),
+		},
+	}
 }
 
 // A part says how an element of a list is read and written.
@@ -251,9 +242,9 @@ var (
 )
 
 // parts is a field with a list, in order.
-func parts[T, E any](name, separator string, at func(*T) *[]E, of part[E], words string) field[T] {
+func parts[E any](name, separator string, at *[]E, of part[E], words string) field {
 	form := "list, separated by " + separator
-	return own(name, form, words, func(r *reader, row *T) {
+	return own(name, form, words, func(r *reader) {
 		v := r.text(name)
 		if v == "" {
 			return
@@ -264,11 +255,11 @@ func parts[T, E any](name, separator string, at func(*T) *[]E, of part[E], words
 				r.bad(name, v, form)
 				return
 			}
-			*at(row) = append(*at(row), x)
+			*at = append(*at, x)
 		}
-	}, func(row *T) string {
-		words := make([]string, len(*at(row)))
-		for i, e := range *at(row) {
+	}, func() string {
+		words := make([]string, len(*at))
+		for i, e := range *at {
 			words[i] = of.format(e)
 		}
 		return strings.Join(words, separator)
@@ -276,11 +267,11 @@ func parts[T, E any](name, separator string, at func(*T) *[]E, of part[E], words
 }
 
 // Fields formats the row.
-func (p FlyMonPlacement) Fields() map[string]string { return flyMonPlacementRows.fieldsOf(p) }
+func (p FlyMonPlacement) Fields() map[string]string { return p.layout().row() }
 
 // ParseFlyMonPlacement reads TAM_FLYMON_PLACEMENT.
 func ParseFlyMonPlacement(key string, f map[string]string) (FlyMonPlacement, error) {
-	return flyMonPlacementRows.parse(key, f)
+	return parse[FlyMonPlacement](key, f)
 }
 
 // FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: what of a CMU group is in use.
@@ -291,27 +282,27 @@ type FlyMonGroup struct {
 	Most  []uint32 // the largest partition that is free, by CMU
 }
 
-var flyMonGroupRows = rows[FlyMonGroup]{
-	open: true,
-	key:  key[FlyMonGroup]{form: "the group's number", read: func(*reader, string, *FlyMonGroup) {}},
-	fields: []field[FlyMonGroup]{
-		count("TASKS", func(g *FlyMonGroup) *uint32 { return &g.Tasks }, "Tasks that use the group."),
-		parts("KEYS", ";", func(g *FlyMonGroup) *[]string { return &g.Keys }, part[string]{
-			func(s string) (string, error) { return strings.TrimPrefix(s, freeUnit), nil },
-			func(s string) string { return cmp.Or(s, freeUnit) },
-		}, "The keys of the hash units."),
-		parts("FREE_BUCKETS", ",", func(g *FlyMonGroup) *[]uint32 { return &g.Free }, countPart,
-			"Free buckets, by CMU."),
-		parts("LARGEST_FREE", ",", func(g *FlyMonGroup) *[]uint32 { return &g.Most }, countPart,
-			"The largest partition that is free, by CMU."),
-	},
+func (g *FlyMonGroup) layout() layout {
+	return layout{
+		open: true,
+		key:  about("the group's number"),
+		fields: []field{
+			count("TASKS", &g.Tasks, "Tasks that use the group."),
+			parts("KEYS", ";", &g.Keys, part[string]{
+				func(s string) (string, error) { return strings.TrimPrefix(s, freeUnit), nil },
+				func(s string) string { return cmp.Or(s, freeUnit) },
+			}, "The keys of the hash units."),
+			parts("FREE_BUCKETS", ",", &g.Free, countPart, "Free buckets, by CMU."),
+			parts("LARGEST_FREE", ",", &g.Most, countPart, "The largest partition that is free, by CMU."),
+		},
+	}
 }
 
 // freeUnit is the key of a hash unit that is free.
 const freeUnit = "free"
 
 // Fields formats the row.
-func (g FlyMonGroup) Fields() map[string]string { return flyMonGroupRows.fieldsOf(g) }
+func (g FlyMonGroup) Fields() map[string]string { return g.layout().row() }
 
 // FlyMonResult is a row of COUNTERS_DB TAM_FLYMON_RESULTS: a task's last epoch. Without
 // epochs it is all that was counted so far.
@@ -329,79 +320,76 @@ type FlyMonResult struct {
 	Metrics               map[string]flymon.Estimate
 }
 
-var flyMonResultRows = rows[FlyMonResult]{
-	table: CountersFlyMonResult,
-	open:  true,
-	key:   taskKey[FlyMonResult](),
-	fields: []field[FlyMonResult]{
-		count("EPOCH", func(a *FlyMonResult) *uint64 { return &a.Epoch }, "Number of the epoch."),
-		text("FLOWS_FROM", func(a *FlyMonResult) *string { return &a.Flows },
-			"Where the keys of TAM_FLYMON_FLOWS are from: digests, queries, or nothing.").always(),
-		instant("START", func(a *FlyMonResult) *int64 { return &a.Start }, "In ns since 1970."),
-		instant("END", func(a *FlyMonResult) *int64 { return &a.End }, "In ns since 1970."),
-		count("DIGESTS_LOST", func(a *FlyMonResult) *uint64 { return &a.DigestsLost },
-			"Packets whose flow the chip had no room to report: at most so many flows are missing."),
-		count("FLOWS_CUT", func(a *FlyMonResult) *uint64 { return &a.FlowsCut },
-			"Flows that TAM_FLYMON_FLOWS has no room for, the smallest ones."),
-		own("FLAGS", "flags of an epoch, with commas between",
-			"What is wrong with the epoch.", func(r *reader, a *FlyMonResult) {
-				var err error
-				if a.Flags, err = flymon.ParseFlags(r.text("FLAGS")); err != nil {
-					r.bad("FLAGS", r.fields["FLAGS"], "flags of an epoch")
-				}
-			}, func(a *FlyMonResult) string { return a.Flags.String() }).always(),
-		fraction("LOAD", func(a *FlyMonResult) *float64 { return &a.Load }, "Part of the buckets that are not 0."),
-		fraction("FULL", func(a *FlyMonResult) *float64 { return &a.Full },
-			"Part of the buckets that are as high as they can be."),
-		own[FlyMonResult]("METRIC", "JSON of an estimate",
-			"What the epoch says as a whole, a field in small letters for each: "+
+func (a *FlyMonResult) layout() layout {
+	return layout{
+		table: CountersFlyMonResult, open: true,
+		key: about("the task's name"),
+		fields: []field{
+			count("EPOCH", &a.Epoch, "Number of the epoch."),
+			text("FLOWS_FROM", &a.Flows, "Where the keys of TAM_FLYMON_FLOWS are from: digests, queries, or nothing.").always(),
+			instant("START", &a.Start, "In ns since 1970."),
+			instant("END", &a.End, "In ns since 1970."),
+			count("DIGESTS_LOST", &a.DigestsLost,
+				"Packets whose flow the chip had no room to report: at most so many flows are missing."),
+			count("FLOWS_CUT", &a.FlowsCut, "Flows that TAM_FLYMON_FLOWS has no room for, the smallest ones."),
+			own("FLAGS", "flags of an epoch, with commas between",
+				"What is wrong with the epoch.", func(r *reader) {
+					var err error
+					if a.Flags, err = flymon.ParseFlags(r.text("FLAGS")); err != nil {
+						r.bad("FLAGS", r.fields["FLAGS"], "flags of an epoch")
+					}
+				}, func() string { return a.Flags.String() }).always(),
+			fraction("LOAD", &a.Load, "Part of the buckets that are not 0."),
+			fraction("FULL", &a.Full, "Part of the buckets that are as high as they can be."),
+			own("METRIC", "JSON of an estimate", "What the epoch says as a whole, a field in small letters for each: "+
 				"packets, bytes, cardinality, entropy, heavy-flows, members, similarity, difference.", nil, nil),
-	},
-	check: func(r *reader, a *FlyMonResult) {
-		a.Metrics = map[string]flymon.Estimate{}
-		for _, name := range slices.Sorted(maps.Keys(r.fields)) {
-			if name != strings.ToLower(name) {
-				continue
+		},
+		check: func(r *reader) {
+			a.Metrics = map[string]flymon.Estimate{}
+			for _, name := range slices.Sorted(maps.Keys(r.fields)) {
+				if name != strings.ToLower(name) {
+					continue
+				}
+				e, err := ParseFlyMonEstimate(r.fields[name])
+				if err != nil {
+					r.bad(name, r.fields[name], "JSON of an estimate")
+				}
+				a.Metrics[name] = e
 			}
-			e, err := ParseFlyMonEstimate(r.fields[name])
-			if err != nil {
-				r.bad(name, r.fields[name], "JSON of an estimate")
+		},
+		format: func(f map[string]string) {
+			for name, e := range a.Metrics {
+				f[name] = FormatFlyMonEstimate(e)
 			}
-			a.Metrics[name] = e
-		}
-	},
-	format: func(a *FlyMonResult, f map[string]string) {
-		for name, e := range a.Metrics {
-			f[name] = FormatFlyMonEstimate(e)
-		}
-	},
+		},
+	}
 }
 
 // instant is a time in ns since 1970.
-func instant[T any](name string, at func(*T) *int64, words string) field[T] {
-	f := number[T, uint64](name, 0, 1<<63-1, 0, nil, words).must(rangeWords(0, 1<<63-1))
-	f.read = func(r *reader, _ *Field, row *T) { *at(row) = int64(r.number(name, 0, 1<<63-1, 0)) }
-	f.write = func(row *T) string { return strconv.FormatInt(*at(row), 10) }
+func instant(name string, at *int64, words string) field {
+	f := number[uint64](name, 0, 1<<63-1, 0, nil, words).needed()
+	f.read = func(r *reader) { *at = int64(r.number(name, 0, 1<<63-1, 0)) }
+	f.write = func() string { return strconv.FormatInt(*at, 10) }
 	return f
 }
 
 // fraction is a number from 0 to 1.
-func fraction[T any](name string, at func(*T) *float64, words string) field[T] {
-	return own(name, "0 to 1", words, func(r *reader, row *T) {
+func fraction(name string, at *float64, words string) field {
+	return own(name, "0 to 1", words, func(r *reader) {
 		v, err := strconv.ParseFloat(r.text(name), 64)
 		if err != nil || !(v >= 0 && v <= 1) {
 			r.bad(name, r.fields[name], "0 to 1")
 		}
-		*at(row) = v
-	}, func(row *T) string { return strconv.FormatFloat(*at(row), 'g', 6, 64) }).must("")
+		*at = v
+	}, func() string { return strconv.FormatFloat(*at, 'g', 6, 64) }).must("")
 }
 
 // Fields formats the row. Metrics are JSON, by their names.
-func (a FlyMonResult) Fields() map[string]string { return flyMonResultRows.fieldsOf(a) }
+func (a FlyMonResult) Fields() map[string]string { return a.layout().row() }
 
 // ParseFlyMonResult reads TAM_FLYMON_RESULTS.
 func ParseFlyMonResult(key string, f map[string]string) (FlyMonResult, error) {
-	return flyMonResultRows.parse(key, f)
+	return parse[FlyMonResult](key, f)
 }
 
 // FormatFlyMonEstimate and ParseFlyMonEstimate are the values of TAM_FLYMON_FLOWS

@@ -61,32 +61,34 @@ type Interface struct {
 	LoopbackDrop bool
 }
 
-var interfaceRows = rows[Interface]{
-	open: true,
-	key: key[Interface]{form: "interface", read: func(r *reader, key string, i *Interface) {
-		i.Name = key
-		r.interfaceName(key, key)
-	}},
-	fields: []field[Interface]{
-		hostMAC("mac_addr", func(i *Interface) *MAC { return &i.MAC }, "Its MAC address, where not the switch's."),
-		optional("mtu", minMTU, maxMTU, func(i *Interface) *uint16 { return &i.MTU },
-			"The largest IP packet, in bytes; without it that of the port, PortChannel or VLAN."),
-		flag("ipv6_use_link_local_only", "enable", "disable", false, func(i *Interface) *bool { return &i.LinkLocal },
-			"IPv6 without a configured address.").ifSet(),
-		flag("loopback_action", "drop", "forward", false, func(i *Interface) *bool { return &i.LoopbackDrop },
-			"What becomes of packets that would leave by the interface that they came by.").ifSet(),
-		unsupported[Interface]("vrf_name", DefaultVRF, "default: the switch has no other VRF", "There is one VRF."),
-		unsupported[Interface]("vnet_name", "", "no VNET: the switch has none", "There is no VNET."),
-	},
+func (i *Interface) layout() layout {
+	return layout{
+		open: true,
+		key: key{form: "interface", read: func(r *reader, key string) {
+			i.Name = key
+			r.interfaceName(key, key)
+		}},
+		fields: []field{
+			hostMAC("mac_addr", &i.MAC, "Its MAC address, where not the switch's."),
+			optional("mtu", minMTU, maxMTU, &i.MTU,
+				"The largest IP packet, in bytes; without it that of the port, PortChannel or VLAN."),
+			flag("ipv6_use_link_local_only", "enable", "disable", false, &i.LinkLocal,
+				"IPv6 without a configured address.").ifSet(),
+			flag("loopback_action", "drop", "forward", false, &i.LoopbackDrop,
+				"What becomes of packets that would leave by the interface that they came by.").ifSet(),
+			unsupported("vrf_name", DefaultVRF, "default: the switch has no other VRF", "There is one VRF."),
+			unsupported("vnet_name", "", "no VNET: the switch has none", "There is no VNET."),
+		},
+	}
 }
 
 // ParseInterface reads the row without a prefix of a table of interfaces, or of INTF_TABLE.
 func ParseInterface(table, key string, fields map[string]string) (Interface, error) {
-	return interfaceRows.parseIn(table, key, fields)
+	return parseIn[Interface](table, key, fields)
 }
 
 // Fields formats the row.
-func (i Interface) Fields() map[string]string { return interfaceRows.fieldsOf(i) }
+func (i Interface) Fields() map[string]string { return i.layout().row() }
 
 // interfaceName checks the name at the beginning of a key.
 func (r *reader) interfaceName(key, name string) {
@@ -120,22 +122,24 @@ type InterfaceAddress struct {
 	Prefix netip.Prefix // the address with the subnet's length
 }
 
-var addressRows = rows[InterfaceAddress]{
-	open: true,
-	key:  key[InterfaceAddress]{form: "interface|address/length", read: readAddressKey},
-	fields: []field[InterfaceAddress]{
-		familyField(func(a *InterfaceAddress) netip.Addr { return a.Prefix.Addr() }),
-		own("scope", "global or local", "In APPL_DB: whether the address is one of the link alone.", nil,
-			func(a *InterfaceAddress) string {
-				if a.Prefix.Addr().IsLinkLocalUnicast() {
-					return "local"
-				}
-				return "global"
-			}),
-	},
+func (a *InterfaceAddress) layout() layout {
+	return layout{
+		open: true,
+		key:  key{form: "interface|address/length", read: a.readKey},
+		fields: []field{
+			familyField(func() netip.Addr { return a.Prefix.Addr() }),
+			own("scope", "global or local", "In APPL_DB: whether the address is one of the link alone.", nil,
+				func() string {
+					if a.Prefix.Addr().IsLinkLocalUnicast() {
+						return "local"
+					}
+					return "global"
+				}),
+		},
+	}
 }
 
-func readAddressKey(r *reader, key string, a *InterfaceAddress) {
+func (a *InterfaceAddress) readKey(r *reader, key string) {
 	name, text, _ := strings.Cut(key, "|")
 	a.Name = name
 	r.interfaceName(key, name)
@@ -155,11 +159,11 @@ func readAddressKey(r *reader, key string, a *InterfaceAddress) {
 // ParseInterfaceAddress reads a row with a prefix of a table of interfaces, and
 // of INTF_TABLE by its [ConfigKey].
 func ParseInterfaceAddress(table, key string, fields map[string]string) (InterfaceAddress, error) {
-	return addressRows.parseIn(table, key, fields)
+	return parseIn[InterfaceAddress](table, key, fields)
 }
 
 // Fields formats the row.
-func (a InterfaceAddress) Fields() map[string]string { return addressRows.fieldsOf(a) }
+func (a InterfaceAddress) Fields() map[string]string { return a.layout().row() }
 
 // Key is the row's key in CONFIG_DB, with the address as it is usually written.
 func (a InterfaceAddress) Key() string { return a.Name + "|" + a.Prefix.String() }

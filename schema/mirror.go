@@ -31,58 +31,58 @@ type MirrorSession struct {
 
 const erspanOnly = " Of ERSPAN."
 
-var mirrorRows = rows[MirrorSession]{
-	table: CfgMirrorSession,
-	key:   named(func(m *MirrorSession) *string { return &m.Name }),
-	fields: []field[MirrorSession]{
-		number("queue", 0, maxQueue, 0, func(m *MirrorSession) *uint8 { return &m.Queue },
-			"The traffic class of the copies."),
-		list("src_port", "ports and PortChannels", func(m *MirrorSession) *[]string { return &m.SrcPorts },
-			func(p string) bool { return IsPortName(p) || IsPortChannelName(p) },
-			"Whose packets are copied; without it, those of ACL rules alone."),
-		own("direction", "RX, TX or BOTH", "Which packets of src_port.", func(r *reader, m *MirrorSession) {
-			m.Direction = r.word("direction", MirrorBoth, MirrorRX, MirrorTX, MirrorBoth)
-			if len(m.SrcPorts) == 0 {
-				m.Direction = MirrorBoth // it says which packets of the ports: without ports, none
+func (m *MirrorSession) layout() layout {
+	return layout{
+		table: CfgMirrorSession,
+		key:   named(&m.Name),
+		fields: []field{
+			number("queue", 0, maxQueue, 0, &m.Queue, "The traffic class of the copies."),
+			list("src_port", "ports and PortChannels", &m.SrcPorts,
+				func(p string) bool { return IsPortName(p) || IsPortChannelName(p) },
+				"Whose packets are copied; without it, those of ACL rules alone."),
+			own("direction", "RX, TX or BOTH", "Which packets of src_port.", func(r *reader) {
+				m.Direction = r.word("direction", MirrorBoth, MirrorRX, MirrorTX, MirrorBoth)
+				if len(m.SrcPorts) == 0 {
+					m.Direction = MirrorBoth // it says which packets of the ports: without ports, none
+				}
+			}, func() string {
+				if len(m.SrcPorts) == 0 {
+					return ""
+				}
+				return m.Direction
+			}).or(MirrorBoth),
+			unsupported("policer", "0", noMirrorField, "Every packet is copied."),
+			unsupported("sample_rate", "0", noMirrorField, "Every packet is copied."),
+			unsupported("truncate_size", "0", noMirrorField, "Packets are copied whole."),
+			own("type", "ERSPAN or SPAN", "Into a tunnel, or to a port of the switch.", nil, nil).or("ERSPAN"),
+			own("dst_port", "EthernetN", "Where the copies go. Of SPAN.", nil, nil),
+			own("src_ip", "an address", "The tunnel's end at the switch."+erspanOnly, nil, nil),
+			own("dst_ip", "an address", "The tunnel's other end."+erspanOnly, nil, nil),
+			own("gre_type", rangeForm(0, 1<<16-1),
+				"The GRE protocol type."+erspanOnly, nil, nil).or(utoa(uint16(DefaultGREType))),
+			own("dscp", rangeForm(0, maxDSCP), "Of the tunnel's packets."+erspanOnly, nil, nil).or("8"),
+			own("ttl", rangeForm(1, 255), "Of the tunnel's packets."+erspanOnly, nil, nil).or("255"),
+		},
+		check: func(r *reader) {
+			if r.word("type", "ERSPAN", "ERSPAN", "SPAN") == "SPAN" {
+				r.span(m)
+			} else {
+				r.erspan(m)
 			}
-		}, func(m *MirrorSession) string {
-			if len(m.SrcPorts) == 0 {
-				return ""
-			}
-			return m.Direction
-		}).or(MirrorBoth),
-		unsupported[MirrorSession]("policer", "0", noMirrorField, "Every packet is copied."),
-		unsupported[MirrorSession]("sample_rate", "0", noMirrorField, "Every packet is copied."),
-		unsupported[MirrorSession]("truncate_size", "0", noMirrorField, "Packets are copied whole."),
-		own[MirrorSession]("type", "ERSPAN or SPAN",
-			"Into a tunnel, or to a port of the switch.", nil, nil).or("ERSPAN"),
-		own[MirrorSession]("dst_port", "EthernetN", "Where the copies go. Of SPAN.", nil, nil),
-		own[MirrorSession]("src_ip", "an address", "The tunnel's end at the switch."+erspanOnly, nil, nil),
-		own[MirrorSession]("dst_ip", "an address", "The tunnel's other end."+erspanOnly, nil, nil),
-		own[MirrorSession]("gre_type", rangeForm(0, 1<<16-1),
-			"The GRE protocol type."+erspanOnly, nil, nil).or(utoa(uint16(DefaultGREType))),
-		own[MirrorSession]("dscp", rangeForm(0, maxDSCP), "Of the tunnel's packets."+erspanOnly, nil, nil).or("8"),
-		own[MirrorSession]("ttl", rangeForm(1, 255), "Of the tunnel's packets."+erspanOnly, nil, nil).or("255"),
-	},
-	check: func(r *reader, m *MirrorSession) {
-		if r.word("type", "ERSPAN", "ERSPAN", "SPAN") == "SPAN" {
-			r.span(m)
-		} else {
-			r.erspan(m)
-		}
-	},
-	format: (*MirrorSession).format,
+		},
+		format: m.format,
+	}
 }
 
 const noMirrorField = "no such field: every packet is copied, whole"
 
 // ParseMirrorSession reads MIRROR_SESSION.
 func ParseMirrorSession(key string, f map[string]string) (MirrorSession, error) {
-	return mirrorRows.parse(key, f)
+	return parse[MirrorSession](key, f)
 }
 
 // Fields formats the row.
-func (m MirrorSession) Fields() map[string]string { return mirrorRows.fieldsOf(m) }
+func (m MirrorSession) Fields() map[string]string { return m.layout().row() }
 
 func (r *reader) span(m *MirrorSession) {
 	m.DstPort = r.text("dst_port")

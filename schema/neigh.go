@@ -12,50 +12,49 @@ type Neighbor struct {
 	MAC       MAC
 }
 
-var neighborRows = rows[Neighbor]{
-	table: CfgNeigh,
-	open:  true,
-	key: key[Neighbor]{form: "interface|address", read: func(r *reader, key string, n *Neighbor) {
-		name, text, _ := strings.Cut(key, "|")
-		a, err := netip.ParseAddr(text)
-		n.Interface = name
-		switch {
-		case err != nil || a.Is4In6() || a.Zone() != "" || InterfaceTable(name) == "" || IsLoopbackName(name):
-			r.bad("", key, "an interface, | and an address, such as Vlan100|10.0.0.2")
-			return
-		case notUnicast(a) != "":
-			r.bad("", key, notUnicast(a))
-		}
-		n.Addr = a
-	}},
-	fields: []field[Neighbor]{
-		hostMAC("neigh", func(n *Neighbor) *MAC { return &n.MAC }, "The neighbour's MAC address.").
-			must("the neighbour's MAC address: the switch does not ask for it"),
-		familyField(func(n *Neighbor) netip.Addr { return n.Addr }),
-	},
+func (n *Neighbor) layout() layout {
+	return layout{
+		table: CfgNeigh, open: true,
+		key: key{form: "interface|address", read: func(r *reader, key string) {
+			name, text, _ := strings.Cut(key, "|")
+			a, err := netip.ParseAddr(text)
+			n.Interface = name
+			switch {
+			case err != nil || a.Is4In6() || a.Zone() != "" || InterfaceTable(name) == "" || IsLoopbackName(name):
+				r.bad("", key, "an interface, | and an address, such as Vlan100|10.0.0.2")
+				return
+			case notUnicast(a) != "":
+				r.bad("", key, notUnicast(a))
+			}
+			n.Addr = a
+		}},
+		fields: []field{
+			hostMAC("neigh", &n.MAC, "The neighbour's MAC address.").
+				must("the neighbour's MAC address: the switch does not ask for it"),
+			familyField(func() netip.Addr { return n.Addr }),
+		},
+	}
 }
 
 // familyField is a field that repeats the family of the address in the key.
-func familyField[T any](of func(*T) netip.Addr) field[T] {
+func familyField(of func() netip.Addr) field {
 	words := []string{"IPv4", "IPv6"}
-	return own("family", oneOf(words), "That of the address in the key.", func(r *reader, row *T) {
-		a := of(row)
+	return own("family", oneOf(words), "That of the address in the key.", func(r *reader) {
+		a := of()
 		if !a.IsValid() {
 			return
 		}
 		if f := r.word("family", "", words...); f != "" && f != family(a) {
 			r.bad("family", f, family(a)+" as in the key")
 		}
-	}, func(row *T) string { return family(of(row)) })
+	}, func() string { return family(of()) })
 }
 
 // ParseNeighbor reads NEIGH, and NEIGH_TABLE by its [ConfigKey].
-func ParseNeighbor(key string, f map[string]string) (Neighbor, error) {
-	return neighborRows.parse(key, f)
-}
+func ParseNeighbor(key string, f map[string]string) (Neighbor, error) { return parse[Neighbor](key, f) }
 
 // Fields formats the row.
-func (n Neighbor) Fields() map[string]string { return neighborRows.fieldsOf(n) }
+func (n Neighbor) Fields() map[string]string { return n.layout().row() }
 
 // Types of FDB entries.
 const (
@@ -71,33 +70,33 @@ type FDBEntry struct {
 	Type string // FDBStatic; in APPL_DB and STATE_DB also FDBDynamic
 }
 
-var fdbRows = rows[FDBEntry]{
-	table: CfgFDB,
-	open:  true,
-	key: key[FDBEntry]{form: "VlanN|MAC address", read: func(r *reader, key string, e *FDBEntry) {
-		vlan, text, _ := strings.Cut(key, "|")
-		mac, ok := ParseMAC(text)
-		if _, isVLAN := VLANNumber(vlan); !ok || !isVLAN || mac.IsZero() || mac[0]&1 == 1 {
-			r.bad("", key, "a VLAN, | and a unicast MAC address, such as Vlan100|52:54:00:12:34:56")
-		}
-		e.VLAN, e.MAC = vlan, mac
-	}},
-	fields: []field[FDBEntry]{
-		own("port", "EthernetN or PortChannelN", "Where the address is.", func(r *reader, e *FDBEntry) {
-			if e.Port = r.text("port"); !IsPortName(e.Port) && !IsPortChannelName(e.Port) {
-				r.bad("port", e.Port, "EthernetN or PortChannelN")
+func (e *FDBEntry) layout() layout {
+	return layout{
+		table: CfgFDB, open: true,
+		key: key{form: "VlanN|MAC address", read: func(r *reader, key string) {
+			vlan, text, _ := strings.Cut(key, "|")
+			mac, ok := ParseMAC(text)
+			if _, isVLAN := VLANNumber(vlan); !ok || !isVLAN || mac.IsZero() || mac[0]&1 == 1 {
+				r.bad("", key, "a VLAN, | and a unicast MAC address, such as Vlan100|52:54:00:12:34:56")
 			}
-		}, func(e *FDBEntry) string { return e.Port }).must(""),
-		word("type", FDBStatic, []string{FDBStatic, FDBDynamic}, func(e *FDBEntry) *string { return &e.Type },
-			"Static; what the switch learns is dynamic."),
-	},
+			e.VLAN, e.MAC = vlan, mac
+		}},
+		fields: []field{
+			own("port", "EthernetN or PortChannelN", "Where the address is.", func(r *reader) {
+				if e.Port = r.text("port"); !IsPortName(e.Port) && !IsPortChannelName(e.Port) {
+					r.bad("port", e.Port, "EthernetN or PortChannelN")
+				}
+			}, func() string { return e.Port }).must(""),
+			word("type", FDBStatic, []string{FDBStatic, FDBDynamic}, &e.Type, "Static; what the switch learns is dynamic."),
+		},
+	}
 }
 
 // ParseFDB reads FDB, and FDB_TABLE by its [ConfigKey].
-func ParseFDB(key string, f map[string]string) (FDBEntry, error) { return fdbRows.parse(key, f) }
+func ParseFDB(key string, f map[string]string) (FDBEntry, error) { return parse[FDBEntry](key, f) }
 
 // Fields formats the row.
-func (e FDBEntry) Fields() map[string]string { return fdbRows.fieldsOf(e) }
+func (e FDBEntry) Fields() map[string]string { return e.layout().row() }
 
 // Key is the row's key in APPL_DB and STATE_DB.
 func (e FDBEntry) Key() string { return e.VLAN + ":" + e.MAC.String() }

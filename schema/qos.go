@@ -31,15 +31,21 @@ type QoSMap struct {
 // queue: From is in 0..63, 0..7 or 0..15, To in 0..15.
 type QoSPair struct{ From, To uint8 }
 
-// qosMapRows are the rows of a map: its fields are numbers up to from, and hold numbers up to to.
-func qosMapRows(from, to uint64, words string) rows[QoSMap] {
-	return rows[QoSMap]{
-		key: named(func(m *QoSMap) *string { return &m.Name }),
-		fields: []field[QoSMap]{
-			own[QoSMap](rangeForm(0, from), rangeForm(0, to), words+" What is not named maps to 0.", nil, nil),
-		},
-		check: func(r *reader, m *QoSMap) { r.qosMap(m, from, to) },
-		format: func(m *QoSMap, f map[string]string) {
+// layout is that of the map's table: fields are numbers up to one bound, and hold numbers up to another.
+func (m *QoSMap) layout() layout {
+	from, to, words := uint64(maxDSCP), uint64(maxTC), "The traffic class of each DSCP."
+	switch m.Table {
+	case CfgDot1pToTC:
+		from, words = maxDot1p, "The traffic class of each priority of a VLAN tag."
+	case CfgTCToQueue:
+		from, to, words = maxTC, maxQueue, "The queue of each traffic class."
+	}
+	return layout{
+		table:  m.Table,
+		key:    named(&m.Name),
+		fields: []field{own(rangeForm(0, from), rangeForm(0, to), words+" What is not named maps to 0.", nil, nil)},
+		check:  func(r *reader) { r.qosMap(m, from, to) },
+		format: func(f map[string]string) {
 			for _, p := range m.Pairs {
 				f[utoa(p.From)] = utoa(p.To)
 			}
@@ -47,24 +53,7 @@ func qosMapRows(from, to uint64, words string) rows[QoSMap] {
 	}
 }
 
-var (
-	dscpMapRows  = qosMapRows(maxDSCP, maxTC, "The traffic class of each DSCP.")
-	dot1pMapRows = qosMapRows(maxDot1p, maxTC, "The traffic class of each priority of a VLAN tag.")
-	queueMapRows = qosMapRows(maxTC, maxQueue, "The queue of each traffic class.")
-)
-
-func qosMapOf(table string) *rows[QoSMap] {
-	switch table {
-	case CfgDot1pToTC:
-		return &dot1pMapRows
-	case CfgTCToQueue:
-		return &queueMapRows
-	}
-	return &dscpMapRows
-}
-
 func (r *reader) qosMap(m *QoSMap, from, to uint64) {
-	m.Table = r.table
 	for _, f := range slices.Sorted(maps.Keys(r.fields)) {
 		r.known = append(r.known, f)
 		n, ok := decimal(f)
@@ -87,11 +76,13 @@ func (r *reader) qosMap(m *QoSMap, from, to uint64) {
 
 // ParseQoSMap reads a map; table is that of CONFIG_DB.
 func ParseQoSMap(table, key string, fields map[string]string) (QoSMap, error) {
-	return qosMapOf(table).parseIn(table, key, fields)
+	m := QoSMap{Table: table}
+	err := m.layout().parse(table, key, fields)
+	return m, err
 }
 
 // Fields formats the row.
-func (m QoSMap) Fields() map[string]string { return qosMapOf(m.Table).fieldsOf(m) }
+func (m QoSMap) Fields() map[string]string { return m.layout().row() }
 
 // ref takes a field with the name of another row; SONiC's old form
 // [TABLE|name] is read too.
@@ -148,31 +139,29 @@ type PortQoS struct {
 	Ignored   []string // fields, sorted
 }
 
-var portQoSRows = rows[PortQoS]{
-	table: CfgPortQoS,
-	key: key[PortQoS]{form: "EthernetN, or several separated by commas", read: func(r *reader, key string, p *PortQoS) {
-		p.Ports = r.portKeys(key, key)
-	}},
-	fields: []field[PortQoS]{
-		ref("dscp_to_tc_map", CfgDSCPToTC, func(p *PortQoS) *string { return &p.DSCPToTC },
-			"The classes of IP packets."),
-		ref("dot1p_to_tc_map", CfgDot1pToTC, func(p *PortQoS) *string { return &p.Dot1pToTC },
-			"The classes of other frames."),
-		ref("tc_to_queue_map", CfgTCToQueue, func(p *PortQoS) *string { return &p.TCToQueue },
-			"The queues of classes."),
-		ignored(func(p *PortQoS) *[]string { return &p.Ignored },
-			"tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfc_enable", "pfcwd_sw_enable",
-			"tc_to_dscp_map", "tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map"),
-		unsupported[PortQoS]("scheduler", "", "no scheduler of a whole port: the switch does not shape",
-			"The switch does not shape."),
-	},
+func (p *PortQoS) layout() layout {
+	return layout{
+		table: CfgPortQoS,
+		key: key{form: "EthernetN, or several separated by commas", read: func(r *reader, key string) {
+			p.Ports = r.portKeys(key, key)
+		}},
+		fields: []field{
+			ref("dscp_to_tc_map", CfgDSCPToTC, &p.DSCPToTC, "The classes of IP packets."),
+			ref("dot1p_to_tc_map", CfgDot1pToTC, &p.Dot1pToTC, "The classes of other frames."),
+			ref("tc_to_queue_map", CfgTCToQueue, &p.TCToQueue, "The queues of classes."),
+			ignored(&p.Ignored, "tc_to_pg_map", "pfc_to_pg_map", "pfc_to_queue_map", "pfc_enable", "pfcwd_sw_enable",
+				"tc_to_dscp_map", "tc_to_dot1p_map", "dscp_to_fc_map", "exp_to_fc_map", "mpls_tc_to_tc_map"),
+			unsupported("scheduler", "", "no scheduler of a whole port: the switch does not shape",
+				"The switch does not shape."),
+		},
+	}
 }
 
 // ParsePortQoS reads PORT_QOS_MAP.
-func ParsePortQoS(key string, f map[string]string) (PortQoS, error) { return portQoSRows.parse(key, f) }
+func ParsePortQoS(key string, f map[string]string) (PortQoS, error) { return parse[PortQoS](key, f) }
 
 // Fields formats the row.
-func (p PortQoS) Fields() map[string]string { return portQoSRows.fieldsOf(p) }
+func (p PortQoS) Fields() map[string]string { return p.layout().row() }
 
 // Types of schedulers.
 const (
@@ -189,31 +178,33 @@ type Scheduler struct {
 	Ignored []string // fields that have no effect, sorted
 }
 
-var schedulerRows = rows[Scheduler]{
-	table: CfgScheduler,
-	key:   named(func(s *Scheduler) *string { return &s.Name }),
-	fields: []field[Scheduler]{
-		word("type", SchedulerWRR, []string{SchedulerStrict, SchedulerDWRR, SchedulerWRR},
-			func(s *Scheduler) *string { return &s.Type }, "How the queues share the port."),
-		number("weight", 1, 100, 1, func(s *Scheduler) *uint8 { return &s.Weight }, "The share of DWRR and WRR."),
-		ignored(func(s *Scheduler) *[]string { return &s.Ignored }, "priority", "meter_type"),
-		shaping("cir"), shaping("cbs"), shaping("pir"), shaping("pbs"),
-	},
+func (s *Scheduler) layout() layout {
+	return layout{
+		table: CfgScheduler,
+		key:   named(&s.Name),
+		fields: []field{
+			word("type", SchedulerWRR, []string{SchedulerStrict, SchedulerDWRR, SchedulerWRR},
+				&s.Type, "How the queues share the port."),
+			number("weight", 1, 100, 1, &s.Weight, "The share of DWRR and WRR."),
+			ignored(&s.Ignored, "priority", "meter_type"),
+			shaping("cir"), shaping("cbs"), shaping("pir"), shaping("pbs"),
+		},
+	}
 }
 
 // shaping is a field that would have the switch shape.
-func shaping(name string) field[Scheduler] {
-	return unsupported[Scheduler](name, "0", "0 or no such field: the switch does not shape",
+func shaping(name string) field {
+	return unsupported(name, "0", "0 or no such field: the switch does not shape",
 		"The switch does not shape.")
 }
 
 // ParseScheduler reads SCHEDULER.
 func ParseScheduler(key string, f map[string]string) (Scheduler, error) {
-	return schedulerRows.parse(key, f)
+	return parse[Scheduler](key, f)
 }
 
 // Fields formats the row.
-func (s Scheduler) Fields() map[string]string { return schedulerRows.fieldsOf(s) }
+func (s Scheduler) Fields() map[string]string { return s.layout().row() }
 
 // QueueKey is the key of QUEUE and BUFFER_QUEUE: ports, and queues of each.
 type QueueKey struct {
@@ -224,9 +215,9 @@ type QueueKey struct {
 const queueKeyWords = "ports and queues such as Ethernet0|3, Ethernet0|0-2 or Ethernet0,Ethernet4|0,3-5"
 
 // queuesKey is the key of rows about queues.
-func queuesKey[T any](at func(*T) *QueueKey) key[T] {
-	return key[T]{form: "ports|queues, such as Ethernet0,Ethernet4|0,3-5", read: func(r *reader, key string, row *T) {
-		*at(row) = r.queueKey(key)
+func queuesKey(at *QueueKey) key {
+	return key{form: "ports|queues, such as Ethernet0,Ethernet4|0,3-5", read: func(r *reader, key string) {
+		*at = r.queueKey(key)
 	}}
 }
 
@@ -268,22 +259,22 @@ type Queue struct {
 	WRED      string // name; "": tail drop alone
 }
 
-var queueRows = rows[Queue]{
-	table: CfgQueue,
-	key:   queuesKey(func(q *Queue) *QueueKey { return &q.QueueKey }),
-	fields: []field[Queue]{
-		ref("scheduler", CfgScheduler, func(q *Queue) *string { return &q.Scheduler },
-			"How the queue shares its port; without it, as the switch has it."),
-		ref("wred_profile", CfgWRED, func(q *Queue) *string { return &q.WRED },
-			"How packets are dropped or marked early; without it, none are."),
-	},
+func (q *Queue) layout() layout {
+	return layout{
+		table: CfgQueue,
+		key:   queuesKey(&q.QueueKey),
+		fields: []field{
+			ref("scheduler", CfgScheduler, &q.Scheduler, "How the queue shares its port; without it, as the switch has it."),
+			ref("wred_profile", CfgWRED, &q.WRED, "How packets are dropped or marked early; without it, none are."),
+		},
+	}
 }
 
 // ParseQueue reads QUEUE.
-func ParseQueue(key string, f map[string]string) (Queue, error) { return queueRows.parse(key, f) }
+func ParseQueue(key string, f map[string]string) (Queue, error) { return parse[Queue](key, f) }
 
 // Fields formats the row.
-func (q Queue) Fields() map[string]string { return queueRows.fieldsOf(q) }
+func (q Queue) Fields() map[string]string { return q.layout().row() }
 
 // WRED is a row of WRED_PROFILE and WRED_PROFILE_TABLE. All packets of this
 // switch are green.
@@ -296,38 +287,36 @@ type WRED struct {
 	Ignored     []string // fields that have no effect, sorted
 }
 
-var wredRows = rows[WRED]{
-	table: CfgWRED,
-	key:   named(func(w *WRED) *string { return &w.Name }),
-	fields: []field[WRED]{
-		boolean("wred_green_enable", false, func(w *WRED) *bool { return &w.Drop },
-			"Whether packets that cannot be marked are dropped."),
-		number("green_min_threshold", 0, 1<<32-1, 0, func(w *WRED) *uint32 { return &w.Min },
-			"Bytes of the queue up to which nothing happens."),
-		number("green_max_threshold", 0, 1<<32-1, 0, func(w *WRED) *uint32 { return &w.Max },
-			"Bytes of the queue from which on all packets are dropped or marked."),
-		number("green_drop_probability", 0, 100, 100, func(w *WRED) *uint8 { return &w.Probability },
-			"At green_max_threshold, in percent."),
-		ignored(func(w *WRED) *[]string { return &w.Ignored },
-			"wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
-			"wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability"),
-		own("ecn", "ecn_none, ecn_green or ecn_all",
-			"Whether packets that can be marked are. All packets of this switch are green.",
-			readECN, func(w *WRED) string {
-				if w.ECN {
-					return "ecn_all"
-				}
-				return "ecn_none"
-			}).or("ecn_none"),
-	},
-	check: func(r *reader, w *WRED) {
-		if (w.Drop || w.ECN) && w.Min >= w.Max {
-			r.bad("green_max_threshold", utoa(w.Max), "more bytes than green_min_threshold has")
-		}
-	},
+func (w *WRED) layout() layout {
+	return layout{
+		table: CfgWRED,
+		key:   named(&w.Name),
+		fields: []field{
+			boolean("wred_green_enable", false, &w.Drop, "Whether packets that cannot be marked are dropped."),
+			number("green_min_threshold", 0, 1<<32-1, 0, &w.Min, "Bytes of the queue up to which nothing happens."),
+			number("green_max_threshold", 0, 1<<32-1, 0, &w.Max,
+				"Bytes of the queue from which on all packets are dropped or marked."),
+			number("green_drop_probability", 0, 100, 100, &w.Probability, "At green_max_threshold, in percent."),
+			ignored(&w.Ignored, "wred_yellow_enable", "yellow_min_threshold", "yellow_max_threshold", "yellow_drop_probability",
+				"wred_red_enable", "red_min_threshold", "red_max_threshold", "red_drop_probability"),
+			own("ecn", "ecn_none, ecn_green or ecn_all",
+				"Whether packets that can be marked are. All packets of this switch are green.",
+				w.readECN, func() string {
+					if w.ECN {
+						return "ecn_all"
+					}
+					return "ecn_none"
+				}).or("ecn_none"),
+		},
+		check: func(r *reader) {
+			if (w.Drop || w.ECN) && w.Min >= w.Max {
+				r.bad("green_max_threshold", utoa(w.Max), "more bytes than green_min_threshold has")
+			}
+		},
+	}
 }
 
-func readECN(r *reader, w *WRED) {
+func (w *WRED) readECN(r *reader) {
 	ecn := r.word("ecn", "ecn_none", "ecn_none", "ecn_green", "ecn_yellow", "ecn_red",
 		"ecn_green_yellow", "ecn_green_red", "ecn_yellow_red", "ecn_all")
 	w.ECN = ecn == "ecn_all" || strings.Contains(ecn, "green")
@@ -337,7 +326,7 @@ func readECN(r *reader, w *WRED) {
 }
 
 // ParseWRED reads WRED_PROFILE.
-func ParseWRED(key string, f map[string]string) (WRED, error) { return wredRows.parse(key, f) }
+func ParseWRED(key string, f map[string]string) (WRED, error) { return parse[WRED](key, f) }
 
 // Fields formats the row.
-func (w WRED) Fields() map[string]string { return wredRows.fieldsOf(w) }
+func (w WRED) Fields() map[string]string { return w.layout().row() }

@@ -27,37 +27,36 @@ type StaticHop struct {
 const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"
 
 // staticRouteRows: the fields are lists of equal length, of which some may be absent.
-var staticRouteRows = rows[StaticRoute]{
-	table: CfgStaticRoute,
-	open:  true,
-	key: key[StaticRoute]{form: "prefix", read: func(r *reader, key string, s *StaticRoute) {
-		text := key
-		if vrf, rest, ok := strings.Cut(key, "|"); ok {
-			if text = rest; vrf != DefaultVRF {
-				r.bad("", key, "the VRF default: the switch has no other")
+func (s *StaticRoute) layout() layout {
+	return layout{
+		table: CfgStaticRoute, open: true,
+		key: key{form: "prefix", read: func(r *reader, key string) {
+			text := key
+			if vrf, rest, ok := strings.Cut(key, "|"); ok {
+				if text = rest; vrf != DefaultVRF {
+					r.bad("", key, "the VRF default: the switch has no other")
+				}
 			}
-		}
-		s.Prefix = r.prefix(key, text, prefixWords)
-	}},
-	fields: []field[StaticRoute]{
-		lists[StaticRoute]("nexthop", "addresses", "The next hop of each way; 0.0.0.0 and :: are none."),
-		lists[StaticRoute]("ifname", "interfaces",
-			"The interface of each way; without it the one in whose subnet its next hop is."),
-		lists[StaticRoute]("distance", "0..255",
-			"The distance of each way: of those that there are, the smallest is used.").or("0"),
-		lists[StaticRoute]("blackhole", "true or false", "Whether a way drops.").or("false"),
-		lists[StaticRoute]("nexthop-vrf", DefaultVRF, "There is one VRF."),
-	},
-	check:  readStaticRoute,
-	format: (*StaticRoute).format,
+			s.Prefix = r.prefix(key, text, prefixWords)
+		}},
+		fields: []field{
+			lists("nexthop", "addresses", "The next hop of each way; 0.0.0.0 and :: are none."),
+			lists("ifname", "interfaces", "The interface of each way; without it the one in whose subnet its next hop is."),
+			lists("distance", "0..255", "The distance of each way: of those that there are, the smallest is used.").or("0"),
+			lists("blackhole", "true or false", "Whether a way drops.").or("false"),
+			lists("nexthop-vrf", DefaultVRF, "There is one VRF."),
+		},
+		check:  s.readHops,
+		format: s.format,
+	}
 }
 
 // lists is a field that is one of several lists of equal length, which are read together.
-func lists[T any](name, form, words string) field[T] {
-	return own[T](name, "list: "+form, words, nil, nil)
+func lists(name, form, words string) field {
+	return own(name, "list: "+form, words, nil, nil)
 }
 
-func readStaticRoute(r *reader, s *StaticRoute) {
+func (s *StaticRoute) readHops(r *reader) {
 	lists := map[string][]string{}
 	n := 0
 	fields := []string{"nexthop", "ifname", "distance", "blackhole", "nexthop-vrf"}
@@ -88,11 +87,11 @@ func readStaticRoute(r *reader, s *StaticRoute) {
 
 // ParseStaticRoute reads STATIC_ROUTE.
 func ParseStaticRoute(key string, f map[string]string) (StaticRoute, error) {
-	return staticRouteRows.parse(key, f)
+	return parse[StaticRoute](key, f)
 }
 
 // Fields formats the row.
-func (s StaticRoute) Fields() map[string]string { return staticRouteRows.fieldsOf(s) }
+func (s StaticRoute) Fields() map[string]string { return s.layout().row() }
 
 // staticHop takes the i-th element of all lists.
 func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) StaticHop {
@@ -228,30 +227,29 @@ func RouteKey(p netip.Prefix) string {
 }
 
 // routeRows: the fields are lists of equal length, of which some may be absent.
-var routeRows = rows[Route]{
-	table: AppRoute,
-	open:  true,
-	key: key[Route]{form: "prefix", read: func(r *reader, key string, t *Route) {
-		text := strings.TrimPrefix(key, DefaultVRF+":")
-		if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
-			text = netip.PrefixFrom(a, a.BitLen()).String()
-		}
-		t.Prefix = r.prefix(key, text, "a prefix such as 10.1.0.0/16 in the default VRF")
-	}},
-	fields: []field[Route]{
-		text("protocol", func(t *Route) *string { return &t.Protocol }, "What made the route, such as bgp."),
-		boolean("blackhole", false, func(t *Route) *bool { return &t.Blackhole },
-			"Whether the route drops; then it has no next hops.").ifSet(),
-		lists[Route]("nexthop", "addresses",
-			"The next hops; 0.0.0.0 or :: where the destination is on the link itself."),
-		lists[Route]("ifname", "interfaces", "The interface of each next hop."),
-		lists[Route]("weight", "1..255", "The weight of each next hop.").or("1"),
-	},
-	check:  readRoute,
-	format: (*Route).format,
+func (t *Route) layout() layout {
+	return layout{
+		table: AppRoute, open: true,
+		key: key{form: "prefix", read: func(r *reader, key string) {
+			text := strings.TrimPrefix(key, DefaultVRF+":")
+			if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
+				text = netip.PrefixFrom(a, a.BitLen()).String()
+			}
+			t.Prefix = r.prefix(key, text, "a prefix such as 10.1.0.0/16 in the default VRF")
+		}},
+		fields: []field{
+			text("protocol", &t.Protocol, "What made the route, such as bgp."),
+			boolean("blackhole", false, &t.Blackhole, "Whether the route drops; then it has no next hops.").ifSet(),
+			lists("nexthop", "addresses", "The next hops; 0.0.0.0 or :: where the destination is on the link itself."),
+			lists("ifname", "interfaces", "The interface of each next hop."),
+			lists("weight", "1..255", "The weight of each next hop.").or("1"),
+		},
+		check:  t.readHops,
+		format: t.format,
+	}
 }
 
-func readRoute(r *reader, t *Route) {
+func (t *Route) readHops(r *reader) {
 	if !t.Prefix.IsValid() || t.Blackhole {
 		return
 	}
@@ -275,10 +273,10 @@ func readRoute(r *reader, t *Route) {
 }
 
 // ParseRoute reads ROUTE_TABLE.
-func ParseRoute(key string, f map[string]string) (Route, error) { return routeRows.parse(key, f) }
+func ParseRoute(key string, f map[string]string) (Route, error) { return parse[Route](key, f) }
 
 // Fields formats the row.
-func (t Route) Fields() map[string]string { return routeRows.fieldsOf(t) }
+func (t Route) Fields() map[string]string { return t.layout().row() }
 
 func (r *reader) hop(p netip.Prefix, i int, hops, ifs, weights []string) Hop {
 	h := Hop{Interface: ifs[i], Weight: 1}

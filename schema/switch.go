@@ -17,22 +17,21 @@ type Switch struct {
 // DefaultSwitch is what holds where the row says nothing.
 func DefaultSwitch() Switch { return Switch{FDBAging: DefaultFDBAging} }
 
-var switchRows = rows[Switch]{
-	table: CfgSwitch,
-	open:  true,
-	key:   only[Switch](SwitchKey),
-	fields: []field[Switch]{
-		number("fdb_aging_time", 0, 1_000_000, DefaultFDBAging, func(s *Switch) *uint32 { return &s.FDBAging },
-			"Seconds after which a learned address goes away; 0: never."),
-		number("ecmp_hash_seed", 0, 1<<32-1, 0, func(s *Switch) *uint32 { return &s.ECMPSeed },
-			"Seed of the hash that chooses a next hop."),
-		number("lag_hash_seed", 0, 1<<32-1, 0, func(s *Switch) *uint32 { return &s.LAGSeed },
-			"Seed of the hash that chooses a port of a PortChannel."),
-	},
+func (s *Switch) layout() layout {
+	return layout{
+		table: CfgSwitch, open: true,
+		key: only(SwitchKey),
+		fields: []field{
+			number("fdb_aging_time", 0, 1_000_000, DefaultFDBAging, &s.FDBAging,
+				"Seconds after which a learned address goes away; 0: never."),
+			number("ecmp_hash_seed", 0, 1<<32-1, 0, &s.ECMPSeed, "Seed of the hash that chooses a next hop."),
+			number("lag_hash_seed", 0, 1<<32-1, 0, &s.LAGSeed, "Seed of the hash that chooses a port of a PortChannel."),
+		},
+	}
 }
 
 // ParseSwitch reads SWITCH and SWITCH_TABLE.
-func ParseSwitch(key string, f map[string]string) (Switch, error) { return switchRows.parse(key, f) }
+func ParseSwitch(key string, f map[string]string) (Switch, error) { return parse[Switch](key, f) }
 
 // Fields formats the row.
-func (s Switch) Fields() map[string]string { return switchRows.fieldsOf(s) }
+func (s Switch) Fields() map[string]string { return s.layout().row() }

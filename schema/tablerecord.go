@@ -47,26 +47,27 @@ type RecordSession struct {
 	RecordSettings
 }
 
-var recordSessionRows = rows[RecordSession]{
-	table: CfgTAMTableRecord,
-	key:   named(func(s *RecordSession) *string { return &s.Name }),
-	fields: append([]field[RecordSession]{
-		flowGroupOf(func(s *RecordSession) *string { return &s.FlowGroup }),
-		name("collector", "", func(s *RecordSession) *string { return &s.Collector }, "Where the records are sent.").
-			must("the name of a collector"),
-		name("sampler", "", func(s *RecordSession) *string { return &s.Sampler },
-			"Which packets are recorded; without it, all."),
-	}, within(func(s *RecordSession) *RecordSettings { return &s.RecordSettings }, recordFields...)...),
-	check: func(r *reader, s *RecordSession) { r.planner(&s.RecordSettings) },
+func (s *RecordSession) layout() layout {
+	return layout{
+		table: CfgTAMTableRecord,
+		key:   named(&s.Name),
+		fields: append([]field{
+			flowGroupOf(&s.FlowGroup),
+			name("collector", "", &s.Collector, "Where the records are sent.").
+				must("the name of a collector"),
+			name("sampler", "", &s.Sampler, "Which packets are recorded; without it, all."),
+		}, recordFields(&s.RecordSettings)...),
+		check: func(r *reader) { r.planner(&s.RecordSettings) },
+	}
 }
 
 // ParseRecordSession reads TAM_TABLERECORD_TABLE of CONFIG_DB.
 func ParseRecordSession(key string, f map[string]string) (RecordSession, error) {
-	return recordSessionRows.parse(key, f)
+	return parse[RecordSession](key, f)
 }
 
 // Fields formats the row.
-func (s RecordSession) Fields() map[string]string { return recordSessionRows.fieldsOf(s) }
+func (s RecordSession) Fields() map[string]string { return s.layout().row() }
 
 // RecordFlow is a row of APPL_DB TAM_TABLERECORD_TABLE: the session with all names
 // resolved.
@@ -81,74 +82,71 @@ type RecordFlow struct {
 	RecordSettings
 }
 
-var recordFlowRows = rows[RecordFlow]{
-	table: AppTAMTableRecord,
-	key:   named(func(s *RecordFlow) *string { return &s.Name }),
-	fields: slices.Concat(ruleOf(func(s *RecordFlow) *ACLRuleKey { return &s.Rule }), []field[RecordFlow]{
-		own("collector", "a unicast address and a port", "Where the records are sent.", func(r *reader, s *RecordFlow) {
-			to, _ := r.take("collector")
-			var err error
-			s.Collector, err = netip.ParseAddrPort(to)
-			if err != nil || s.Collector.Port() == 0 || noHost(s.Collector.Addr()) || s.Collector.Addr().Is4In6() {
-				r.bad("collector", to, "a unicast address and a port")
-			}
-		}, func(s *RecordFlow) string { return s.Collector.String() }).must(""),
-		number("sampling-rate", 1, 1<<32-1, 1, func(s *RecordFlow) *uint32 { return &s.Sampling },
-			"One packet in so many is recorded."),
-		name("collector-name", "", func(s *RecordFlow) *string { return &s.CollectorName },
-			"What the session calls its collector."),
-		name("sampler-name", "", func(s *RecordFlow) *string { return &s.SamplerName },
-			"What the session calls its sampler."),
-	}, within(func(s *RecordFlow) *RecordSettings { return &s.RecordSettings }, recordFields...)),
-	check: func(r *reader, s *RecordFlow) { r.planner(&s.RecordSettings) },
+func (s *RecordFlow) layout() layout {
+	return layout{
+		table: AppTAMTableRecord,
+		key:   named(&s.Name),
+		fields: slices.Concat(ruleOf(&s.Rule), []field{
+			own("collector", "a unicast address and a port", "Where the records are sent.", func(r *reader) {
+				to, _ := r.take("collector")
+				var err error
+				s.Collector, err = netip.ParseAddrPort(to)
+				if err != nil || s.Collector.Port() == 0 || noHost(s.Collector.Addr()) || s.Collector.Addr().Is4In6() {
+					r.bad("collector", to, "a unicast address and a port")
+				}
+			}, func() string { return s.Collector.String() }).must(""),
+			number("sampling-rate", 1, 1<<32-1, 1, &s.Sampling, "One packet in so many is recorded."),
+			name("collector-name", "", &s.CollectorName, "What the session calls its collector."),
+			name("sampler-name", "", &s.SamplerName, "What the session calls its sampler."),
+		}, recordFields(&s.RecordSettings)),
+		check: func(r *reader) { r.planner(&s.RecordSettings) },
+	}
 }
 
 // ParseRecordFlow reads TAM_TABLERECORD_TABLE of APPL_DB.
 func ParseRecordFlow(key string, f map[string]string) (RecordFlow, error) {
-	return recordFlowRows.parse(key, f)
+	return parse[RecordFlow](key, f)
 }
 
 // Fields formats the row.
-func (s RecordFlow) Fields() map[string]string { return recordFlowRows.fieldsOf(s) }
+func (s RecordFlow) Fields() map[string]string { return s.layout().row() }
 
 // recordFields are the fields that both rows have.
-var recordFields = []field[RecordSettings]{
-	parsed("phv", "16+16", record.ContainerWords, record.ParseContainers,
-		func(s *RecordSettings) *record.Containers { return &s.PHV },
-		"The containers that a record has in the packet header vector."),
-	word("mode", record.ModeExecution, []string{record.ModeExecution, record.ModeHit},
-		func(s *RecordSettings) *string { return &s.Mode },
-		"Whether it is recorded which tables ran, or also whether they hit."),
-	word("algorithm", record.Greedy, []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound},
-		func(s *RecordSettings) *string { return &s.Algorithm }, "How it is chosen which tables are recorded."),
-	own("must-record", "names of tables, separated by commas", "Tables that are recorded in any case.",
-		func(r *reader, s *RecordSettings) {
-			s.MustRecord = r.list("must-record")
-			slices.Sort(s.MustRecord)
-		}, func(s *RecordSettings) string { return strings.Join(s.MustRecord, ",") }),
-	word("probabilities", ProbabilitiesUniform, []string{ProbabilitiesUniform, ProbabilitiesCounted},
-		func(s *RecordSettings) *string { return &s.Probabilities },
-		"How likely the ways of packets are: all alike, or as counted."),
-	word("encapsulation", RecordUDP, []string{RecordUDP, RecordERSPAN},
-		func(s *RecordSettings) *string { return &s.Encapsulation }, "How records are sent."),
-	own("truncate", "0 for whole frames, or 64 to 9216 bytes",
-		"How much of a frame is sent.", func(r *reader, s *RecordSettings) {
-			s.Truncate = uint16(r.number("truncate", 0, 9216, DefaultTruncate))
-			if s.Truncate > 0 && s.Truncate < 64 {
-				r.bad("truncate", utoa(s.Truncate), "0 for whole frames, or 64 to 9216 bytes")
-			}
-		}, func(s *RecordSettings) string { return utoa(s.Truncate) }).or(utoa(uint16(DefaultTruncate))),
-	own("source-ip", unicastForm,
-		"Whence records are sent; without it, the switch's own address.", func(r *reader, s *RecordSettings) {
-			if v, ok := r.take("source-ip"); ok {
-				s.Source = r.host("source-ip", v)
-			}
-		}, func(s *RecordSettings) string {
-			if !s.Source.IsValid() {
-				return ""
-			}
-			return s.Source.String()
-		}),
+func recordFields(s *RecordSettings) []field {
+	return []field{
+		parsed("phv", "16+16", record.ContainerWords, record.ParseContainers, &s.PHV,
+			"The containers that a record has in the packet header vector."),
+		word("mode", record.ModeExecution, []string{record.ModeExecution, record.ModeHit}, &s.Mode,
+			"Whether it is recorded which tables ran, or also whether they hit."),
+		word("algorithm", record.Greedy, []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound},
+			&s.Algorithm, "How it is chosen which tables are recorded."),
+		own("must-record", "names of tables, separated by commas", "Tables that are recorded in any case.",
+			func(r *reader) {
+				s.MustRecord = r.list("must-record")
+				slices.Sort(s.MustRecord)
+			}, func() string { return strings.Join(s.MustRecord, ",") }),
+		word("probabilities", ProbabilitiesUniform, []string{ProbabilitiesUniform, ProbabilitiesCounted}, &s.Probabilities,
+			"How likely the ways of packets are: all alike, or as counted."),
+		word("encapsulation", RecordUDP, []string{RecordUDP, RecordERSPAN}, &s.Encapsulation, "How records are sent."),
+		own("truncate", "0 for whole frames, or 64 to 9216 bytes",
+			"How much of a frame is sent.", func(r *reader) {
+				s.Truncate = uint16(r.number("truncate", 0, 9216, DefaultTruncate))
+				if s.Truncate > 0 && s.Truncate < 64 {
+					r.bad("truncate", utoa(s.Truncate), "0 for whole frames, or 64 to 9216 bytes")
+				}
+			}, func() string { return utoa(s.Truncate) }).or(utoa(uint16(DefaultTruncate))),
+		own("source-ip", unicastForm,
+			"Whence records are sent; without it, the switch's own address.", func(r *reader) {
+				if v, ok := r.take("source-ip"); ok {
+					s.Source = r.host("source-ip", v)
+				}
+			}, func() string {
+				if !s.Source.IsValid() {
+					return ""
+				}
+				return s.Source.String()
+			}),
+	}
 }
 
 // planner refuses an algorithm that cannot plan for the mode.
@@ -168,27 +166,25 @@ type RecordCounters struct {
 	Lost       uint64 // of those that did not leave the switch
 }
 
-var recordCounterRows = rows[RecordCounters]{
-	table: CountersRecord,
-	open:  true,
-	key:   sessionKey[RecordCounters](),
-	fields: []field[RecordCounters]{
-		count("MATCHED", func(c *RecordCounters) *uint64 { return &c.Matched }, "Packets of the flow group."),
-		count("NOT_SAMPLED", func(c *RecordCounters) *uint64 { return &c.NotSampled },
-			"Of those, the ones that sampling left out."),
-		count("RECORDED", func(c *RecordCounters) *uint64 { return &c.Recorded },
-			"Records made: one for each copy of a packet that leaves or is dropped."),
-		count("LOST", func(c *RecordCounters) *uint64 { return &c.Lost },
-			"Of those, the ones that did not leave the switch."),
-	},
+func (c *RecordCounters) layout() layout {
+	return layout{
+		table: CountersRecord, open: true,
+		key: about("the session's name"),
+		fields: []field{
+			count("MATCHED", &c.Matched, "Packets of the flow group."),
+			count("NOT_SAMPLED", &c.NotSampled, "Of those, the ones that sampling left out."),
+			count("RECORDED", &c.Recorded, "Records made: one for each copy of a packet that leaves or is dropped."),
+			count("LOST", &c.Lost, "Of those, the ones that did not leave the switch."),
+		},
+	}
 }
 
 // Fields formats the row.
-func (c RecordCounters) Fields() map[string]string { return recordCounterRows.fieldsOf(c) }
+func (c RecordCounters) Fields() map[string]string { return c.layout().row() }
 
 // ParseRecordCounters reads TAM_TABLERECORD_COUNTERS.
 func ParseRecordCounters(key string, f map[string]string) (RecordCounters, error) {
-	return recordCounterRows.parse(key, f)
+	return parse[RecordCounters](key, f)
 }
 
 // recordPlanFields are the fields of a plan.

@@ -33,30 +33,34 @@ type Table struct {
 // A Row is a typed row of any table.
 type Row interface{ Fields() map[string]string }
 
-// of completes an entry of [Tables] with what is known of its rows.
-func of[T Row](t Table, rows *rows[T]) Table {
-	table := cmp.Or(t.Config, t.Appl, t.Counters, t.State)
-	t.Key, t.Fields, t.Open = rows.key.form, rows.described(), rows.open
-	t.Parse = func(key string, f map[string]string) (Row, error) { return rows.parseIn(table, key, f) }
+// of completes an entry of [Tables] with what is known of its rows: they are like this one.
+func of[T Row, P laidOut[T]](t Table, like T) Table {
+	table, l := cmp.Or(t.Config, t.Appl, t.Counters, t.State), P(&like).layout()
+	t.Key, t.Fields, t.Open = l.key.form, l.described(), l.open
+	t.Parse = func(key string, f map[string]string) (Row, error) {
+		row := like
+		err := P(&row).layout().parse(table, key, f)
+		return row, err
+	}
 	if t.Config != "" && t.State != "" && t.Status == "" {
 		t.Status, t.Good, t.Waiting = FieldStatus, StatusActive, cmp.Or(t.Waiting, StatusPending)
 	}
 	return t
 }
 
-// ofBoth is of for a table whose rows in APPL_DB are of another type.
-func ofBoth[T, A Row](t Table, config *rows[T], appl *rows[A]) Table {
-	t = of(t, config)
-	t.Applied, t.AppliedOpen = appl.described(), appl.open
-	t.ParseApplied = func(key string, f map[string]string) (Row, error) { return appl.parseIn(t.Appl, key, f) }
-	return t
+// ofBoth is of for a table whose rows in APPL_DB are like another one.
+func ofBoth[T Row, P laidOut[T], A Row, Q laidOut[A]](t Table, config T, appl A) Table {
+	both := of[T, P](t, config)
+	applied := of[A, Q](Table{Appl: t.Appl}, appl)
+	both.Applied, both.AppliedOpen, both.ParseApplied = applied.Fields, applied.Open, applied.Parse
+	return both
 }
 
 // described are the fields as an entry of [Tables] has them.
-func (t *rows[T]) described() []Field {
-	list := make([]Field, len(t.fields))
-	for i, f := range t.fields {
-		list[i] = f.Field
+func (l layout) described() []Field {
+	list := make([]Field, len(l.fields))
+	for i, f := range l.fields {
+		list[i] = f.described()
 	}
 	return list
 }
@@ -69,17 +73,17 @@ func Tables() []Table {
 
 func switchTables() []Table {
 	return []Table{
-		of(Table{Config: CfgDeviceMetadata, Words: "The switch itself."}, &metadataRows),
+		of(Table{Config: CfgDeviceMetadata, Words: "The switch itself."}, DeviceMetadata{}),
 		withCapabilities(of(Table{Config: CfgSwitch, Appl: AppSwitch, State: StateSwitch,
-			Words: "What holds for the switch as a whole. In APPL_DB also what the ASIC can do."}, &switchRows)),
-		of(Table{Config: CfgBreakout, State: StateBreakout, Words: "How a cage is divided into ports."}, &breakoutRows),
-		of(Table{Config: CfgPort, Appl: AppPort, State: StatePort, Words: "A port."}, &portRows),
-		of(Table{Config: CfgPortChannel, Appl: AppLAG, State: StateLAG, Words: "A PortChannel."}, &portChannelRows),
+			Words: "What holds for the switch as a whole. In APPL_DB also what the ASIC can do."}, Switch{})),
+		of(Table{Config: CfgBreakout, State: StateBreakout, Words: "How a cage is divided into ports."}, Breakout{}),
+		of(Table{Config: CfgPort, Appl: AppPort, State: StatePort, Words: "A port."}, Port{}),
+		of(Table{Config: CfgPortChannel, Appl: AppLAG, State: StateLAG, Words: "A PortChannel."}, PortChannel{}),
 		of(Table{Config: CfgPortChannelMbr, Appl: AppLAGMember, State: StateLAGMember, Words: "A port of a PortChannel."},
-			&portChannelMemberRows),
-		of(Table{Config: CfgVLAN, Appl: AppVLAN, State: StateVLAN, Words: "A VLAN."}, &vlanRows),
+			PortChannelMember{}),
+		of(Table{Config: CfgVLAN, Appl: AppVLAN, State: StateVLAN, Words: "A VLAN."}, VLAN{}),
 		of(Table{Config: CfgVLANMember, Appl: AppVLANMember, State: StateVLANMember,
-			Words: "A port or PortChannel in a VLAN."}, &vlanMemberRows),
+			Words: "A port or PortChannel in a VLAN."}, VLANMember{}),
 	}
 }
 
@@ -94,17 +98,16 @@ func withCapabilities(t Table) Table {
 func interfaceTables() (list []Table) {
 	for _, table := range InterfaceTables {
 		list = append(list,
+			of(Table{Config: table, Appl: AppInterface, State: StateInterface, Words: "An interface that routes."}, Interface{}),
 			of(Table{Config: table, Appl: AppInterface, State: StateInterface,
-				Words: "An interface that routes."}, &interfaceRows),
-			of(Table{Config: table, Appl: AppInterface, State: StateInterface,
-				Words: "An address of an interface."}, &addressRows))
+				Words: "An address of an interface."}, InterfaceAddress{}))
 	}
 	return append(list,
 		ofBoth(Table{Config: CfgStaticRoute, Appl: AppRoute, State: StateStaticRoute,
-			Words: "A static route; in APPL_DB any route."}, &staticRouteRows, &routeRows),
-		of(Table{Config: CfgNeigh, Appl: AppNeigh, State: StateNeigh, Words: "A neighbour."}, &neighborRows),
-		of(Table{Config: CfgFDB, Appl: AppFDB, State: StateStaticFDB, Words: "Where a MAC address is."}, &fdbRows),
-		of(Table{State: StateFDB, Words: "A MAC address in the ASIC, static or learned."}, &fdbRows))
+			Words: "A static route; in APPL_DB any route."}, StaticRoute{}, Route{}),
+		of(Table{Config: CfgNeigh, Appl: AppNeigh, State: StateNeigh, Words: "A neighbour."}, Neighbor{}),
+		of(Table{Config: CfgFDB, Appl: AppFDB, State: StateStaticFDB, Words: "Where a MAC address is."}, FDBEntry{}),
+		of(Table{State: StateFDB, Words: "A MAC address in the ASIC, static or learned."}, FDBEntry{}))
 }
 
 func qosTables() []Table {
@@ -112,21 +115,21 @@ func qosTables() []Table {
 		return Table{Config: config, Appl: appl, State: appl, Words: words}
 	}
 	return []Table{
-		of(same(CfgDSCPToTC, AppDSCPToTC, "A map from DSCPs to traffic classes."), &dscpMapRows),
-		of(same(CfgDot1pToTC, AppDot1pToTC, "A map from VLAN priorities to traffic classes."), &dot1pMapRows),
-		of(same(CfgTCToQueue, AppTCToQueue, "A map from traffic classes to queues."), &queueMapRows),
-		of(same(CfgPortQoS, AppPortQoS, "The maps of ports."), &portQoSRows),
-		of(same(CfgScheduler, AppScheduler, "How a queue shares its port."), &schedulerRows),
-		of(same(CfgWRED, AppWRED, "How a queue drops or marks packets before it is full."), &wredRows),
-		of(same(CfgQueue, AppQueue, "The scheduler and the WRED profile of queues."), &queueRows),
-		of(same(CfgBufferPool, AppBufferPool, "A part of the packet memory."), &bufferPoolRows),
-		of(same(CfgBufferProfile, AppBufferProfile, "How much of a pool a queue may take."), &bufferProfileRows),
-		of(same(CfgBufferQueue, AppBufferQueue, "The buffer profile of queues."), &bufferQueueRows),
+		of(same(CfgDSCPToTC, AppDSCPToTC, "A map from DSCPs to traffic classes."), QoSMap{Table: CfgDSCPToTC}),
+		of(same(CfgDot1pToTC, AppDot1pToTC, "A map from VLAN priorities to traffic classes."), QoSMap{Table: CfgDot1pToTC}),
+		of(same(CfgTCToQueue, AppTCToQueue, "A map from traffic classes to queues."), QoSMap{Table: CfgTCToQueue}),
+		of(same(CfgPortQoS, AppPortQoS, "The maps of ports."), PortQoS{}),
+		of(same(CfgScheduler, AppScheduler, "How a queue shares its port."), Scheduler{}),
+		of(same(CfgWRED, AppWRED, "How a queue drops or marks packets before it is full."), WRED{}),
+		of(same(CfgQueue, AppQueue, "The scheduler and the WRED profile of queues."), Queue{}),
+		of(same(CfgBufferPool, AppBufferPool, "A part of the packet memory."), BufferPool{}),
+		of(same(CfgBufferProfile, AppBufferProfile, "How much of a pool a queue may take."), BufferProfile{}),
+		of(same(CfgBufferQueue, AppBufferQueue, "The buffer profile of queues."), BufferQueue{}),
 		of(Table{Config: CfgMirrorSession, Appl: AppMirrorSession, State: AppMirrorSession, Waiting: MirrorInactive,
-			Words: "A session that copies packets."}, &mirrorRows),
-		of(same(CfgCOPPGroup, AppCOPP, "What becomes of packets for the CPU."), &coppGroupRows),
+			Words: "A session that copies packets."}, MirrorSession{}),
+		of(same(CfgCOPPGroup, AppCOPP, "What becomes of packets for the CPU."), COPPGroup{}),
 		of(Table{Config: CfgCOPPTrap, State: StateCOPPTrap,
-			Words: "Which packets for the CPU belong to a group."}, &coppTrapRows),
+			Words: "Which packets for the CPU belong to a group."}, COPPTrap{}),
 		{Config: CfgFeature, Words: "A feature of SONiC.", Key: "a name", Open: true, Fields: []Field{
 			{Name: "state", Form: "enabled, always_enabled or disabled", Words: "Whether the traps of the feature count."},
 		}},
@@ -136,17 +139,16 @@ func qosTables() []Table {
 func aclTables() []Table {
 	return []Table{
 		of(Table{Config: CfgACLTableType, Appl: AppACLTableType, State: StateACLTableType,
-			Words: "What rules of ACL tables may match and do."}, &aclTypeRows),
+			Words: "What rules of ACL tables may match and do."}, ACLTableType{}),
 		of(Table{Config: CfgACLTable, Appl: AppACLTable, State: StateACLTable,
 			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
-			Words: "An ACL table."}, &aclTableRows),
+			Words: "An ACL table."}, ACLTable{}),
 		aclRules(Table{Config: CfgACLRule, Appl: AppACLRule, State: StateACLRule,
 			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
 			Words: "A rule of an ACL table. Of tables of type TAM it is the match of a flow group."}),
 		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled."},
-			&flexCounterRows),
-		of(Table{Config: CfgCRM, State: StateCRM,
-			Words: "When the use of the ASIC's resources is worth a warning."}, &crmRows),
+			FlexCounter{}),
+		of(Table{Config: CfgCRM, State: StateCRM, Words: "When the use of the ASIC's resources is worth a warning."}, CRM{}),
 		{State: StateACLStageCap, Words: "What ACL tables of a stage can do.", Key: "INGRESS or EGRESS", Fields: []Field{
 			{Name: "action_list", Form: "names of actions, separated by commas", Words: "What rules can do."},
 			{Name: "is_action_list_mandatory", Form: "true or false", Words: "Whether a table has to say what its rules do."},
@@ -158,29 +160,29 @@ func aclTables() []Table {
 func tamTables() []Table {
 	return []Table{
 		ofBoth(Table{Config: CfgTAMSwitch, Appl: AppTAMSwitch, State: StateTAMSwitch,
-			Words: "What the switch is called in what it sends; in APPL_DB what is in use."}, &tamSwitchRows,
-			&tamSwitchInUseRows),
+			Words: "What the switch is called in what it sends; in APPL_DB what is in use."}, TAMSwitch{},
+			TAMSwitchInUse{}),
 		of(Table{Config: CfgTAMFeature, Appl: AppTAMFeature, State: StateTAMFeature,
 			Status: FieldOpStatus, Good: FeatureActive, Waiting: FeatureInactive, Off: FeatureInactive,
-			Words: "A feature of telemetry; in APPL_DB while it is active."}, &featureRows),
+			Words: "A feature of telemetry; in APPL_DB while it is active."}, Feature{}),
 		of(Table{Config: CfgTAMCollector, Appl: AppTAMCollector, State: StateTAMCollector, Words: "Where reports are sent."},
-			&collectorRows),
+			Collector{}),
 		of(Table{Config: CfgTAMSampler, Appl: AppTAMSampler, State: StateTAMSampler,
 			Words: "Which of many packets are taken."},
-			&samplerRows),
-		of(Table{Config: CfgTAMFlowGroup, State: StateTAMFlowGroup, Words: "A named match of packets."}, &flowGroupRows),
+			Sampler{}),
+		of(Table{Config: CfgTAMFlowGroup, State: StateTAMFlowGroup, Words: "A named match of packets."}, FlowGroup{}),
 		ofBoth(Table{Config: CfgTAMTailStamp, Appl: AppTAMTailStamp, State: StateTAMTailStamp,
-			Words: "A session that stamps the packets of a flow group."}, &tailStampSessionRows, &tailStampFlowRows),
+			Words: "A session that stamps the packets of a flow group."}, TailStampSession{}, TailStampFlow{}),
 		ofBoth(Table{Config: CfgTAMAltMark, Appl: AppTAMAltMark, State: StateTAMAltMark,
 			Words: "A session that marks the packets of a flow group in turn, and counts them by colour."},
-			&altMarkSessionRows, &altMarkFlowRows),
+			AltMarkSession{}, AltMarkFlow{}),
 		ofBoth(Table{Config: CfgTAMFlyMonTask, Appl: AppTAMFlyMonTask, State: StateTAMFlyMonTask,
-			Words: "A task that measures flows by a sketch."}, &flyMonTaskRows, &flyMonFlowRows),
+			Words: "A task that measures flows by a sketch."}, FlyMonTask{}, FlyMonFlow{}),
 		of(Table{Config: CfgTAMFlyMonQuery, Appl: AppTAMFlyMonQuery, State: StateTAMFlyMonQuery,
-			Words: "A flow that a task is asked about in each epoch."}, &flyMonQueryRows),
+			Words: "A flow that a task is asked about in each epoch."}, FlyMonQuery{}),
 		ofBoth(Table{Config: CfgTAMTableRecord, Appl: AppTAMTableRecord, State: StateTAMTableRecord,
 			Words: "A session that records which tables the packets of a flow group ran."},
-			&recordSessionRows, &recordFlowRows),
+			RecordSession{}, RecordFlow{}),
 	}
 }
 
@@ -206,25 +208,25 @@ func measuredTables() []Table {
 				{Name: "crm_stats_RESOURCE_available", Form: "a number", Words: "Objects for which there is room."},
 			}},
 		of(Table{Counters: CountersTailStamp, Words: "What became of the packets of a session of tail-stamping."},
-			&tailStampCounterRows),
+			TailStampCounters{}),
 		of(Table{Counters: CountersAltMark,
 			Words: "How a session of alternate marking is measured, and its last whole period."},
-			&altMarkCounterRows),
+			AltMarkCounters{}),
 		{Counters: CountersAltMarkPast, Words: "The last periods of a session.", Key: "the session's name", Fields: []Field{{
 			Name: "number of the period", Form: "JSON", Words: "The fields of TAM_ALTMARK_COUNTERS from PERIOD on.",
 		}}},
 		of(Table{Counters: CountersAltMarkPath,
 			Words: "What a collector knows of the last period of a path between two switches."},
-			&altMarkResultRows),
-		of(Table{Counters: CountersRecord, Words: "What a session of table recording has recorded."}, &recordCounterRows),
+			AltMarkResult{}),
+		of(Table{Counters: CountersRecord, Words: "What a session of table recording has recorded."}, RecordCounters{}),
 		{Counters: CountersRecordPlan,
 			Words: "The plan that a session of table recording records by.", Key: "the session's name",
 			Fields: recordPlanFields()},
 		of(Table{Counters: CountersFlyMonPlace, Words: "Where a task is, or, of a plan, would go, and what it takes."},
-			&flyMonPlacementRows),
-		of(Table{Counters: CountersFlyMonGroup, Words: "What of a CMU group is in use."}, &flyMonGroupRows),
+			FlyMonPlacement{}),
+		of(Table{Counters: CountersFlyMonGroup, Words: "What of a CMU group is in use."}, FlyMonGroup{}),
 		of(Table{Counters: CountersFlyMonResult, Words: "A task's last epoch; without epochs all that was counted so far."},
-			&flyMonResultRows),
+			FlyMonResult{}),
 		{Counters: CountersFlyMonFlows, Words: "Flows of a task's last epoch.", Key: "the task's name",
 			Fields: []Field{{Name: "flow", Form: estimateForm}}},
 		{Counters: CountersFlyMonSizes,

@@ -207,23 +207,27 @@ func (c *checker) block(ctx context.Context, s *session, p *page, b *block) erro
 		return c.pictured(s, p, b)
 	}
 	for i, st := range b.steps {
-		got, ok, err := s.ask(ctx, st, b, func(lines []string) bool { return b.same(st.want, lines) })
+		got, err := s.answer(ctx, st, b, b.fails && i == len(b.steps)-1)
+		if err == nil && !b.inShort {
+			err = c.compare(p, b, st, got)
+		}
 		if err != nil {
-			return failed(st.command, err, got)
-		}
-		if fails := b.fails && i == len(b.steps)-1; ok && fails {
-			return fmt.Errorf("%s: does not fail, and the block has the option fails", st.command)
-		} else if !ok && !fails {
-			return failed(st.command, nil, got)
-		}
-		if b.inShort {
-			continue
-		}
-		if err := c.compare(p, b, st, got); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// answer is what a command of a block gives, which ends as it should.
+func (s *session) answer(ctx context.Context, st step, b *block, fails bool) ([]string, error) {
+	got, ok, err := s.ask(ctx, st, b, func(lines []string) bool { return b.same(st.want, lines) })
+	switch {
+	case err != nil || !ok && !fails:
+		return got, failed(st.command, err, got)
+	case ok && fails:
+		return got, fmt.Errorf("%s: does not fail, and the block has the option fails", st.command)
+	}
+	return got, nil
 }
 
 // pictured holds a picture to the file that the commands make, or puts that in its place.

@@ -267,27 +267,37 @@ func (o *options) parse(text string) error {
 		switch {
 		case flag != nil && value == "":
 			*flag = true
-		case key == "tolerance":
-			n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
-			if err != nil || !strings.HasSuffix(value, "%") || n <= 0 || n > 100 {
-				return fmt.Errorf("tolerance %q: want a percentage up to 100, such as 2%%", value)
-			}
-			o.tolerance = n / 100
-		case key == "mask" && value != "":
-			re, err := regexp.Compile(value)
-			if err != nil {
-				return fmt.Errorf("mask: %w", err)
-			}
-			o.masks = append(o.masks, re)
-		case key == "file" && value != "" && !strings.ContainsAny(value, "/ "):
-			o.file = value
-		case key == "picture" && value != "" && !strings.Contains(value, " "):
-			o.picture = value
 		case word != "":
-			return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup, "+
-				"picture FILE or file NAME",
-				strings.TrimSpace(word))
+			if err := o.set(key, value); err != nil {
+				return err
+			}
 		}
+	}
+	return nil
+}
+
+// set takes an option with a value.
+func (o *options) set(key, value string) error {
+	switch {
+	case key == "tolerance":
+		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+		if err != nil || !strings.HasSuffix(value, "%") || n <= 0 || n > 100 {
+			return fmt.Errorf("tolerance %q: want a percentage up to 100, such as 2%%", value)
+		}
+		o.tolerance = n / 100
+	case key == "mask" && value != "":
+		re, err := regexp.Compile(value)
+		if err != nil {
+			return fmt.Errorf("mask: %w", err)
+		}
+		o.masks = append(o.masks, re)
+	case key == "file" && value != "" && !strings.ContainsAny(value, "/ "):
+		o.file = value
+	case key == "picture" && value != "" && !strings.Contains(value, " "):
+		o.picture = value
+	default:
+		return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup, "+
+			"picture FILE or file NAME", strings.TrimSpace(key+" "+value))
 	}
 	return nil
 }
