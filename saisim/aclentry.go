@@ -330,6 +330,16 @@ func (c *store) describe(oid sai.OID) string {
 	if o == nil {
 		return ""
 	}
+	switch x := c.engine.ids[o.id()].(type) {
+	case *nextHop:
+		return fmt.Sprintf("next hop %s %05d", x.adj.ip, x.adj.rif.order())
+	case *hopGroup:
+		s := "next hops"
+		for _, m := range x.members {
+			s += fmt.Sprintf(" %s %05d %d", m.adj.ip, m.adj.rif.order(), m.weight)
+		}
+		return s
+	}
 	switch x := o.self.(type) {
 	case *port:
 		return fmt.Sprintf("port %04d", x.id)
@@ -342,14 +352,6 @@ func (c *store) describe(oid sai.OID) string {
 		return fmt.Sprintf("range %d %05d-%05d", x.kind, x.min, x.max)
 	case *aclCounter:
 		return "counter " + x.label()
-	case *nextHop:
-		return fmt.Sprintf("next hop %s %05d", x.adj.ip, x.adj.rif.order())
-	case *hopGroup:
-		s := "next hops"
-		for _, m := range x.members {
-			s += fmt.Sprintf(" %s %05d %d", m.hop.adj.ip, m.hop.adj.rif.order(), m.weight)
-		}
-		return s
 	case mirrorIndex:
 		return fmt.Sprintf("mirror %02d", int(x))
 	case *tamInt:

@@ -6,6 +6,9 @@ import "tamtam/saisim/config"
 // it see the change, and what it has counted stays.
 func (c *engine) apply(ch config.Change) {
 	for _, x := range ch {
+		if c.applyRouting(x.Row, x.Gone) {
+			continue
+		}
 		switch r := x.Row.(type) {
 		case config.Mirror:
 			c.applyMirror(r, x.Gone)
@@ -17,4 +20,21 @@ func (c *engine) apply(ch config.Change) {
 func at[T any](c *engine, id config.ID) (x T) {
 	x, _ = c.ids[id].(T)
 	return x
+}
+
+// actionsOf are what a packet action does.
+func actionsOf(a config.PacketAction) actions {
+	switch a {
+	case config.Drop:
+		return actDrop
+	case config.Copy, config.Log:
+		return actCopy
+	case config.CopyCancel, config.Transit:
+		return actCancel
+	case config.Punt:
+		return actDrop | actCopy
+	case config.Deny:
+		return actDrop | actCancel
+	}
+	return 0 // forward, do not drop
 }

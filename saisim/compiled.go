@@ -1,6 +1,8 @@
 package saisim
 
 import (
+	"net/netip"
+
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
@@ -17,9 +19,7 @@ type forwarding struct {
 	lags  []*lag
 	fdb   fdb
 
-	fib4, fib6       fib
-	routes4, routes6 bool // admin states of the virtual router
-
+	routed
 	switchMAC                                 uint64
 	mirrors                                   []*mirrorSession // by index; nil: free
 	traps                                     [config.NumTraps]trapState
@@ -35,6 +35,16 @@ type forwarding struct {
 	// LAGs and VLANs, ACL tables of ports) must be made anew.
 	stale                       bool
 	ingressCycles, egressCycles Cycle
+}
+
+// routed is what the virtual router is told.
+type routed struct {
+	fib4, fib6       fib
+	routes4, routes6 bool // admin states of the virtual router
+	dests            map[netip.Prefix]*dest
+	shared           map[netip.Prefix]*dest // of several neighbours
+	adjacencies      map[adjacencyKey]*adjacency
+	cpu              config.ID // the CPU port
 }
 
 // reset makes the packet path as it is before the switch object is created. Frames in
@@ -62,7 +72,10 @@ func (c *engine) reset() {
 	c.retrack()
 	c.program, c.planned, c.batches, c.programGraph = nil, nil, tm.Ring[scheduled]{}, nil
 	c.forwarding = forwarding{
-		ids:           map[config.ID]any{},
+		ids: map[config.ID]any{},
+		routed: routed{
+			dests: map[netip.Prefix]*dest{}, shared: map[netip.Prefix]*dest{}, adjacencies: map[adjacencyKey]*adjacency{},
+		},
 		byID:          make([]*port, c.prof.FirstLane+c.prof.Lanes),
 		fdb:           newFDB(int(c.prof.FDB)),
 		ranges:        rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)},

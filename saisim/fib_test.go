@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tamtam/internal/randtest"
+	"tamtam/saisim/config"
 )
 
 // slowest is the longest of the prefixes that an address is in, by looking at
@@ -177,14 +178,15 @@ func TestFlowHash(t *testing.T) {
 
 // Weights share the flows out as they say.
 func TestHopGroupWeights(t *testing.T) {
-	g := &hopGroup{}
-	weights := []uint32{1, 2, 5}
-	for i, w := range weights {
-		g.members = append(g.members, &hopMember{weight: w, hop: &nextHop{adj: &adjacency{
-			ip: netip.AddrFrom4([4]byte{10, 0, 0, byte(9 - i)}), rif: &rif{}, mac: uint64(w),
-		}}})
+	e := &engine{forwarding: forwarding{ids: map[config.ID]any{}}}
+	row := config.HopGroup{ID: 1}
+	for i, w := range []uint32{5, 2, 1} { // in the order of their addresses
+		hop := config.ID(10 + i)
+		e.ids[hop] = &nextHop{&adjacency{ip: netip.AddrFrom4([4]byte{10, 0, 0, byte(7 + i)}), mac: uint64(w)}}
+		row.Members = append(row.Members, config.HopMember{NextHop: hop, Weight: w})
 	}
-	g.settle()
+	e.applyHopGroup(row, false)
+	g := at[*hopGroup](e, 1)
 	var got [6]int
 	for hash := range uint32(8000) {
 		got[g.choose(hash).mac]++
@@ -193,7 +195,7 @@ func TestHopGroupWeights(t *testing.T) {
 		t.Errorf("by weight: %v", got)
 	}
 	if a := g.choose(0).ip; a != netip.AddrFrom4([4]byte{10, 0, 0, 7}) {
-		t.Errorf("the first is %s, want the smallest address", a)
+		t.Errorf("the first is %s, want the first of the row", a)
 	}
 	if (&hopGroup{}).choose(1) != nil {
 		t.Error("an empty group chooses")

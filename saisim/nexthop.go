@@ -5,59 +5,12 @@ import (
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 )
 
-// A nextHop is a NEXT_HOP object.
-type nextHop struct {
-	o   *object
-	adj *adjacency
-}
-
-// A hopGroup spreads flows over next hops (ECMP), by weight.
-type hopGroup struct {
-	o       *object
-	members []*hopMember // by address and interface, not in the order of their making
-	total   uint64       // of the weights
-}
-
-type hopMember struct {
-	o      *object
-	group  *hopGroup
-	hop    *nextHop
-	weight uint32
-	upTo   uint64 // sum of the weights so far, its own included
-}
-
-// choose returns the next hop of a flow, nil if the group is empty: the first
-// member with hash mod (sum of all weights) < the sum of weights up to its own.
-func (g *hopGroup) choose(hash uint32) *adjacency {
-	if g.total == 0 {
-		return nil
-	}
-	x := uint64(hash) % g.total
-	lo, hi := 0, len(g.members)-1
-	for lo < hi {
-		if mid := (lo + hi) / 2; x < g.members[mid].upTo {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return g.members[lo].hop.adj
-}
-
-// settle puts the members in order and adds up their weights.
-func (g *hopGroup) settle() {
-	slices.SortStableFunc(g.members, func(a, b *hopMember) int {
-		x, y := a.hop.adj, b.hop.adj
-		return cmp.Or(x.ip.Compare(y.ip), cmp.Compare(x.rif.order(), y.rif.order()), cmp.Compare(a.weight, b.weight))
-	})
-	g.total = 0
-	for _, m := range g.members {
-		g.total += uint64(m.weight)
-		m.upTo = g.total
-	}
-}
+// A hopGroupObject is what the chip keeps of a NEXT_HOP_GROUP object: its members, in the order in which
+// the hash counts them, which is not that of their making.
+type hopGroupObject struct{ members []*object }
 
 func (c *store) nextHopKind() *kind {
 	return &kind{
@@ -68,23 +21,18 @@ func (c *store) nextHopKind() *kind {
 			r, _ := self[*rif](c, o.ref(sai.NextHopAttrRouterInterfaceID))
 			ip, _ := o.attr(sai.NextHopAttrIP).(sai.IP)
 			switch {
-			case r.port == nil && r.lag == nil && r.vlan == nil:
+			case r.loops():
 				return refuse("create", sai.ObjectTypeNextHop, sai.NextHopAttrRouterInterfaceID, sai.StatusInvalidParameter,
 					"a loopback leads nowhere")
 			case !ip.IsValid() || ip.IsMulticast() || ip.IsUnspecified():
 				return refuse("create", sai.ObjectTypeNextHop, sai.NextHopAttrIP, sai.StatusInvalidParameter,
 					"%s, want a unicast address", ip)
 			}
-			h := &nextHop{o, c.adjacency(r, ip.Addr)}
-			h.adj.hops++
-			o.self = h
 			return nil
 		},
-		remove: func(o *object) error {
-			adj := o.self.(*nextHop).adj
-			adj.hops--
-			c.releaseAdjacency(adj)
-			return nil
+		row: func(o *object) (config.Row, error) {
+			ip, _ := o.attr(sai.NextHopAttrIP).(sai.IP)
+			return config.NextHop{ID: o.id(), Interface: o.refID(sai.NextHopAttrRouterInterfaceID), IP: ip.Addr}, nil
 		},
 	}
 }
@@ -97,18 +45,19 @@ func (c *store) hopGroupKind() *kind {
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.NextHopGroupAttrType: {sai.NextHopGroupTypeDynamicUnorderedEcmp}},
 		create: func(o *object) error {
-			o.self = &hopGroup{o: o}
+			o.self = &hopGroupObject{}
 			return nil
 		},
+		row: func(o *object) (config.Row, error) { return c.hopGroupRow(o, o.self.(*hopGroupObject).members), nil },
 		get: func(o *object, id sai.AttrID) sai.Value {
-			g := o.self.(*hopGroup)
+			g := o.self.(*hopGroupObject)
 			switch id {
 			case sai.NextHopGroupAttrNextHopCount:
 				return sai.Uint(len(g.members))
 			case sai.NextHopGroupAttrNextHopMemberList:
 				oids := sai.OIDs{}
 				for _, m := range g.members {
-					oids = append(oids, m.o.key.OID)
+					oids = append(oids, m.key.OID)
 				}
 				return oids
 			}
@@ -117,66 +66,77 @@ func (c *store) hopGroupKind() *kind {
 	}
 }
 
+// hopGroupRow is a group with these members, which it puts in order.
+func (c *store) hopGroupRow(group *object, members []*object) config.HopGroup {
+	hop := func(m *object) *adjacency {
+		return at[*nextHop](c.engine, m.refID(sai.NextHopGroupMemberAttrNextHopID)).adj
+	}
+	slices.SortStableFunc(members, func(a, b *object) int {
+		return cmp.Or(compareHops(hop(a), hop(b)), cmp.Compare(memberWeight(a), memberWeight(b)))
+	})
+	r := config.HopGroup{ID: group.id()}
+	for _, m := range members {
+		r.Members = append(r.Members, config.HopMember{
+			NextHop: m.refID(sai.NextHopGroupMemberAttrNextHopID), Weight: memberWeight(m),
+		})
+	}
+	return r
+}
+
+func memberWeight(m *object) uint32 {
+	if v, ok := m.attr(sai.NextHopGroupMemberAttrWeight).(sai.Uint); ok {
+		return uint32(v)
+	}
+	return 1
+}
+
+// checkHopMember refuses what cannot be a member.
+func (c *store) checkHopMember(m *object) error {
+	hop := sai.NextHopGroupMemberAttrNextHopID
+	if at[*nextHop](c.engine, m.refID(hop)) == nil {
+		return badValue(sai.Attr{ID: hop}, sai.StatusNotSupported, "want a next hop: groups have no groups as members")
+	}
+	if memberWeight(m) == 0 {
+		return badValue(sai.Attr{ID: sai.NextHopGroupMemberAttrWeight}, sai.StatusInvalidParameter, "weight 0, want at least 1")
+	}
+	return nil
+}
+
+// groupOf is the group of a member.
+func (c *store) groupOf(m *object) (*object, *hopGroupObject) {
+	g := c.objects[m.ref(sai.NextHopGroupMemberAttrNextHopGroupID)]
+	return g, g.self.(*hopGroupObject)
+}
+
 func (c *store) hopMemberKind() *kind {
-	weigh := func(a sai.Attr) (uint32, error) {
-		n := uint64(a.Value.(sai.Uint))
-		if n == 0 {
-			return 0, badValue(a, sai.StatusInvalidParameter, "weight 0, want at least 1")
-		}
-		return uint32(n), nil
-	}
-	hop := func(a sai.Attr) (*nextHop, error) {
-		h, ok := self[*nextHop](c, a.Value.(sai.OID))
-		if !ok {
-			return nil, badValue(a, sai.StatusNotSupported, "want a next hop: groups have no groups as members")
-		}
-		return h, nil
-	}
 	return &kind{
 		max: c.prof.NextHopMembers,
 		attrs: []sai.AttrID{
 			sai.NextHopGroupMemberAttrNextHopGroupID, sai.NextHopGroupMemberAttrNextHopID, sai.NextHopGroupMemberAttrWeight,
 		},
-		create: func(o *object) (err error) {
-			g, _ := self[*hopGroup](c, o.ref(sai.NextHopGroupMemberAttrNextHopGroupID))
-			m := &hopMember{o: o, group: g, weight: 1}
-			for _, a := range o.attrs {
-				switch {
-				case err != nil:
-				case a.ID == sai.NextHopGroupMemberAttrNextHopID:
-					m.hop, err = hop(a)
-				case a.ID == sai.NextHopGroupMemberAttrWeight:
-					m.weight, err = weigh(a)
-				}
-			}
-			if err != nil {
+		create: func(o *object) error {
+			if err := c.checkHopMember(o); err != nil {
 				return err
 			}
-			o.self = m
-			g.members = append(g.members, m)
-			g.settle()
+			group, g := c.groupOf(o)
+			g.members = append(g.members, o)
+			c.put(c.hopGroupRow(group, g.members))
 			return nil
 		},
-		set: func(o *object, a sai.Attr) (err error) {
-			m := o.self.(*hopMember)
-			if a.ID == sai.NextHopGroupMemberAttrNextHopID {
-				var h *nextHop
-				if h, err = hop(a); err == nil {
-					m.hop = h
-				}
-			} else {
-				var w uint32
-				if w, err = weigh(a); err == nil {
-					m.weight = w
-				}
+		set: func(o *object, a sai.Attr) error {
+			next := o.with(a)
+			if err := c.checkHopMember(next); err != nil {
+				return err
 			}
-			m.group.settle()
-			return err
+			o.put(a)
+			group, g := c.groupOf(o)
+			c.put(c.hopGroupRow(group, g.members))
+			return nil
 		},
 		remove: func(o *object) error {
-			m := o.self.(*hopMember)
-			m.group.members = slices.DeleteFunc(m.group.members, func(x *hopMember) bool { return x == m })
-			m.group.settle()
+			group, g := c.groupOf(o)
+			g.members = slices.DeleteFunc(g.members, func(m *object) bool { return m == o })
+			c.put(c.hopGroupRow(group, g.members))
 			return nil
 		},
 	}

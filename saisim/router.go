@@ -94,7 +94,7 @@ func (c *engine) toHop(pk *packet, hop *adjacency) DropReason {
 	switch {
 	case hop == nil:
 		return DropNoNextHop
-	case hop.o == nil:
+	case !hop.known:
 		return c.noNeighbor(pk, hop.rif)
 	}
 	pk.fixed |= fixedNextHop.hit()

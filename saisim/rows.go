@@ -49,3 +49,6 @@ func configIDs(oids sai.OIDs) []config.ID {
 	}
 	return ids
 }
+
+// does is what a packet action is called in rows: they go in the order of SAI.
+func (o *object) does(id sai.AttrID) config.PacketAction { return config.PacketAction(o.enum(id)) }

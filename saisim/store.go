@@ -2,7 +2,6 @@ package saisim
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 
 	"tamtam/sai"
@@ -112,8 +111,6 @@ type defaults struct{ cpu, defaultVLAN, defaultBridge, defaultRouter, defaultGro
 
 // routingObjects is what the store knows of routes.
 type routingObjects struct {
-	dests        map[netip.Prefix]*dest
-	adjacencies  map[adjacencyKey]*adjacency
 	used4, used6 uint32 // route entries
 }
 
@@ -134,11 +131,10 @@ func (c *store) reset() {
 		valid:   sai.NewValidator(),
 		objects: map[sai.OID]*object{}, entries: map[sai.Entry]*object{},
 		made: map[sai.ObjectType]uint64{}, live: map[sai.ObjectType]uint32{},
-		lanes:          make([]*port, c.prof.FirstLane+c.prof.Lanes),
-		extensions:     map[string]int{},
-		names:          map[string]*port{},
-		routingObjects: routingObjects{dests: map[netip.Prefix]*dest{}, adjacencies: map[adjacencyKey]*adjacency{}},
-		aclObjects:     aclObjects{labelled: map[string][]*aclCounter{}},
+		lanes:      make([]*port, c.prof.FirstLane+c.prof.Lanes),
+		extensions: map[string]int{},
+		names:      map[string]*port{},
+		aclObjects: aclObjects{labelled: map[string][]*aclCounter{}},
 	}
 	c.kinds = c.allKinds()
 }

@@ -154,7 +154,7 @@ func (c *store) powerUp() error {
 	if err != nil {
 		return err
 	}
-	c.cpu = cpu
+	c.cpu, c.engine.cpu = cpu, cpu.id()
 	add := func(t sai.ObjectType, attrs ...sai.Attr) (o *object) {
 		if err == nil {
 			o, err = c.make(sai.Obj(t, c.newOID(t)), attrs)

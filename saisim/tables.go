@@ -34,16 +34,11 @@ type Tables struct {
 	ACLRanges   []ACLRangeRow
 	ACLCounters []ACLCounterRow
 
-	Router     RouterRow
-	Interfaces []InterfaceRow
-	Neighbors  []NeighborRow // by interface, then address
-	NextHops   []NextHopRow
-	HopGroups  []HopGroupRow
-	Routes     []RouteRow // IPv4 first; by address, then length
-	Mirrors    []config.Mirror
-	Pools      []uint64 // cells of each pool of the packet memory
-	AltMarks   []AltMarkRow
-	Sketches   []flymon.Layout // tasks of FlyMon, by name
+	config.Routing
+	Mirrors  []config.Mirror
+	Pools    []uint64 // cells of each pool of the packet memory
+	AltMarks []AltMarkRow
+	Sketches []flymon.Layout // tasks of FlyMon, by name
 	// RecordPlans are those in effect.
 	RecordPlans []RecordPlanRow
 }
@@ -273,19 +268,39 @@ func (c *Chip) Tables() Tables {
 	slices.SortFunc(t.Ports, func(a, b PortRow) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(t.VLANs, func(a, b VLANRow) int { return cmp.Compare(a.ID, b.ID) })
 	t.FDB = c.fdbRows()
-	c.routingTables(&t, objects)
 	for _, p := range c.marking.lanes {
 		if p != nil {
 			t.AltMarks = append(t.AltMarks, AltMarkRow{p.lane, p.guard, p.early, p.s})
 		}
 	}
-	t.Mirrors = c.tables.Tables().Mirrors
+	rows := c.tables.Tables()
+	t.Routing, t.Mirrors = rows.Routing, rows.Mirrors
 	t.Sketches = c.sketches()
 	t.RecordPlans = c.recordPlans(objects)
 	for _, p := range c.buffer.Pools {
 		t.Pools = append(t.Pools, p.Size)
 	}
 	return t
+}
+
+// A State is what a chip has counted, beside what its tables say.
+type State struct {
+	// Interfaces are the counters of router interfaces, in the order of sai_router_interface_stat_t,
+	// not cleared.
+	Interfaces map[config.ID][numRIFCounts]uint64
+}
+
+// State returns what the chip has counted up to this instant.
+func (c *Chip) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := State{Interfaces: map[config.ID][numRIFCounts]uint64{}}
+	for id, x := range c.ids {
+		if r, ok := x.(*rif); ok {
+			s.Interfaces[id] = r.counts
+		}
+	}
+	return s
 }
 
 // aclTables adds the tables of the ACL stages.

@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	"tamtam/sai"
-	"tamtam/saisim"
+	"tamtam/saisim/config"
 )
+
+// id is the name that a row has for an object.
+func id(oid sai.OID) config.ID { return config.ID(oid) }
 
 // Tables says what routes and mirrors, in an order that does not depend on maps.
 func TestTablesL3(t *testing.T) {
@@ -27,27 +30,24 @@ func TestTablesL3(t *testing.T) {
 	if again := r.Tables(); !reflect.DeepEqual(got, again) {
 		t.Errorf("two calls differ:\n%+v\n%+v", got, again)
 	}
-	if want := []saisim.HopGroupRow{{OID: group, Members: []saisim.HopMemberRow{{NextHop: low, Weight: 2}, {NextHop: high, Weight: 1}}}}; !reflect.DeepEqual(got.HopGroups, want) {
+	if want := []config.HopGroup{{ID: id(group), Members: []config.HopMember{{NextHop: id(low), Weight: 2}, {NextHop: id(high), Weight: 1}}}}; !reflect.DeepEqual(got.HopGroups, want) {
 		t.Errorf("groups %+v, want %+v", got.HopGroups, want)
 	}
-	if i := got.Interfaces[0]; i.OID != r.rifs[0] || i.On != r.oid(0) || i.MAC != rifMAC(0) || i.MTU != 1500 || !i.Up4 || !i.Up6 || !i.Loopback {
+	if i := got.Interfaces[0]; i.ID != id(r.rifs[0]) || i.On != id(r.oid(0)) || i.MAC != config.MAC(rifMAC(0)) || i.MTU != 1500 || !i.Up4 || !i.Up6 || !i.Loopback {
 		t.Errorf("interface %+v", i)
 	}
-	if n := got.Neighbors; len(n) != 2 || n[0].IP != at4(0, 30) || n[0].HostRoute || n[1].MAC != sai.MAC(host(20)) || !n[1].HostRoute {
+	if n := got.Neighbors; len(n) != 2 || n[0].IP != at4(0, 30) || n[0].HostRoute || n[1].MAC != config.MAC(host(20)) || !n[1].HostRoute {
 		t.Errorf("neighbours %+v", n)
 	}
-	hosts, routes := 0, map[netip.Prefix]saisim.RouteRow{}
+	routes := map[netip.Prefix]config.Route{}
 	for i, row := range got.Routes {
 		routes[row.Prefix] = row
-		if row.Host != sai.NullOID {
-			hosts++
-		}
 		if i > 0 && !got.Routes[i-1].Prefix.Addr().Less(row.Prefix.Addr()) && got.Routes[i-1].Prefix.Bits() >= row.Prefix.Bits() {
 			t.Errorf("%s before %s", got.Routes[i-1].Prefix, row.Prefix)
 		}
 	}
-	if len(routes) != 16+2 || hosts != 1 || routes[netip.MustParsePrefix("10.0.1.20/32")].Host != r.rifs[1] ||
-		routes[netip.MustParsePrefix("192.0.2.0/24")].NextHop != group || routes[netip.MustParsePrefix("10.0.0.1/32")].NextHop != got.Switch.CPU {
+	if len(routes) != 16+1 ||
+		routes[netip.MustParsePrefix("192.0.2.0/24")].NextHop != id(group) || routes[netip.MustParsePrefix("10.0.0.1/32")].NextHop != id(got.Switch.CPU) {
 		t.Errorf("routes %+v", got.Routes)
 	}
 	if m := got.Mirrors; len(m) != 1 || sai.OID(m[0].ID) != session || sai.OID(m[0].Monitor) != r.oid(7) || m[0].TC != 2 {

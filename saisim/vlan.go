@@ -157,6 +157,7 @@ func (m *vlanMember) apply() {
 // compileAll makes the lists that are derived from objects.
 func (c *store) compileAll() {
 	c.stale = false
+	c.sortShared()
 	for _, l := range c.lags {
 		l.active = l.active[:0]
 		for _, m := range l.members {

@@ -31,7 +31,7 @@ type Neighbor struct {
 	IP        netip.Addr
 	MAC       MAC
 	Action    PacketAction
-	HostRoute bool // it has one; see Route
+	HostRoute bool // its address leads to it, unless there is a route for the whole address
 }
 
 // A NextHop is a next hop: the neighbour with this address, if it is one.
@@ -52,17 +52,13 @@ type HopMember struct {
 	Weight  uint32
 }
 
-// A Route is a route. A neighbour's host route has a row of its own, unless
-// there is a route for the whole address.
+// A Route is a route. Neighbours with a host route have none here.
 type Route struct {
 	Prefix netip.Prefix
 	Action PacketAction
 	// NextHop is a next hop, a group, a router interface (the subnet is connected)
 	// or the CPU port (the address is the switch's own); none: nowhere.
 	NextHop ID
-	// Host is the interface of the neighbour that the row, or a connected route to
-	// the whole address, leads to; none: there is no such neighbour.
-	Host ID
 }
 
 // A Mirror is a mirror session. What has no meaning for its kind is as set.

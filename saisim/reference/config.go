@@ -3,6 +3,7 @@ package reference
 import (
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 )
 
@@ -23,10 +24,10 @@ type settings struct {
 	aclRanges   map[sai.OID]saisim.ACLRangeRow
 	aclCounters map[sai.OID]saisim.ACLCounterRow
 	tamInts     map[sai.OID]saisim.TAMIntRow
-	rifs        map[sai.OID]saisim.InterfaceRow
+	rifs        map[sai.OID]config.Interface
 	rifOn       map[sai.OID]sai.OID // by port, LAG or VLAN
-	nextHops    map[sai.OID]saisim.NextHopRow
-	hopGroups   map[sai.OID]saisim.HopGroupRow
+	nextHops    map[sai.OID]config.NextHop
+	hopGroups   map[sai.OID]config.HopGroup
 	profiles    map[int]laneProfile  // of alternate marking, by lane
 	recorders   map[string]*recorder // of table recording, by label
 }
@@ -54,9 +55,9 @@ func newConfig(t saisim.Tables) *settings {
 		aclRanges:   index(t.ACLRanges, func(r saisim.ACLRangeRow) sai.OID { return r.OID }),
 		aclCounters: index(t.ACLCounters, func(r saisim.ACLCounterRow) sai.OID { return r.OID }),
 		tamInts:     index(t.TAMInts, func(r saisim.TAMIntRow) sai.OID { return r.OID }),
-		rifs:        index(t.Interfaces, func(r saisim.InterfaceRow) sai.OID { return r.OID }),
-		nextHops:    index(t.NextHops, func(r saisim.NextHopRow) sai.OID { return r.OID }),
-		hopGroups:   index(t.HopGroups, func(r saisim.HopGroupRow) sai.OID { return r.OID }),
+		rifs:        index(t.Interfaces, func(r config.Interface) sai.OID { return sai.OID(r.ID) }),
+		nextHops:    index(t.NextHops, func(r config.NextHop) sai.OID { return sai.OID(r.ID) }),
+		hopGroups:   index(t.HopGroups, func(r config.HopGroup) sai.OID { return sai.OID(r.ID) }),
 		rifOn:       map[sai.OID]sai.OID{},
 		profiles:    map[int]laneProfile{},
 		recorders:   map[string]*recorder{},
@@ -75,8 +76,8 @@ func newConfig(t saisim.Tables) *settings {
 		conf.bridgePort[bp.On] = bp.OID
 	}
 	for _, r := range t.Interfaces {
-		if r.On != sai.NullOID {
-			conf.rifOn[r.On] = r.OID
+		if r.On != config.None {
+			conf.rifOn[sai.OID(r.On)] = sai.OID(r.ID)
 		}
 	}
 	return conf

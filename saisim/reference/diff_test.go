@@ -336,9 +336,9 @@ func (p *pair) compare() error {
 	if r := p.ref.FDB(); !reflect.DeepEqual(t.FDB, r) {
 		return fmt.Errorf("FDB:\n     fast %+v\nreference %+v", t.FDB, r)
 	}
-	for _, f := range t.Interfaces {
-		if r := p.ref.InterfaceStats(f.OID); f.Stats != r {
-			return fmt.Errorf("router interface %s: fast %v, reference %v", f.OID, f.Stats, r)
+	for id, f := range p.chip.State().Interfaces {
+		if r := p.ref.InterfaceStats(sai.OID(id)); f != r {
+			return fmt.Errorf("router interface %s: fast %v, reference %v", id, f, r)
 		}
 	}
 	for _, differs := range []func() error{p.endsDiffer, p.recordsDiffer, p.pathsDiffer, p.offTheGraph} {

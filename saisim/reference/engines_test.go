@@ -62,14 +62,14 @@ func (y tally) add(p *pair) {
 			}
 		}
 	}
+	for _, counts := range p.chip.State().Interfaces {
+		y["to be routed"] += int(counts[1])
+		y["routed"] += int(counts[3])
+	}
 	y.addTables(p.chip.Tables())
 }
 
 func (y tally) addTables(t saisim.Tables) {
-	for _, r := range t.Interfaces {
-		y["to be routed"] += int(r.Stats[1])
-		y["routed"] += int(r.Stats[3])
-	}
 	for _, l := range t.LAGs {
 		y["LAG members"] += len(l.Members)
 	}

@@ -226,7 +226,7 @@ func (c *Chip) redirected(pk *packet) saisim.DropReason {
 		pk.conf.trapPacket(pk, config.TrapTTL)
 		return saisim.DropTTL
 	}
-	return c.follow(pk, saisim.RouteRow{NextHop: pk.redirect})
+	return c.follow(pk, config.Route{NextHop: config.ID(pk.redirect)})
 }
 
 // destination returns what an object is as a destination.

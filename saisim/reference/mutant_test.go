@@ -36,7 +36,7 @@ var mutants = []mutant{
 	{"a flood goes back where it came from", "ingress.go", "bp != pk.source && bp.admin", "bp.admin"},
 	{"a LAG member that may not send sends", "vlan.go", "m.port.up() && !m.egressDisabled", "m.port.up()"},
 	{"a hop limit of 1 is routed", "router.go", "case h.ttl <= 1:", "case h.ttl < 1:"},
-	{"a next hop gets a share too many", "nexthop.go", "x < g.members[mid].upTo", "x <= g.members[mid].upTo"},
+	{"a next hop gets a share too many", "hop.go", "x < g.members[mid].upTo", "x <= g.members[mid].upTo"},
 	{"groups and LAGs hash alike", "hash.go", "saltECMP = 1 << 16", "saltECMP = 0"},
 	{"the outer IPv4 header may be fragmented", "mirror.go", "dontFragment = 47, 0x40", "dontFragment = 47, 0"},
 	{"a record fits a byte less", "stamp.go", "stampedLen(length))+fcsLen > mtu", "stampedLen(length))+fcsLen >= mtu"},

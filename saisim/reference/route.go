@@ -60,13 +60,13 @@ func (c *Chip) findRoute(pk *packet) saisim.DropReason {
 	r, found := conf.longestPrefix(dst)
 	table := map[bool]string{true: "chip.ipv4_route", false: "chip.ipv6_route"}[v4]
 	if pk.faults.skips(table) {
-		r, found = saisim.RouteRow{}, false
+		r, found = config.Route{}, false
 	} else {
 		pk.ran(table, found)
 	}
-	does := packetAction(r.Action)
+	does := doesOf(r.Action)
 	switch {
-	case found && r.NextHop == conf.Switch.CPU && !does.drop: // the switch's own
+	case found && sai.OID(r.NextHop) == conf.Switch.CPU && !does.drop: // the switch's own
 		conf.trapPacket(pk, conf.localTrap(&pk.h))
 		return saisim.DropTrap
 	case pk.h.ip.ttl <= 1:
@@ -84,10 +84,9 @@ func (c *Chip) findRoute(pk *packet) saisim.DropReason {
 
 // longestPrefix returns the route of an address. A neighbour's address is a route
 // to it; of a route and a neighbour of one prefix the route counts.
-func (conf *settings) longestPrefix(dst netip.Addr) (best saisim.RouteRow, found bool) {
+func (conf *settings) longestPrefix(dst netip.Addr) (best config.Route, found bool) {
 	for _, r := range conf.Routes {
-		ofNeighbor := r.NextHop == sai.NullOID && r.Host != sai.NullOID
-		if !ofNeighbor && r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
+		if r.Prefix.Contains(dst) && (!found || r.Prefix.Bits() > best.Prefix.Bits()) {
 			best, found = r, true
 		}
 	}
@@ -95,16 +94,16 @@ func (conf *settings) longestPrefix(dst netip.Addr) (best saisim.RouteRow, found
 		return best, true
 	}
 	if n, ok := conf.hostRoute(dst); ok {
-		return saisim.RouteRow{Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: sai.PacketActionForward, NextHop: n.Interface}, true
+		return config.Route{Prefix: netip.PrefixFrom(dst, dst.BitLen()), Action: config.Forward, NextHop: n.Interface}, true
 	}
 	return best, found
 }
 
 // hostRoute returns the neighbour that an address is a route to: of several the
 // one at the first interface, ports before LAGs before VLANs.
-func (conf *settings) hostRoute(dst netip.Addr) (best saisim.NeighborRow, found bool) {
+func (conf *settings) hostRoute(dst netip.Addr) (best config.Neighbor, found bool) {
 	for _, n := range conf.Neighbors {
-		if n.IP == dst && n.HostRoute && (!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
+		if n.IP == dst && n.HostRoute && (!found || conf.rifOrder(sai.OID(n.Interface)) < conf.rifOrder(sai.OID(best.Interface))) {
 			best, found = n, true
 		}
 	}
@@ -112,7 +111,7 @@ func (conf *settings) hostRoute(dst netip.Addr) (best saisim.NeighborRow, found 
 }
 
 func (conf *settings) rifOrder(rif sai.OID) int {
-	on := conf.rifs[rif].On
+	on := sai.OID(conf.rifs[rif].On)
 	if p, ok := conf.ports[on]; ok {
 		return int(p.ID)
 	}
@@ -126,24 +125,24 @@ func (conf *settings) rifOrder(rif sai.OID) int {
 }
 
 // follow sends a packet along a route.
-func (c *Chip) follow(pk *packet, r saisim.RouteRow) saisim.DropReason {
+func (c *Chip) follow(pk *packet, r config.Route) saisim.DropReason {
 	conf := pk.conf
-	if group, ok := conf.hopGroups[r.NextHop]; ok {
+	if group, ok := conf.hopGroups[sai.OID(r.NextHop)]; ok {
 		hop, ok := conf.chooseHop(group, &pk.h)
 		if !ok {
 			pk.ran("chip.next_hop", false)
 			return saisim.DropNoNextHop
 		}
-		return c.toNeighbor(pk, hop.Interface, hop.IP)
+		return c.toNeighbor(pk, sai.OID(hop.Interface), hop.IP)
 	}
-	if hop, ok := conf.nextHops[r.NextHop]; ok {
-		return c.toNeighbor(pk, hop.Interface, hop.IP)
+	if hop, ok := conf.nextHops[sai.OID(r.NextHop)]; ok {
+		return c.toNeighbor(pk, sai.OID(hop.Interface), hop.IP)
 	}
-	if rif, ok := conf.rifs[r.NextHop]; ok { // a connected subnet
+	if rif, ok := conf.rifs[sai.OID(r.NextHop)]; ok { // a connected subnet
 		dst := r.Prefix.Addr()
 		for _, n := range conf.Neighbors {
-			if r.Prefix.IsSingleIP() && n.Interface == rif.OID && n.IP == dst && n.HostRoute {
-				return c.toNeighbor(pk, rif.OID, dst)
+			if r.Prefix.IsSingleIP() && n.Interface == rif.ID && n.IP == dst && n.HostRoute {
+				return c.toNeighbor(pk, sai.OID(rif.ID), dst)
 			}
 		}
 		pk.ran("chip.next_hop", false)
@@ -154,28 +153,28 @@ func (c *Chip) follow(pk *packet, r saisim.RouteRow) saisim.DropReason {
 
 // chooseHop returns the next hop of a flow: that in whose share of the weights
 // the hash falls.
-func (conf *settings) chooseHop(g saisim.HopGroupRow, h *headers) (saisim.NextHopRow, bool) {
+func (conf *settings) chooseHop(g config.HopGroup, h *headers) (config.NextHop, bool) {
 	total := uint64(0)
 	for _, m := range g.Members {
 		total += uint64(m.Weight)
 	}
 	if total == 0 {
-		return saisim.NextHopRow{}, false
+		return config.NextHop{}, false
 	}
 	x := uint64(h.flowHash(uint64(conf.Switch.ECMPSeed)<<32|1<<16)) % total
 	for _, m := range g.Members {
 		if x < uint64(m.Weight) {
-			return conf.nextHops[m.NextHop], true
+			return conf.nextHops[sai.OID(m.NextHop)], true
 		}
 		x -= uint64(m.Weight)
 	}
 	panic("reference: a hash beyond all weights")
 }
 
-func (conf *settings) unknownNeighbor(pk *packet, rif saisim.InterfaceRow) saisim.DropReason {
+func (conf *settings) unknownNeighbor(pk *packet, rif config.Interface) saisim.DropReason {
 	does, _, set := conf.trapOf(config.TrapNeighborMiss)
 	if !set {
-		does = packetAction(rif.Missed)
+		does = doesOf(rif.Missed)
 	}
 	pk.trapAs(config.TrapNeighborMiss, does)
 	return saisim.DropNoNeighbor
@@ -185,9 +184,9 @@ func (conf *settings) unknownNeighbor(pk *packet, rif saisim.InterfaceRow) saisi
 func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropReason {
 	conf := pk.conf
 	rif := conf.rifs[out]
-	var n *saisim.NeighborRow
+	var n *config.Neighbor
 	for i := range conf.Neighbors {
-		if x := &conf.Neighbors[i]; x.Interface == out && x.IP == ip {
+		if x := &conf.Neighbors[i]; sai.OID(x.Interface) == out && x.IP == ip {
 			n = x
 		}
 	}
@@ -195,7 +194,7 @@ func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropRea
 	if n == nil {
 		return conf.unknownNeighbor(pk, rif)
 	}
-	does := packetAction(n.Action)
+	does := doesOf(n.Action)
 	pk.effects = pk.effects.or(does)
 	switch {
 	case does.drop:
@@ -209,14 +208,14 @@ func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropRea
 		conf.trapPacket(pk, config.TrapL3MTU)
 		return saisim.DropL3MTU
 	}
-	pk.routed = &routed{n.MAC, rif.MAC}
+	pk.routed = &routed{sai.MAC(n.MAC), sai.MAC(rif.MAC)}
 	pk.source, pk.vid = sai.NullOID, 0 // it may leave where it came in
 	why := saisim.DropNoDestination
-	if vlan, ok := conf.vlans[rif.On]; ok {
+	if vlan, ok := conf.vlans[sai.OID(rif.On)]; ok {
 		pk.vid = vlan.ID
 		why = c.unicast(pk, vlan, mac(n.MAC[:]))
 	} else {
-		pk.kind, pk.to = conf.destination(rif.On), rif.On
+		pk.kind, pk.to = conf.destination(sai.OID(rif.On)), sai.OID(rif.On)
 	}
 	if pk.kind != nowhere {
 		c.countRIF(out, rifOut, pk)
@@ -224,7 +223,10 @@ func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropRea
 	return why
 }
 
-func rifUp(r saisim.InterfaceRow, v4 bool) bool { return v4 && r.Up4 || !v4 && r.Up6 }
+// doesOf says what a packet action of a row does.
+func doesOf(a config.PacketAction) effects { return packetAction(sai.Enum(a)) } // in the order of SAI
+
+func rifUp(r config.Interface, v4 bool) bool { return v4 && r.Up4 || !v4 && r.Up6 }
 
 // routable reports whether a packet's IP header is well-formed, behind at most one
 // tag, with a right checksum, and its addresses are not such as are never routed.
