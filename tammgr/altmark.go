@@ -81,10 +81,10 @@ func (q *qos) portQoS(key string, fields swss.FieldValues) {
 // conflict says which map of which port has packets in another traffic class
 // when a bit of their DSCP changes; "" if none has.
 func (q *qos) conflict(bit uint8) string {
-	if said, ok := q.known[bit]; ok {
-		return said
+	if reason, ok := q.known[bit]; ok {
+		return reason
 	}
-	said := ""
+	reason := ""
 	keys := make([]string, 0, len(q.ports))
 	for key := range q.ports {
 		keys = append(keys, key)
@@ -93,14 +93,14 @@ func (q *qos) conflict(bit uint8) string {
 	for _, key := range keys {
 		row := q.ports[key]
 		if classes := q.maps[row.DSCPToTC]; classes != nil {
-			if said = differ(classes, bit); said != "" {
-				said = fmt.Sprintf("DSCP_TO_TC_MAP %q of %s %s", row.DSCPToTC, portsInWords(row.Ports), said)
+			if reason = differ(classes, bit); reason != "" {
+				reason = fmt.Sprintf("DSCP_TO_TC_MAP %q of %s %s", row.DSCPToTC, portsInWords(row.Ports), reason)
 				break
 			}
 		}
 	}
-	q.known[bit] = said
-	return said
+	q.known[bit] = reason
+	return reason
 }
 
 // differ names the first two DSCPs that a bit tells apart and whose traffic

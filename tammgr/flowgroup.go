@@ -112,7 +112,8 @@ func (m *Manager) checkGroup(key string, row *groupRow) (status, reason string) 
 		return schema.StatusPending, reason
 	}
 	if typ.Name != schema.ACLTypeTAM {
-		return schema.StatusPending, fmt.Sprintf("ACL table %q is of type %s: want type %s", row.group.Table, typ.Name, schema.ACLTypeTAM)
+		return schema.StatusPending, fmt.Sprintf("ACL table %q is of type %s: want type %s",
+			row.group.Table, typ.Name, schema.ACLTypeTAM)
 	}
 	return "", ""
 }

@@ -245,7 +245,7 @@ func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
 		o.reportConfig(ctx, schema.StateACLTableType, t.Key, err)
 	}
 	for _, tb := range o.tables {
-		if tb.given && tb.row.Type == t.Key {
+		if tb.configured && tb.row.Type == t.Key {
 			o.markTable(tb)
 		}
 	}
@@ -253,10 +253,10 @@ func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
 
 func (o *Orch) tableRow(_ context.Context, t orch.Task) {
 	tb := o.tableOf(t.Key)
-	tb.given, tb.said = t.Op == orch.Set, ""
-	tb.row, tb.bad = schema.ACLTable{Name: t.Key}, nil
-	if tb.given {
-		tb.row, tb.bad = schema.ParseACLTable(t.Key, t.Fields)
+	tb.configured, tb.reported = t.Op == orch.Set, ""
+	tb.row, tb.parseErr = schema.ACLTable{Name: t.Key}, nil
+	if tb.configured {
+		tb.row, tb.parseErr = schema.ParseACLTable(t.Key, t.Fields)
 	}
 	o.markTable(tb)
 }
@@ -290,7 +290,7 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 		o.rules[k] = r
 		r.table.rules[k.Rule] = r
 	}
-	r.given, r.fields, r.said = t.Op == orch.Set, t.Fields, ""
+	r.configured, r.fields, r.reported = t.Op == orch.Set, t.Fields, ""
 	r.parsedAs, r.parsed, r.parseErr = schema.ACLTableType{}, schema.ACLRule{}, nil
 	o.markRule(r)
 }

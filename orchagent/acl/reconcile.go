@@ -266,7 +266,7 @@ func (a *agenda) retryStarved(such func(starving) bool) {
 func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 	for _, r := range rules {
 		o.reportRule(ctx, r)
-		if !r.given && len(r.entries) == 0 {
+		if !r.configured && len(r.entries) == 0 {
 			delete(r.table.rules, r.key.Rule)
 			delete(o.rules, r.key)
 			maps.DeleteFunc(o.starved, func(s starving, _ bool) bool { return s.rule == r })
@@ -279,7 +279,7 @@ func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 		if t.tam() { // came or went with the entries
 			o.reportTable(ctx, t)
 		}
-		if !t.given && len(t.rules) == 0 && len(t.instances) == 0 {
+		if !t.configured && len(t.rules) == 0 && len(t.instances) == 0 {
 			delete(o.tables, t.name)
 			delete(o.starved, starving{table: t})
 		}

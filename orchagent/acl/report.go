@@ -13,7 +13,7 @@ import (
 
 // reportRule writes the status of a rule, if it has changed.
 func (o *Orch) reportRule(ctx context.Context, r *rule) {
-	if !r.given {
+	if !r.configured {
 		return
 	}
 	err := r.err
@@ -31,16 +31,16 @@ func (o *Orch) reportRule(ctx context.Context, r *rule) {
 	case r.table.tam() && len(r.entries) == 0:
 		reason = "not in the ASIC: no TAM session uses it"
 	}
-	if said := status + ": " + reason; r.said != said {
+	if outcome := status + ": " + reason; r.reported != outcome {
 		o.daemon.Report(ctx, schema.StateACLRule, r.key.Config(), status, reason)
-		r.said = said
+		r.reported = outcome
 	}
 }
 
 // reportTable writes the status of a table, if it has changed. A table is
 // active when it exists; ports that it is not bound to yet are in the reason.
 func (o *Orch) reportTable(ctx context.Context, t *table) {
-	if !t.given {
+	if !t.configured {
 		return
 	}
 	err := t.err
@@ -57,9 +57,9 @@ func (o *Orch) reportTable(ctx context.Context, t *table) {
 	default:
 		reason = o.unbound(t)
 	}
-	if said := status + ": " + reason; t.said != said {
+	if outcome := status + ": " + reason; t.reported != outcome {
 		o.daemon.Report(ctx, schema.StateACLTable, t.name, status, reason)
-		t.said = said
+		t.reported = outcome
 	}
 }
 

@@ -16,22 +16,22 @@ import (
 
 // A rule is a row of ACL_RULE_TABLE, and what the ASIC has of it.
 type rule struct {
-	key    schema.ACLRuleKey
-	table  *table
-	given  bool // there is a row
-	fields swss.FieldValues
+	key        schema.ACLRuleKey
+	table      *table
+	configured bool // there is a row
+	fields     swss.FieldValues
 
 	parsed   schema.ACLRule // of fields, for parsedAs
 	parsedAs schema.ACLTableType
 	parseErr error
 
-	spec    *spec              // what an entry of it holds; nil while err is not
-	err     error              // why it cannot be in the ASIC
-	uses    map[string]*use    // by TAM feature, in TAM tables
-	entries map[slot]*entry    //
-	failed  map[string]error   // by TAM feature; "" in other tables: what SAI said
-	mapped  map[string]sai.OID // names in ACL_COUNTER_RULE_MAP
-	said    string             // what was last reported
+	spec     *spec              // what an entry of it holds; nil while err is not
+	err      error              // why it cannot be in the ASIC
+	uses     map[string]*use    // by TAM feature, in TAM tables
+	entries  map[slot]*entry    //
+	failed   map[string]error   // by TAM feature; "" in other tables: what SAI said
+	mapped   map[string]sai.OID // names in ACL_COUNTER_RULE_MAP
+	reported string             // what was last reported
 }
 
 // A use is what one TAM feature does with a flow group, and for whom.
@@ -79,9 +79,9 @@ func (x *terms) examine(r *rule) {
 	r.spec, r.err = nil, nil
 	t := r.table
 	switch {
-	case !r.given:
+	case !r.configured:
 		r.err = orch.Wait("ACL rule", r.key.Config(), "no ACL rule %s", r.key)
-	case t.err != nil && !t.given:
+	case t.err != nil && !t.configured:
 		r.err = t.err
 	case t.err != nil:
 		r.err = orch.Wait("ACL table", t.name, "ACL table %s: %s", t.name, orch.Explain(t.err))

@@ -15,10 +15,10 @@ import (
 // A table is an ACL table by name: there is a row of it, or rules that wait for
 // one.
 type table struct {
-	name  string
-	given bool // there is a row
-	row   schema.ACLTable
-	bad   error // what is wrong with the row itself
+	name       string
+	configured bool // there is a row
+	row        schema.ACLTable
+	parseErr   error // what is wrong with the row itself
 
 	typ     schema.ACLTableType // valid while err is nil
 	err     error               // why the table cannot be in the ASIC
@@ -27,7 +27,7 @@ type table struct {
 	rules     map[string]*rule
 	instances map[string]*instance // by TAM feature; "" is that of other tables
 	failed    map[string]error     // likewise: what SAI said to their creation
-	said      string               // what was last reported
+	reported  string               // what was last reported
 }
 
 // tam says whether the table's rules are flow groups.
@@ -80,11 +80,11 @@ func (x *terms) judge(t *table) {
 
 func (x *terms) usable(t *table) (schema.ACLTableType, error) {
 	none := schema.ACLTableType{}
-	if !t.given {
+	if !t.configured {
 		return none, orch.Wait("ACL table", t.name, "no ACL table %s", t.name)
 	}
-	if t.bad != nil {
-		return none, t.bad
+	if t.parseErr != nil {
+		return none, t.parseErr
 	}
 	typ, ok := schema.BuiltinACLType(t.row.Type)
 	if !ok {

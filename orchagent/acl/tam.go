@@ -76,7 +76,7 @@ func (o *Orch) bindAll(
 // bindable says why a rule cannot be used as a flow group.
 func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
 	switch {
-	case r == nil || !r.given:
+	case r == nil || !r.configured:
 		return orch.Wait("ACL rule", k.Config(), "no ACL rule %s", k)
 	case r.err != nil:
 		return orch.Wait("ACL rule", k.Config(), "ACL rule %s: %s", k, orch.Explain(r.err))
