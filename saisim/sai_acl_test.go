@@ -309,7 +309,7 @@ func TestSAIACLActions(t *testing.T) {
 	talk := frames{{0, untagged}, {1, eth(host(1), host(2), someIP)}}
 	answer := talk[1].data
 	dscp := sum(changed(untagged, 15, 46<<2))
-	valid := sum(untagged)
+	valid := sum(changed(untagged, 0))
 	macOf := aclSpec{fields: []any{sai.ACLTableAttrFieldSrcMAC, sai.Bool(true)}}
 	lag := func(d *dut) sai.OID {
 		if d.known["LAG"] == 0 {

@@ -129,7 +129,7 @@ func (d *dut) set(k sai.Key, id sai.AttrID, v sai.Value) {
 
 func (d *dut) get(k sai.Key, id sai.AttrID) sai.Value {
 	d.Helper()
-	got, err := d.Get(context.Background(), k, []sai.Attr{sai.Want(id, 1024)})
+	got, err := d.Get(context.Background(), k, []sai.Attr{sai.Want(id, 16)})
 	if err != nil {
 		d.Fatal(err)
 	}
