@@ -188,7 +188,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return fmt.Errorf("alternate marking: %w", err)
 	}
-	o.fm, err = flymonorch.New(ctx, flymonorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Features: features})
+	o.fm, err = flymonorch.New(ctx, base)
 	if err != nil {
 		return fmt.Errorf("FlyMon: %w", err)
 	}

@@ -10,10 +10,10 @@ import (
 
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
-	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
+	"tamtam/tamorch"
 )
 
 // maxFlows are the flows of one row of TAM_FLYMON_FLOWS.
@@ -25,7 +25,7 @@ type epoch struct {
 	which      int    // of the banks
 	start, end uint64 // ns since 1970
 	flags      flymon.Flags
-	bank       bank
+	bank       flymon.ChipBank
 }
 
 // taken is what the chip had of a task in an epoch.
@@ -50,14 +50,14 @@ func (o *Orch) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*t
 			got.registers[i] = make([]uint32, size)
 			continue
 		}
-		words, err := r.unit(t.name, behind+i, e.which, size)
+		words, err := r.unit(t.Name, behind+i, e.which, size)
 		if err != nil {
 			return nil, err
 		}
 		got.registers[i] = words
 	}
 	if most := min(e.bank.Digests, o.geo.Digests); most > 0 { // those of frozen units come first
-		keys, err := r.digests(t.name, e.which, most)
+		keys, err := r.digests(t.Name, e.which, most)
 		if err != nil {
 			return nil, err
 		}
@@ -70,8 +70,8 @@ func (o *Orch) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*t
 // it was read.
 func (o *Orch) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
 	got.reading, err = answer.New(answer.Dump{
-		Geometry: o.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers, Packets: e.bank.Packets, Bytes: e.bank.Bytes,
-		Ran: e.end - min(e.start, e.end),
+		Geometry: o.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers,
+		Packets: e.bank.Packets, Bytes: e.bank.Bytes, Ran: e.end - min(e.start, e.end),
 	})
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (o *Orch) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e
 		flows := allOf(asked, got.flows)
 		if !e.bank.Used { // no packet came, and what the bank has is older
 			got.truth = &truth{Values: make([]uint64, len(flows))}
-		} else if got.truth, err = r.truth(t.name, e.which, p.Task.Threshold, flows); err != nil || got.truth == nil {
+		} else if got.truth, err = r.truth(t.Name, e.which, p.Task.Threshold, flows); err != nil || got.truth == nil {
 			return err
 		}
 		got.exact = make(map[flymon.Vector]uint64, len(flows))
@@ -161,10 +161,10 @@ func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
 	for _, f := range got.flows {
 		flows[d.row.Key.Format(f.Flow)] = schema.FormatFlyMonEstimate(got.withExact(f.Flow, f.Estimate))
 	}
-	o.books.flows.put(t.name, flows)
-	o.books.sizes.put(t.name, sizes(got.reading.Distribution()))
+	o.counters.flows.Put(t.Name, flows)
+	o.counters.sizes.Put(t.Name, sizes(got.reading.Distribution()))
 	o.answerQueries(t, d, e, got)
-	o.books.results.put(t.name, row.Fields())
+	o.counters.results.Put(t.Name, row.Fields())
 }
 
 // compare tells how alike the sets of this epoch and the one before are.
@@ -275,8 +275,8 @@ func (o *Orch) placement(p *plan.Placed, planned bool) schema.FlyMonPlacement {
 	return row
 }
 
-// bookGroups tells what of the CMU groups is in use.
-func (o *Orch) bookGroups() {
+// tellGroups tells what of the CMU groups is in use.
+func (o *Orch) tellGroups() {
 	if o.pool == nil {
 		return
 	}
@@ -291,15 +291,12 @@ func (o *Orch) bookGroups() {
 			row.Keys = append(row.Keys, text)
 		}
 		name, fields := strconv.Itoa(i), row.Fields()
-		if !maps.Equal(o.groups[name], fields) {
-			o.groups[name] = fields
-			o.books.groups.put(name, fields)
-		}
+		o.counters.groups.Put(name, fields)
 	}
 }
 
 // oracle says whether the chip tells what really was. It may be switched on and off.
 func (o *Orch) oracle(ctx context.Context) bool {
-	n, err := orch.ExtensionRoom(ctx, o.api, ObjectTruth)
+	n, err := tamorch.Room(ctx, o.SAI, flymon.ObjectTruth)
 	return err == nil && n > 0
 }

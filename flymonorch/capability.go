@@ -4,38 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"tamtam/flymonorch/plan"
-	"tamtam/orch"
+	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
+	"tamtam/tamorch"
 )
 
 // probe asks the ASIC whether it has CMU groups, and all that is needed to use them.
-func (o *Orch) probe(ctx context.Context) error {
+func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	for _, x := range []struct{ name, lack string }{
-		{ObjectTask, "the switch has no CMU groups: its SAI has no extension " + ObjectTask},
-		{ObjectGroups, "the switch does not say what its CMU groups are like: its SAI has no extension " + ObjectGroups},
-		{ObjectStatus, "tasks cannot be read: the switch's SAI has no extension " + ObjectStatus},
-		{ObjectRegisters, "tasks cannot be read: the switch's SAI has no extension " + ObjectRegisters},
-		{ObjectClear, "tasks cannot be cleared: the switch's SAI has no extension " + ObjectClear},
+		{flymon.ObjectTask, "the switch has no CMU groups: its SAI has no extension " + flymon.ObjectTask},
+		{flymon.ObjectGroups, "the switch does not say what its CMU groups are like: its SAI has no extension " + flymon.ObjectGroups},
+		{flymon.ObjectStatus, "tasks cannot be read: the switch's SAI has no extension " + flymon.ObjectStatus},
+		{flymon.ObjectRegisters, "tasks cannot be read: the switch's SAI has no extension " + flymon.ObjectRegisters},
+		{flymon.ObjectClear, "tasks cannot be cleared: the switch's SAI has no extension " + flymon.ObjectClear},
 	} {
-		n, err := orch.ExtensionRoom(ctx, o.api, x.name)
+		n, err := tamorch.Room(ctx, api, x.name)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			o.unsupported = x.lack
+			o.Unsupported = x.lack
 			return nil
 		}
 	}
 	return nil
 }
-
-// tryAgain is how long after a failure the chip is asked again what it is like, and
-// windows that stay are tried again to be removed.
-const tryAgain = time.Second
 
 // learn asks what the CMU groups are like. Before the first view is applied there is
 // nothing to ask.
@@ -45,9 +41,9 @@ func (o *Orch) learn(ctx context.Context) error {
 		if errors.Is(err, swss.ErrUnavailable) {
 			return err
 		}
-		o.log.Error("CMU groups", "err", err)
+		o.Log.Error("CMU groups", "err", err)
 		o.unlearned = fmt.Errorf("what the CMU groups are like is not known: %w", err)
-		o.askAt = o.daemon.Now().Add(tryAgain)
+		o.askAt = o.Daemon.Now().Add(tamorch.TryAgain)
 		return nil
 	}
 	o.geo, o.pool, o.unlearned = g, plan.New(g), nil
@@ -55,13 +51,12 @@ func (o *Orch) learn(ctx context.Context) error {
 }
 
 func (o *Orch) geometry(ctx context.Context) (g flymon.Geometry, err error) {
-	r := o.round(ctx)
-	defer func() { err = errors.Join(err, r.close()) }()
-	values, err := r.ask(ObjectGroups, "groups", struct{}{}, 1024)
+	defer o.Windows.Close(ctx)
+	values, err := o.Windows.Ask(ctx, flymon.ObjectGroups, flymon.AttrGroups, struct{}{}, 1024)
 	if err != nil {
 		return g, err
 	}
-	if g, err = orch.ExtensionValue[flymon.Geometry](values, "geometry"); err != nil {
+	if g, err = tamorch.Value[flymon.Geometry](values, flymon.AttrGeometry); err != nil {
 		return g, err
 	}
 	if err := g.Validate(); err != nil {

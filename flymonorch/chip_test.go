@@ -9,10 +9,10 @@ import (
 	"math"
 	"time"
 
-	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/saisim/cmu"
 	"tamtam/tam/flymon"
+	"tamtam/tamorch"
 )
 
 // A chip is a fake ASIC whose extensions are those of FlyMon, on real CMU groups.
@@ -30,12 +30,8 @@ type chip struct {
 
 type extension struct {
 	name  string
-	entry map[string]json.RawMessage
+	entry tamorch.Values
 	task  string
-}
-
-func extensionNames() []string {
-	return []string{ObjectGroups, ObjectTask, ObjectStatus, ObjectRegisters, ObjectClear, ObjectDigests, ObjectTruth}
 }
 
 func (c *chip) Availability(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
@@ -84,11 +80,11 @@ func refuse(err error) error {
 
 func (c *chip) apply(x *extension, v sai.Value) error {
 	var err error
-	if x.entry, err = orch.ParseExtension(v.(sai.Bytes)); err != nil {
+	if x.entry, err = tamorch.ParseEntry(v.(sai.Bytes)); err != nil {
 		return refuse(err)
 	}
 	switch x.name {
-	case ObjectTask:
+	case flymon.ObjectTask:
 		var l flymon.Layout
 		if err := json.Unmarshal(x.entry["task"], &l); err != nil {
 			return refuse(err)
@@ -98,7 +94,7 @@ func (c *chip) apply(x *extension, v sai.Value) error {
 		}
 		x.task = l.Task
 		err = c.groups.Apply(l)
-	case ObjectClear:
+	case flymon.ObjectClear:
 		var p struct {
 			Task       string
 			Bank, Unit int
@@ -155,11 +151,11 @@ func (c *chip) read(x *extension) (map[string]any, error) {
 		return nil, err
 	}
 	switch x.name {
-	case ObjectGroups:
+	case flymon.ObjectGroups:
 		return map[string]any{"geometry": c.groups.Geometry()}, nil
-	case ObjectStatus:
+	case flymon.ObjectStatus:
 		return c.status(x.entry["tasks"])
-	case ObjectRegisters:
+	case flymon.ObjectRegisters:
 		if c.onRead != nil {
 			c.onRead()
 		}
@@ -169,8 +165,8 @@ func (c *chip) read(x *extension) (map[string]any, error) {
 			b = binary.LittleEndian.AppendUint32(b, w)
 		}
 		return map[string]any{"words": base64.StdEncoding.EncodeToString(b)}, err
-	case ObjectDigests:
-		keys, err := c.groups.Digests(p.Task, p.Bank, p.From, windowDigests)
+	case flymon.ObjectDigests:
+		keys, err := c.groups.Digests(p.Task, p.Bank, p.From, flymon.MaxChipDigests)
 		var b []byte
 		for _, v := range keys {
 			for _, w := range v {
@@ -178,7 +174,7 @@ func (c *chip) read(x *extension) (map[string]any, error) {
 			}
 		}
 		return map[string]any{"keys": base64.StdEncoding.EncodeToString(b)}, err
-	case ObjectTruth:
+	case flymon.ObjectTruth:
 		return c.truth(p.Task, p.Bank, p.Flows)
 	}
 	return nil, fmt.Errorf("%s cannot be read", x.name)
@@ -206,7 +202,7 @@ func (c *chip) truth(task string, bank int, flows [][]byte) (map[string]any, err
 	}
 	said := truth{Flows: uint64(len(tr.Flows)), Elements: uint64(len(tr.Elements)), Packets: tr.Packets, Overflow: tr.Overflow, Entropy: math.Pi, Values: []uint64{}}
 	for _, f := range flows {
-		said.Values = append(said.Values, tr.Flows[vectorOf(f)])
+		said.Values = append(said.Values, tr.Flows[flymon.VectorOf(f)])
 	}
 	return map[string]any{"truth": said}, nil
 }

@@ -60,10 +60,10 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	t.Cleanup(func() { r.Close() })
 	b := &bench{t: t, ctx: t.Context(), redis: r, now: start, geo: smallGeometry()}
 	b.chip = &chip{now: func() time.Time { return b.now.Add(b.ahead) }, has: map[string]uint64{}}
-	for _, name := range extensionNames() {
+	for _, name := range flymon.Objects() {
 		b.chip.has[name] = 16
 	}
-	b.chip.has[ObjectTruth] = 0
+	b.chip.has[flymon.ObjectTruth] = 0
 	for _, f := range changes {
 		f(b)
 	}
@@ -81,7 +81,7 @@ func (b *bench) newChip() {
 		b.t.Fatal(err)
 	}
 	g.SetOracle(b.exact)
-	fake := saitest.New(saitest.Options{Ports: 1, Extensions: extensionNames()})
+	fake := saitest.New(saitest.Options{Ports: 1, Extensions: flymon.Objects()})
 	if _, err := fake.Create(b.ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
 		b.t.Fatal(err)
 	}

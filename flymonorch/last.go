@@ -15,17 +15,13 @@ func (o *Orch) readLast(ctx context.Context, t *task, old *deployment, behind in
 		return
 	}
 	r := o.round(ctx)
-	defer func() {
-		if err := r.close(); err != nil {
-			o.log.Error("FlyMon", "err", err)
-		}
-	}()
+	defer r.close()
 	at, list, err := o.look(r, []*task{t})
 	if err == nil && list[0] == nil {
 		err = errors.New("the switch does not have the task")
 	}
 	if err != nil {
-		o.log.Error("what the task counted before it was changed is not read", "task", t.name, "err", err)
+		o.Log.Error("what the task counted before it was changed is not read", "task", t.Name, "err", err)
 		return
 	}
 	banks := list[0].Banks
@@ -35,7 +31,7 @@ func (o *Orch) readLast(ctx context.Context, t *task, old *deployment, behind in
 	for _, e := range old.open(banks, at.now) {
 		got, err := o.take(r, t, &old.placed, behind, &e)
 		if err != nil {
-			o.log.Error("what the task counted before it was changed is not read", "task", t.name, "err", err)
+			o.Log.Error("what the task counted before it was changed is not read", "task", t.Name, "err", err)
 			return
 		}
 		if old.row.Live {
@@ -47,7 +43,7 @@ func (o *Orch) readLast(ctx context.Context, t *task, old *deployment, behind in
 
 // open are the epochs of which the banks have something that was not read, the older
 // first.
-func (d *deployment) open(banks [2]bank, now uint64) []epoch {
+func (d *deployment) open(banks [2]flymon.ChipBank, now uint64) []epoch {
 	every := uint64(d.row.Epoch)
 	whole := epoch{bank: banks[0], start: d.began, end: now, flags: d.flags | flymon.FlagPartial}
 	switch {
@@ -61,11 +57,14 @@ func (d *deployment) open(banks [2]bank, now uint64) []epoch {
 	var list []epoch
 	cur := now / every
 	for n := max(d.next, max(cur, 1)-1); n <= cur; n++ {
-		e := epoch{number: n, which: int(n % 2), bank: banks[n%2], start: max(d.began, n*every), end: min((n+1)*every, now), flags: d.flags}
+		e := epoch{
+			number: n, which: int(n % 2), bank: banks[n%2],
+			start: max(d.began, n*every), end: min((n+1)*every, now), flags: d.flags,
+		}
 		if n == cur {
 			e.flags |= flymon.FlagPartial
 		}
-		if e.bank.of(n) {
+		if e.bank.Of(n) {
 			list = append(list, e)
 		}
 	}
@@ -74,14 +73,12 @@ func (d *deployment) open(banks [2]bank, now uint64) []epoch {
 
 // catchUp reads a task's last epoch, if that is over and nobody has read it.
 func (o *Orch) catchUp(ctx context.Context, t *task) {
-	if t.on.row.Epoch == 0 || t.on.row.Live || !t.on.known {
+	if t.On.row.Epoch == 0 || t.On.row.Live || !t.On.known {
 		return
 	}
 	r := o.round(ctx)
-	if _, err := o.readTasks(r, o.classes[t.on.row.Epoch], []*task{t}); err != nil {
-		o.log.Error("a task of FlyMon is not read", "err", err)
+	if _, err := o.readTasks(r, o.classes[t.On.row.Epoch], []*task{t}); err != nil {
+		o.Log.Error("a task of FlyMon is not read", "err", err)
 	}
-	if err := r.close(); err != nil {
-		o.log.Error("FlyMon", "err", err)
-	}
+	r.close()
 }

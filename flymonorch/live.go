@@ -24,7 +24,7 @@ type sweep struct {
 	on    bool      // parts are being read
 	unit  int
 	from  uint32
-	clear part       // that has been read; Count 0: none
+	clear part       // that has been read; count 0: none
 	words [][]uint32 // by unit
 
 	packets, bytes, lost, digestsLost uint64                   // when the last one ended
@@ -34,18 +34,19 @@ type sweep struct {
 // sweepOn does the next step of a sweep.
 func (o *Orch) sweepOn(ctx context.Context, now time.Time, t *task) error {
 	r := o.round(ctx)
-	err := errors.Join(o.sweepStep(r, now, t), r.close())
+	err := o.sweepStep(r, now, t)
+	r.close()
 	if err == nil || errors.Is(err, swss.ErrUnavailable) {
 		return err
 	}
-	o.log.Error("a sweep over a live task is given up", "task", t.name, "err", err)
-	s := &t.on.sweep
-	s.on, s.due = false, now.Add(max(t.on.row.Epoch/4, settleTime))
+	o.Log.Error("a sweep over a live task is given up", "task", t.Name, "err", err)
+	s := &t.On.sweep
+	s.on, s.due = false, now.Add(max(t.On.row.Epoch/4, settleTime))
 	return nil
 }
 
 func (o *Orch) sweepStep(r *round, now time.Time, t *task) error {
-	d := t.on
+	d := t.On
 	s := &d.sweep
 	if !d.known || !s.on && o.chipNow() < d.next*uint64(d.row.Epoch) {
 		return o.sweepWait(r, t)
@@ -54,7 +55,7 @@ func (o *Orch) sweepStep(r *round, now time.Time, t *task) error {
 	if !s.on {
 		s.on, s.unit, s.from, s.clear, s.words = true, 0, 0, part{}, make([][]uint32, len(units))
 	}
-	if s.clear.Count > 0 {
+	if s.clear.count > 0 {
 		if err := r.clearPart(s.clear); err != nil {
 			return err
 		}
@@ -64,22 +65,22 @@ func (o *Orch) sweepStep(r *round, now time.Time, t *task) error {
 		s.on = false
 		return o.sweepDone(r, t)
 	}
-	p := part{Task: t.name, Unit: s.unit, From: s.from, Count: min(units[s.unit].Size-s.from, windowWords)}
+	p := part{task: t.Name, unit: s.unit, from: s.from, count: min(units[s.unit].Size-s.from, flymon.MaxChipWords)}
 	words, err := r.words(p)
 	if err != nil {
 		return err
 	}
 	s.words[s.unit] = append(s.words[s.unit], words...)
-	if s.from += p.Count; s.from == units[s.unit].Size {
+	if s.from += p.count; s.from == units[s.unit].Size {
 		s.unit, s.from = s.unit+1, 0
 	}
-	s.clear, s.due = p, now.Add(time.Duration(p.Count)*wordTime)
+	s.clear, s.due = p, now.Add(time.Duration(p.count)*wordTime)
 	return nil
 }
 
 // sweepWait aims at the end of the epoch; d.next is the epoch that begins with it.
 func (o *Orch) sweepWait(r *round, t *task) error {
-	d := t.on
+	d := t.On
 	at, list, err := o.look(r, []*task{t})
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func (o *Orch) sweepWait(r *round, t *task) error {
 
 // sweepDone makes the answers of a sweep that has seen all registers.
 func (o *Orch) sweepDone(r *round, t *task) error {
-	d := t.on
+	d := t.On
 	s := &d.sweep
 	at, list, err := o.look(r, []*task{t})
 	if err != nil {
@@ -118,7 +119,7 @@ func (o *Orch) sweepDone(r *round, t *task) error {
 	e := epoch{number: d.next - 1, start: s.began, end: at.now, flags: d.flags | flymon.FlagLive, bank: s.newIn(now)}
 	got := &taken{registers: s.words}
 	if d.placed.Layout.Digest != nil {
-		if got.digests, err = r.digests(t.name, 0, o.geo.Digests); err != nil {
+		if got.digests, err = r.digests(t.Name, 0, o.geo.Digests); err != nil {
 			return err
 		}
 	}
@@ -133,7 +134,7 @@ func (o *Orch) sweepDone(r *round, t *task) error {
 }
 
 // newIn is what a bank, whose numbers count from the beginning, has had since the last sweep ended.
-func (s *sweep) newIn(b bank) bank {
+func (s *sweep) newIn(b flymon.ChipBank) flymon.ChipBank {
 	b.Packets, b.Bytes, b.Lost, b.DigestsLost = b.Packets-s.packets, b.Bytes-s.bytes, b.Lost-s.lost, b.DigestsLost-s.digestsLost
 	return b
 }

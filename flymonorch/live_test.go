@@ -15,7 +15,7 @@ import (
 func oracle(b *bench) {
 	b.geo.Depth = 65536
 	b.geo.Width = 32
-	b.chip.has[ObjectTruth] = 16
+	b.chip.has[flymon.ObjectTruth] = 16
 	b.exact = 1000
 }
 

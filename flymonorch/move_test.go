@@ -137,7 +137,7 @@ func TestMoveFails(t *testing.T) {
 		b.pass(time.Second)
 		for _, name := range b.names {
 			b.wantResult(name, "1700000001: 3")
-			if b.fm.tasks[name].on.frozen {
+			if b.fm.Sessions[name].On.frozen {
 				t.Errorf("call %d: %s keeps its old place", call, name)
 			}
 		}

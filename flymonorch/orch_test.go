@@ -10,6 +10,7 @@ import (
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // A task is one object; when its row goes, so do the object and all that was told of it.
@@ -21,7 +22,7 @@ func TestTaskComesAndGoes(t *testing.T) {
 	b.wantTask("t1", "active")
 	b.wantQuery("q", "active")
 	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
-	if got := b.objects(); !slices.Equal(got, []string{ObjectTask + " t1"}) {
+	if got := b.objects(); !slices.Equal(got, []string{flymon.ObjectTask + " t1"}) {
 		t.Errorf("objects %v", got)
 	}
 	place := b.row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")
@@ -75,7 +76,7 @@ func TestTaskComesAndGoes(t *testing.T) {
 
 // What a switch lacks is said, and nothing is sent to it.
 func TestUnsupported(t *testing.T) {
-	for _, name := range []string{ObjectGroups, ObjectTask, ObjectStatus, ObjectRegisters, ObjectClear} {
+	for _, name := range []string{flymon.ObjectGroups, flymon.ObjectTask, flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(b *bench) { b.chip.has[name] = 0 })
 			b.task("t1")

@@ -1,28 +1,24 @@
 package flymonorch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"tamtam/flymonorch/answer"
 	"tamtam/flymonorch/plan"
-	"tamtam/orch"
-	"tamtam/sai"
 	"tamtam/tam/flymon"
+	"tamtam/tamorch"
 )
 
 // A deployment is a task in the ASIC.
 type deployment struct {
 	row    flymon.Task
 	placed plan.Placed // without what is frozen
-	entry  sai.Bytes   // that the ASIC has
-	oid    sai.OID
+	object tamorch.Object
 	frozen bool // the ASIC has frozen partitions to be given back
 
 	known     bool // the chip was asked for the task since it began
@@ -36,79 +32,70 @@ type deployment struct {
 	sweep     sweep  // with readout live
 }
 
-// pass takes tasks out that must not be in the ASIC, moves those that are to be
-// otherwise, and deploys those that are missing, each in its turn. If that leaves
-// room, those that had none are looked at again in the next.
-func (o *Orch) pass(ctx context.Context, tasks []*task) {
-	before := o.deployed
-	changed := false
+// stays says whether a task counts in the ASIC; its change is deployAll's.
+func stays(_ context.Context, t *task) bool { return !t.Row.Plan }
+
+// withdrawAll takes tasks out of the ASIC.
+func (o *Orch) withdrawAll(ctx context.Context, tasks []*task) {
 	for _, t := range tasks {
-		t.err = o.wanted(t)
-		if !t.plan || t.err != nil || !t.row.Plan {
-			o.unplan(t)
-		}
-		if t.on != nil && (t.err != nil || t.row.Plan) {
-			if err := o.withdraw(ctx, t); err != nil {
-				t.err = err
-				continue
-			}
-			changed = true
-		}
-	}
-	if o.deployed < before {
-		maps.Copy(o.dirty, o.again)
-	}
-	for _, t := range tasks {
-		if t.err != nil {
+		if err := o.withdraw(ctx, t); err != nil {
+			t.Err = err
 			continue
 		}
+		o.changed = true
+	}
+}
+
+// deployAll moves the tasks that are to be otherwise, and deploys those that are missing, each in its
+// turn; then those are planned that are only to be planned.
+func (o *Orch) deployAll(ctx context.Context, wanted []*task) {
+	for _, t := range wanted {
 		switch {
-		case t.row.Plan:
+		case t.Row.Plan:
 			continue
-		case t.on == nil:
-			t.err = o.deploy(ctx, t)
-			changed = true
-		case t.on.frozen || t.on.row != t.row:
-			t.err = o.change(ctx, t)
-			changed = true
+		case t.On == nil:
+			t.Err = o.deploy(ctx, t)
+			o.changed = true
+		case t.On.frozen || t.On.row != t.Row:
+			t.Err = o.change(ctx, t)
+			o.changed = true
 		}
-		if t.err != nil {
-			o.log.Error("FlyMon task", "task", t.name, "err", t.err)
+		if t.Err != nil {
+			o.Log.Error("FlyMon task", "task", t.Name, "err", t.Err)
 		}
 	}
-	if changed {
-		maps.Copy(o.dirty, o.plans)
+	if o.changed {
+		o.changed = false
+		o.Mark(o.plans)
 	}
-	for _, t := range tasks {
-		if t.err == nil && t.row.Plan {
+	for _, t := range wanted {
+		if t.Row.Plan {
 			o.planOnly(t)
 		}
-		o.settle(ctx, t)
 	}
-	o.bookGroups()
+	o.tellGroups()
 }
 
 // planOnly says what a task would cost.
 func (o *Orch) planOnly(t *task) {
-	placed, moves, err := o.pool.Room(t.name, t.row)
+	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {
 		o.unplan(t)
-		t.err = err
-		o.plans[t.name] = t
+		t.Err = err
+		o.plans[t.Name] = t
 		return
 	}
-	t.plan, t.would = true, movesWords(moves)
-	o.plans[t.name] = t
-	o.books.place.put(t.name, o.placement(placed, true).Fields())
+	t.Note = "planned, not deployed" + movesWords(moves)
+	o.plans[t.Name] = t
+	o.counters.place.Put(t.Name, o.placement(placed, true).Fields())
 }
 
 // unplan takes a plan out of the books.
 func (o *Orch) unplan(t *task) {
-	delete(o.plans, t.name)
-	if t.plan {
-		t.plan = false
-		o.books.place.drop(t.name)
+	if o.plans[t.Name] != nil && t.On == nil {
+		o.counters.place.Drop(t.Name)
 	}
+	delete(o.plans, t.Name)
 }
 
 // deploy puts a task into the ASIC. The planner allocates when the chip has taken it.
@@ -117,32 +104,26 @@ func (o *Orch) deploy(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	entry, err := orch.ExtensionEntry("task", placed.Layout)
-	if err != nil {
+	object := tamorch.Object{Name: flymon.ObjectTask, Attr: flymon.AttrTask}
+	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
 		return err
 	}
-	oid, err := orch.CreateExtension(ctx, o.api, ObjectTask, entry)
-	if err != nil {
-		return fmt.Errorf("create the task: %w", err)
+	if placed, err = o.pool.Add(t.Name, t.Row); err != nil {
+		return errors.Join(err, object.Remove(ctx, o.SAI))
 	}
-	if placed, err = o.pool.Add(t.name, t.row); err != nil {
-		return errors.Join(err, o.remove(ctx, oid))
-	}
-	t.on = &deployment{row: t.row, placed: *placed, entry: entry, oid: oid}
-	o.deployed++
+	t.On = &deployment{row: t.Row, placed: *placed, object: object}
 	o.meet(t)
 	return nil
 }
 
 // withdraw takes a task out of the ASIC. One that cannot be taken out stays.
 func (o *Orch) withdraw(ctx context.Context, t *task) error {
-	if err := o.remove(ctx, t.on.oid); err != nil {
-		return fmt.Errorf("remove the task: %w", err)
+	if err := t.On.object.Remove(ctx, o.SAI); err != nil {
+		return err
 	}
-	o.pool.Remove(t.name)
+	o.pool.Remove(t.Name)
 	o.forget(t)
-	t.on = nil
-	o.deployed--
+	t.On = nil
 	return nil
 }
 
@@ -150,40 +131,38 @@ func (o *Orch) withdraw(ctx context.Context, t *task) error {
 // counted so far is read and told before its old place is given back. Another task's
 // registers are not touched.
 func (o *Orch) change(ctx context.Context, t *task) error {
-	if err := o.thaw(ctx, t); err != nil || t.on.row == t.row {
+	if err := o.thaw(ctx, t); err != nil || t.On.row == t.Row {
 		return err
 	}
 	placed, err := o.room(ctx, t)
 	if err != nil {
 		return err
 	}
-	return o.divert(ctx, t, placed, t.row, func() (*plan.Placed, error) { return o.pool.Change(t.name, t.row) })
+	return o.divert(ctx, t, placed, t.Row, func() (*plan.Placed, error) { return o.pool.Change(t.Name, t.Row) })
 }
 
 // divert brings a task to where it is to be, with a row. take has the planner allocate when
 // the chip has taken it.
-func (o *Orch) divert(ctx context.Context, t *task, placed *plan.Placed, row flymon.Task, take func() (*plan.Placed, error)) error {
+func (o *Orch) divert(
+	ctx context.Context, t *task, placed *plan.Placed, row flymon.Task, take func() (*plan.Placed, error),
+) error {
 	o.catchUp(ctx, t)
-	entry, err := orch.ExtensionEntry("task", placed.Layout)
-	if err != nil {
+	object := t.On.object
+	moved := !reflect.DeepEqual(placed.Layout.Units, t.On.placed.Layout.Units) || placed.Layout.Epoch != t.On.placed.Layout.Epoch
+	if moved && len(placed.Layout.Frozen) == 0 { // nothing will be left to read
+		o.readLast(ctx, t, t.On, 0, false)
+	}
+	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
 		return err
 	}
-	moved := !reflect.DeepEqual(placed.Layout.Units, t.on.placed.Layout.Units) || placed.Layout.Epoch != t.on.placed.Layout.Epoch
-	if moved && len(placed.Layout.Frozen) == 0 { // nothing will be left to read
-		o.readLast(ctx, t, t.on, 0, false)
+	placed, err := take()
+	if err != nil {
+		return errors.Join(err, object.Restore(ctx, o.SAI, t.On.object))
 	}
-	if !bytes.Equal(entry, t.on.entry) {
-		if err := orch.SetExtension(ctx, o.api, t.on.oid, entry); err != nil {
-			return fmt.Errorf("change the task: %w", err)
-		}
-	}
-	if placed, err = take(); err != nil {
-		return errors.Join(err, orch.SetExtension(ctx, o.api, t.on.oid, t.on.entry))
-	}
-	old, d := t.on, &deployment{row: row, placed: *placed, entry: entry, oid: t.on.oid, frozen: len(placed.Layout.Frozen) > 0}
+	old, d := t.On, &deployment{row: row, placed: *placed, object: object, frozen: len(placed.Layout.Frozen) > 0}
 	d.placed.Layout.Frozen = nil
 	o.forgetTimer(t)
-	t.on = d
+	t.On = d
 	o.meet(t)
 	if d.flags = flymon.FlagPartial; moved && old.known {
 		d.began = o.chipNow()
@@ -199,17 +178,17 @@ func (o *Orch) divert(ctx context.Context, t *task, placed *plan.Placed, row fly
 
 // room finds the place of a task, and moves others if only that makes room.
 func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
-	placed, moves, err := o.pool.Room(t.name, t.row)
+	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {
 		return nil, err
 	}
 	for _, to := range moves {
-		if err := o.moveFor(ctx, o.tasks[to.Name], to, t); err != nil {
+		if err := o.moveFor(ctx, o.Sessions[to.Name], to, t); err != nil {
 			return nil, fmt.Errorf("move task %s to make room: %w", to.Name, err)
 		}
 	}
 	if len(moves) > 0 { // the entries of plans that were made before are stale
-		return o.pool.Try(t.name, t.row)
+		return o.pool.Try(t.Name, t.Row)
 	}
 	return placed, nil
 }
@@ -219,13 +198,13 @@ func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
 // back. Its epoch is flagged partial.
 func (o *Orch) moveFor(ctx context.Context, t *task, to *plan.Placed, another *task) error {
 	moving := o.pool.Moved(to)
-	err := o.divert(ctx, t, moving, t.on.row, func() (*plan.Placed, error) { return moving, o.pool.Move(to) })
-	if t.on.frozen { // given back when something goes
-		o.again[t.name] = t
+	err := o.divert(ctx, t, moving, t.On.row, func() (*plan.Placed, error) { return moving, o.pool.Move(to) })
+	if t.On.frozen { // given back when something goes
+		o.Later(t)
 	}
 	if err == nil {
-		t.moved = fmt.Sprintf("moved to %s to make room for task %s", to.Groups(), another.name)
-		o.settle(ctx, t)
+		t.Note = fmt.Sprintf("moved to %s to make room for task %s", to.Groups(), another.Name)
+		o.Report(ctx, t)
 	}
 	return err
 }
@@ -248,28 +227,23 @@ func movesWords(moves []*plan.Placed) string {
 // thaw gives frozen partitions back, the chip first: nobody else may have them
 // before.
 func (o *Orch) thaw(ctx context.Context, t *task) error {
-	if !t.on.frozen {
+	if !t.On.frozen {
 		return nil
 	}
-	entry, err := orch.ExtensionEntry("task", t.on.placed.Layout)
-	if err != nil {
-		return err
-	}
-	if err := orch.SetExtension(ctx, o.api, t.on.oid, entry); err != nil {
+	if err := t.On.object.Put(ctx, o.SAI, t.On.placed.Layout); err != nil {
 		return fmt.Errorf("give back where the task was before: %w", err)
 	}
-	o.pool.Thaw(t.name)
-	t.on.entry, t.on.frozen = entry, false
-	maps.Copy(o.dirty, o.again) // there is room
-	delete(o.dirty, t.name)
+	o.pool.Thaw(t.Name)
+	t.On.frozen = false
+	o.MarkRefused() // there is room
 	return nil
 }
 
 // meet takes a task that is in the ASIC now among those to be read.
 func (o *Orch) meet(t *task) {
-	o.books.place.put(t.name, o.placement(&t.on.placed, false).Fields())
-	if t.on.row.Live {
-		o.sweeps[t.name] = t
+	o.counters.place.Put(t.Name, o.placement(&t.On.placed, false).Fields())
+	if t.On.row.Live {
+		o.sweeps[t.Name] = t
 		return
 	}
 	o.join(t)
@@ -278,15 +252,15 @@ func (o *Orch) meet(t *task) {
 // forget ends the reading of a task, and its rows.
 func (o *Orch) forget(t *task) {
 	o.forgetTimer(t)
-	o.books.forget(t.name)
+	o.counters.forget(t.Name)
 }
 
 func (o *Orch) forgetTimer(t *task) {
-	delete(o.sweeps, t.name)
-	e := period(t.on.row)
+	delete(o.sweeps, t.Name)
+	e := period(t.On.row)
 	if c := o.classes[e]; c != nil {
 		is := func(x *task) bool { return x == t }
-		delete(c.tasks, t.name)
+		delete(c.tasks, t.Name)
 		c.fresh, c.queue = slices.DeleteFunc(c.fresh, is), slices.DeleteFunc(c.queue, is)
 		if len(c.tasks) == 0 {
 			delete(o.classes, e)

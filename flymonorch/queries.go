@@ -16,10 +16,10 @@ import (
 // A query is a row of TAM_FLYMON_QUERY_TABLE: it is answered whenever its task is
 // read.
 type query struct {
-	row  schema.FlyMonQuery
-	name string
-	bad  error // what is wrong with the row
-	said string
+	row      schema.FlyMonQuery
+	name     string
+	parseErr error // what is wrong with the row
+	reported string
 }
 
 func (o *Orch) queryRow(ctx context.Context, row orch.Task) {
@@ -31,14 +31,14 @@ func (o *Orch) queryRow(ctx context.Context, row orch.Task) {
 		}
 	}
 	if row.Op == orch.Del {
-		o.daemon.Unreport(ctx, schema.StateTAMFlyMonQuery, row.Key)
-		o.books.answers.drop(row.Key)
+		o.Daemon.Unreport(ctx, schema.StateTAMFlyMonQuery, row.Key)
+		o.counters.answers.Drop(row.Key)
 		delete(o.queries, row.Key)
 		delete(o.dirtyQueries, row.Key)
 		return
 	}
 	q = &query{name: row.Key}
-	q.row, q.bad = schema.ParseFlyMonQuery(row.Key, row.Fields)
+	q.row, q.parseErr = schema.ParseFlyMonQuery(row.Key, row.Fields)
 	o.queries[q.name] = q
 	if o.byTask[q.row.Task] == nil {
 		o.byTask[q.row.Task] = map[string]*query{}
@@ -56,12 +56,12 @@ func (o *Orch) settleQueries(ctx context.Context) {
 		q := o.dirtyQueries[name]
 		err := o.answerable(q)
 		if err != nil {
-			o.books.answers.drop(name)
+			o.counters.answers.Drop(name)
 		}
-		status, reason := o.daemon.Verdict(schema.StateTAMFlyMonQuery, err)
-		if said := status + ": " + reason; q.said != said {
-			o.daemon.Report(ctx, schema.StateTAMFlyMonQuery, name, status, reason)
-			q.said = said
+		status, reason := o.Daemon.Verdict(schema.StateTAMFlyMonQuery, err)
+		if now := status + ": " + reason; q.reported != now {
+			o.Daemon.Report(ctx, schema.StateTAMFlyMonQuery, name, status, reason)
+			q.reported = now
 		}
 	}
 	clear(o.dirtyQueries)
@@ -69,24 +69,24 @@ func (o *Orch) settleQueries(ctx context.Context) {
 
 // answerable says why a query has no answers; nil if it has.
 func (o *Orch) answerable(q *query) error {
-	if q.bad != nil {
-		return q.bad
+	if q.parseErr != nil {
+		return q.parseErr
 	}
-	t := o.tasks[q.row.Task]
-	if t == nil || !t.given {
+	t := o.Sessions[q.row.Task]
+	if t == nil || !t.Configured {
 		return orch.Wait("task", q.row.Task, "there is no task %s", q.row.Task)
 	}
-	if t.bad == nil {
-		if _, err := flowOf(t.row, q.row.Flow); err != nil {
+	if t.ParseErr == nil {
+		if _, err := flowOf(t.Row, q.row.Flow); err != nil {
 			return err
 		}
 	}
 	switch {
-	case t.on == nil && t.err == nil && t.row.Plan:
-		return orch.Wait("task", t.name, "task %s is planned, not deployed", t.name)
-	case t.on == nil && t.err != nil:
-		_, why := o.daemon.Verdict(schema.StateTAMFlyMonTask, t.err)
-		return orch.Wait("task", t.name, "task %s does not count: %s", t.name, why)
+	case t.On == nil && t.Err == nil && t.Row.Plan:
+		return orch.Wait("task", t.Name, "task %s is planned, not deployed", t.Name)
+	case t.On == nil && t.Err != nil:
+		_, why := o.Daemon.Verdict(schema.StateTAMFlyMonTask, t.Err)
+		return orch.Wait("task", t.Name, "task %s does not count: %s", t.Name, why)
 	}
 	return nil
 }
@@ -113,9 +113,9 @@ func flowOf(row flymon.Task, text string) (flymon.Vector, error) {
 // flowsAsked are the flows of a task's queries, in their order.
 func (o *Orch) flowsAsked(t *task, row flymon.Task) []flymon.Vector {
 	var flows []flymon.Vector
-	for _, name := range slices.SortedFunc(maps.Keys(o.byTask[t.name]), schema.CompareNames) {
+	for _, name := range slices.SortedFunc(maps.Keys(o.byTask[t.Name]), schema.CompareNames) {
 		q := o.queries[name]
-		if v, err := flowOf(row, q.row.Flow); err == nil && q.bad == nil {
+		if v, err := flowOf(row, q.row.Flow); err == nil && q.parseErr == nil {
 			flows = append(flows, v)
 		}
 	}
@@ -124,14 +124,14 @@ func (o *Orch) flowsAsked(t *task, row flymon.Task) []flymon.Vector {
 
 // answerQueries makes the rows of a task's queries.
 func (o *Orch) answerQueries(t *task, d *deployment, e epoch, got *taken) {
-	for name, q := range o.byTask[t.name] {
+	for name, q := range o.byTask[t.Name] {
 		v, err := flowOf(d.row, q.row.Flow)
-		if err != nil || q.bad != nil {
+		if err != nil || q.parseErr != nil {
 			continue
 		}
 		estimate := got.withExact(v, got.reading.Flow(v))
-		o.books.answers.put(name, swss.FieldValues{
-			"TASK": t.name, "FLOW": asks(d.row).Format(v), "EPOCH": strconv.FormatUint(e.number, 10),
+		o.counters.answers.Put(name, swss.FieldValues{
+			"TASK": t.Name, "FLOW": asks(d.row).Format(v), "EPOCH": strconv.FormatUint(e.number, 10),
 			"START": strconv.FormatUint(e.start, 10), "END": strconv.FormatUint(e.end, 10), "FLAGS": e.flags.String(),
 			"ESTIMATE": schema.FormatFlyMonEstimate(estimate),
 		})

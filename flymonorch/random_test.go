@@ -12,6 +12,7 @@ import (
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/flymon"
 )
 
 // Whatever comes in whatever order, with calls of SAI that fail now and then: the chip has
@@ -77,17 +78,17 @@ func (b *bench) wantConsistent() {
 	var want []string
 	for name, row := range rows {
 		if row["status"] == schema.StatusActive && !strings.HasPrefix(row["reason"], "planned") || strings.Contains(row["reason"], "it counts on as it was") {
-			want = append(want, ObjectTask+" "+name)
+			want = append(want, flymon.ObjectTask+" "+name)
 		}
 		if strings.Contains(row["reason"], "the switch refused") {
 			b.t.Errorf("task %s: %s", name, row["reason"])
 		}
 	}
 	slices.Sort(want)
-	got := slices.DeleteFunc(b.objects(), func(s string) bool { return !strings.HasPrefix(s, ObjectTask) })
-	for name, t := range b.fm.tasks { // that are gone, but could not be taken out yet
-		if !t.given {
-			got = slices.DeleteFunc(got, func(s string) bool { return s == ObjectTask+" "+name })
+	got := slices.DeleteFunc(b.objects(), func(s string) bool { return !strings.HasPrefix(s, flymon.ObjectTask) })
+	for name, t := range b.fm.Sessions { // that are gone, but could not be taken out yet
+		if !t.Configured {
+			got = slices.DeleteFunc(got, func(s string) bool { return s == flymon.ObjectTask+" "+name })
 		}
 	}
 	if !slices.Equal(got, want) {

@@ -46,24 +46,24 @@ func period(row flymon.Task) time.Duration {
 
 // join takes a task into its class.
 func (o *Orch) join(t *task) {
-	e := period(t.on.row)
+	e := period(t.On.row)
 	c := o.classes[e]
 	if c == nil {
 		c = &class{every: e, tasks: map[string]*task{}}
 		o.classes[e] = c
 	}
-	c.tasks[t.name] = t
+	c.tasks[t.Name] = t
 	c.fresh = append(c.fresh, t)
 }
 
 // nextTimer returns when there is something to do; zero: never.
 func (o *Orch) nextTimer() (next time.Time) {
-	if !o.running || o.unsupported != "" {
+	if !o.Running || o.Unsupported != "" {
 		return next
 	}
 	if o.pool == nil {
 		if o.askAt.IsZero() {
-			return o.daemon.Now()
+			return o.Daemon.Now()
 		}
 		return o.askAt
 	}
@@ -72,20 +72,17 @@ func (o *Orch) nextTimer() (next time.Time) {
 			next = t
 		}
 	}
-	if len(o.windows) > 0 {
-		sooner(o.dropAt)
-	}
 	for _, c := range o.classes {
 		if c.due.IsZero() || len(c.fresh)+len(c.queue) > 0 {
-			return o.daemon.Now()
+			return o.Daemon.Now()
 		}
 		sooner(c.due)
 	}
 	for _, t := range o.sweeps {
-		if t.on.sweep.due.IsZero() {
-			return o.daemon.Now()
+		if t.On.sweep.due.IsZero() {
+			return o.Daemon.Now()
 		}
-		sooner(t.on.sweep.due)
+		sooner(t.On.sweep.due)
 	}
 	return next
 }
@@ -96,13 +93,8 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		if err := o.learn(ctx); err != nil {
 			return err
 		}
-		maps.Copy(o.dirty, o.tasks)
-		return o.settleAll(ctx)
-	}
-	if len(o.windows) > 0 && !now.Before(o.dropAt) {
-		if err := o.dropWindows(ctx); err != nil {
-			o.log.Error("FlyMon", "err", err)
-		}
+		o.MarkAll()
+		return o.Settle(ctx)
 	}
 	var errs []error
 	for _, e := range slices.Sorted(maps.Keys(o.classes)) {
@@ -116,19 +108,19 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 			}
 		}
 	}
-	for _, t := range slices.SortedFunc(maps.Values(o.sweeps), byName) {
-		if s := &t.on.sweep; s.due.IsZero() || !now.Before(s.due) {
+	for _, t := range slices.SortedFunc(maps.Values(o.sweeps), (*task).Compare) {
+		if s := &t.On.sweep; s.due.IsZero() || !now.Before(s.due) {
 			errs = append(errs, o.sweepOn(ctx, now, t))
 		}
 	}
-	return errors.Join(append(errs, o.books.flush(ctx))...)
+	return errors.Join(append(errs, o.Flush(ctx))...)
 }
 
 // start queues all tasks to be read, or those that are fresh.
 func (c *class) start(all bool) {
 	c.queue, c.whole = c.fresh, all
 	if all {
-		c.queue = slices.SortedFunc(maps.Values(c.tasks), byName)
+		c.queue = slices.SortedFunc(maps.Values(c.tasks), (*task).Compare)
 	}
 	c.fresh, c.then, c.failed = nil, time.Time{}, false
 }
@@ -136,8 +128,8 @@ func (c *class) start(all bool) {
 // batch takes from the queue what is read at once.
 func (c *class) batch() []*task {
 	words, n := uint32(0), 0
-	for n < min(len(c.queue), windowTasks) && words < readAtOnce {
-		words += c.queue[n].on.placed.Buckets
+	for n < min(len(c.queue), flymon.MaxChipTasks) && words < readAtOnce {
+		words += c.queue[n].On.placed.Buckets
 		n++
 	}
 	tasks := c.queue[:n]
@@ -153,8 +145,9 @@ func (o *Orch) readSome(ctx context.Context, c *class) error {
 	if errors.Is(err, swss.ErrUnavailable) {
 		return err
 	}
-	if err := errors.Join(err, r.close()); err != nil {
-		o.log.Error("tasks of FlyMon are not read", "err", err)
+	r.close()
+	if err != nil {
+		o.Log.Error("tasks of FlyMon are not read", "err", err)
 	}
 	c.failed = c.failed || err != nil
 	if at != nil && c.then.IsZero() {
@@ -169,7 +162,7 @@ func (o *Orch) readSome(ctx context.Context, c *class) error {
 		if again == 0 {
 			again = unboundedPeriod
 		}
-		c.due = o.daemon.Now().Add(again / 4)
+		c.due = o.Daemon.Now().Add(again / 4)
 	case c.whole || c.due.IsZero():
 		c.due = c.then
 	}
@@ -179,7 +172,7 @@ func (o *Orch) readSome(ctx context.Context, c *class) error {
 // aim returns when the epoch that is counting now can be read, by the daemon's clock.
 func (o *Orch) aim(every time.Duration, at clock) time.Time {
 	if every == 0 {
-		return o.daemon.Now().Add(unboundedPeriod)
+		return o.Daemon.Now().Add(unboundedPeriod)
 	}
 	end := (at.now/uint64(every) + 1) * uint64(every)
 	return time.Unix(0, int64(end)).Add(min(every/8, settleTime) - o.skew)
@@ -195,7 +188,7 @@ func (o *Orch) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
 	var errs []error
 	for i, t := range tasks {
 		if list[i] == nil {
-			errs = append(errs, errors.New("the switch does not have task "+t.name))
+			errs = append(errs, errors.New("the switch does not have task "+t.Name))
 			continue
 		}
 		if c.every == 0 {
@@ -208,12 +201,12 @@ func (o *Orch) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
 }
 
 // look asks for the status of tasks and learns the chip's time.
-func (o *Orch) look(r *round, tasks []*task) (clock, []*status, error) {
+func (o *Orch) look(r *round, tasks []*task) (clock, []*flymon.ChipStatus, error) {
 	names := make([]string, len(tasks))
 	for i, t := range tasks {
-		names[i] = t.name
+		names[i] = t.Name
 	}
-	asked := o.daemon.Clock()
+	asked := o.Daemon.Clock()
 	at, list, err := r.status(names)
 	if err == nil {
 		o.skew = time.Unix(0, int64(at.now)).Sub(asked)
@@ -222,11 +215,11 @@ func (o *Orch) look(r *round, tasks []*task) (clock, []*status, error) {
 }
 
 // chipNow is the chip's time of day by the daemon's clock.
-func (o *Orch) chipNow() uint64 { return uint64(o.daemon.Clock().Add(o.skew).UnixNano()) }
+func (o *Orch) chipNow() uint64 { return uint64(o.Daemon.Clock().Add(o.skew).UnixNano()) }
 
 // readEpoch reads the epoch before the one that counts, unless it was read.
-func (o *Orch) readEpoch(r *round, t *task, at clock, s *status) error {
-	d, every := t.on, uint64(t.on.row.Epoch)
+func (o *Orch) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) error {
+	d, every := t.On, uint64(t.On.row.Epoch)
 	cur := at.now / every
 	if !d.known || at.started != d.at.started {
 		if err := o.begin(r, t, at, s, cur); err != nil {
@@ -236,7 +229,7 @@ func (o *Orch) readEpoch(r *round, t *task, at clock, s *status) error {
 	stepped := at.steps != d.at.steps
 	if stepped {
 		d.flags |= flymon.FlagClockStep
-		if d.next = min(d.next, cur); s.Banks[(cur-1)%2].of(cur - 1) {
+		if d.next = min(d.next, cur); s.Banks[(cur-1)%2].Of(cur - 1) {
 			d.next = min(d.next, cur-1)
 		}
 	}
@@ -253,15 +246,15 @@ func (o *Orch) readEpoch(r *round, t *task, at clock, s *status) error {
 	}
 	e.bank = s.Banks[n%2]
 	if e.bank.Epoch != n {
-		e.bank = bank{} // of another epoch, or of none: no packet came in this one
+		e.bank = flymon.ChipBank{} // of another epoch, or of none: no packet came in this one
 	}
 	got, err := o.take(r, t, &d.placed, 0, &e)
 	if err != nil {
 		return err
 	}
 	if s.Banks[n%2].Used {
-		if err := r.clear(t.name, int(n%2)); err != nil {
-			o.log.Error("a bank is not cleared: its next epoch will be dirty", "task", t.name, "epoch", n, "err", err)
+		if err := r.clear(t.Name, int(n%2)); err != nil {
+			o.Log.Error("a bank is not cleared: its next epoch will be dirty", "task", t.Name, "epoch", n, "err", err)
 		}
 	}
 	if o.chipNow() >= (n+2)*every {
@@ -277,16 +270,16 @@ func (o *Orch) readEpoch(r *round, t *task, at clock, s *status) error {
 
 // begin meets a task that the orchagent or the chip began anew. If the chip counted
 // for it in the last epoch already, that one is the first, and this one is whole.
-func (o *Orch) begin(r *round, t *task, at clock, s *status, cur uint64) error {
-	d := t.on
+func (o *Orch) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint64) error {
+	d := t.On
 	last := s.Banks[(cur-1)%2]
 	if last.Used && last.Epoch != cur-1 {
-		if err := r.clear(t.name, int((cur-1)%2)); err != nil {
+		if err := r.clear(t.Name, int((cur-1)%2)); err != nil {
 			return err
 		}
 	}
 	d.next = cur
-	if last.of(cur - 1) {
+	if last.Of(cur - 1) {
 		d.next = cur - 1
 	}
 	if d.flags&flymon.FlagPartial == 0 {
@@ -297,8 +290,8 @@ func (o *Orch) begin(r *round, t *task, at clock, s *status, cur uint64) error {
 }
 
 // readUnbounded reads a task without epochs: all that it has counted so far.
-func (o *Orch) readUnbounded(r *round, t *task, at clock, s *status) error {
-	d := t.on
+func (o *Orch) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatus) error {
+	d := t.On
 	if !d.known || at.started != d.at.started {
 		d.known, d.began = true, at.now
 	}
@@ -314,7 +307,7 @@ func (o *Orch) readUnbounded(r *round, t *task, at clock, s *status) error {
 
 // PollCounters reads all that there is to be read now.
 func (o *Orch) PollCounters(ctx context.Context) error {
-	if !o.running || o.pool == nil {
+	if !o.Running || o.pool == nil {
 		return nil
 	}
 	for _, e := range slices.Sorted(maps.Keys(o.classes)) {
@@ -325,5 +318,5 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 			}
 		}
 	}
-	return o.books.flush(ctx)
+	return o.Flush(ctx)
 }

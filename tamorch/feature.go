@@ -231,6 +231,9 @@ func (f *Feature[R, B]) MarkAll() { f.Mark(f.Sessions) }
 // MarkRefused marks the sessions that may fare better now that something has changed.
 func (f *Feature[R, B]) MarkRefused() { f.Mark(f.again) }
 
+// Later has a session looked at when something changes.
+func (f *Feature[R, B]) Later(s *Session[R, B]) { f.again[s.Name] = s }
+
 // MarkStuck marks the sessions that could not be taken out of the ASIC, or not changed there.
 func (f *Feature[R, B]) MarkStuck() {
 	for name, s := range f.again {
