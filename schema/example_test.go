@@ -24,3 +24,18 @@ func ExampleParseSampler() {
 	// TAM_SAMPLINGRATE_TABLE|often: sampling-rate "0": want a number in 1..16777216
 	// TAM_SAMPLINGRATE_TABLE|often: sample-rate "64": want a field of the table; the nearest is sampling-rate
 }
+
+// What a table may hold, as docs/databases.md has it.
+func ExampleTableOf() {
+	t := schema.TableOf(schema.CfgTAMCollector)
+	fmt.Println(t.Config, t.Appl, t.State, t.Status)
+	for _, f := range t.Fields {
+		fmt.Println(f.Name, f.Form, f.Default, f.Must)
+	}
+	// Output:
+	// TAM_COLLECTORS_TABLE TAM_COLLECTORS_TABLE TAM_STATE_COLLECTORS_TABLE status
+	// ipaddress a unicast IPv4 or IPv6 address  true
+	// ipaddress-type ipv4 or ipv6  false
+	// port 1..65535  true
+	// protocol UDP or TCP UDP false
+}

@@ -1,9 +1,11 @@
 // Package schema holds the names of SONiC's tables and fields and the typed
 // rows that tamtam's daemons exchange through them. It does no I/O.
 //
-// Each kind of row has a Parse function, and a method Fields that writes it in one
-// canonical form: what Parse accepts, it reads again from Fields as the same row.
-// Fields that are not given have the defaults that the comments of the type state.
+// Each kind of row is a struct with a layout: its key, and each of its fields with range,
+// default, words for an operator, and where in the struct it stands. Its Parse function and its
+// method Fields follow from that. Fields writes one canonical form: what Parse accepts, it
+// reads again from Fields as the same row. [Tables] has all of them, with their names in each
+// database; docs/databases.md is printed from it.
 //
 // The error of a Parse function joins all that is wrong with the row. Each part is a
 // [FieldError], which says row, field, value and what would be right; [Reason] puts
