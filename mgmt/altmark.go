@@ -17,7 +17,6 @@ func altMarkModule() Module {
 		{Path: "/tam/alt-mark-sessions/alt-mark-session", Unique: []string{"config/flowgroup"}, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMAltMark, Key: "{name}", Entry: true,
-				Check:  check(schema.ParseAltMarkSession),
 				Leaves: append(altMarkLeaves("config"), Leaf{"config/flowgroup", text("flowgroup")}),
 			},
 			{

@@ -299,12 +299,4 @@ func flags(field string, names ...string) Codec {
 	}
 }
 
-// check makes a Row.Check of a parser of package schema.
-func check[T any](parse func(string, map[string]string) (T, error)) func(string, map[string]string) error {
-	return func(key string, fields map[string]string) error {
-		_, err := parse(key, fields)
-		return err
-	}
-}
-
 var errReadOnly = errors.New("is read-only")

@@ -23,7 +23,7 @@ func flyMonModule() Module {
 	return Module{Name: "tamtam-flymon", Groups: []Group{
 		{Path: tasks, Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonTask, Key: task, Entry: true, Check: check(schema.ParseFlyMonTask),
+				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonTask, Key: task, Entry: true,
 				Leaves: append(flyMonTaskLeaves("config"), Leaf{"config/flowgroup", text("flowgroup")}),
 			},
 			{
@@ -45,7 +45,6 @@ func flyMonModule() Module {
 		{Path: "/tam/flymon-queries/flymon-query", Finish: queryFits, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMFlyMonQuery, Key: "{name}", Entry: true,
-				Check:  check(schema.ParseFlyMonQuery),
 				Leaves: []Leaf{{"config/task", text("task")}, {"config/flow", text("flow")}},
 			},
 			{

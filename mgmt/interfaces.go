@@ -14,12 +14,11 @@ func interfacesModule() Module {
 		{Path: "/interfaces/interface", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Entry: true,
-				Check: check(schema.ParsePort),
 				Fixed: "ports are made and removed by the breakout-mode of their cage", Leaves: interfaceLeaves("config", "false"),
 			},
 			{
 				DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Entry: true,
-				New: map[string]string{"admin_status": "up", "mtu": "9100"}, Check: check(schema.ParsePortChannel),
+				New:    map[string]string{"admin_status": "up", "mtu": "9100"},
 				Leaves: interfaceLeaves("config", "true"),
 			},
 			{
@@ -105,7 +104,6 @@ func portsModule() Module {
 			Rows: []Row{
 				{
 					DB: swss.ConfigDB, Table: schema.CfgBreakout, Key: "{name}", Only: "Ethernet", Entry: true,
-					Check:  check(schema.ParseBreakout),
 					Leaves: append(breakoutLeaves("config"), breakoutLeaves("state")...),
 				},
 			},
@@ -113,18 +111,17 @@ func portsModule() Module {
 		{Path: "/interfaces/interface/aggregation/members/member", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true,
-				Check: check(schema.ParsePortChannelMember),
 			},
 		}},
 		{Path: "/vlans/vlan", Finish: finishVLAN, Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Check: check(schema.ParseVLAN),
+				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true,
 			},
 		}},
 		{Path: "/vlans/vlan/members/member", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgVLANMember, Key: "Vlan{vlan-id}|{interface}", Entry: true,
-				New: map[string]string{"tagging_mode": schema.Tagged}, Check: check(schema.ParseVLANMember),
+				New:    map[string]string{"tagging_mode": schema.Tagged},
 				Leaves: []Leaf{{"config/tagging-mode", tagging()}},
 			},
 			{

@@ -20,17 +20,9 @@ func routingModule() Module {
 		}[table]
 		interfaces.Rows = append(interfaces.Rows, Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: only, Entry: true, Leaves: routedLeaves("config"),
-			Check: func(key string, f map[string]string) error {
-				_, err := schema.ParseInterface(table, key, f)
-				return err
-			},
 		})
 		addresses.Rows = append(addresses.Rows, Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}|{prefix}", Only: only, Entry: true,
-			Check: func(key string, f map[string]string) error {
-				_, err := schema.ParseInterfaceAddress(table, key, f)
-				return err
-			},
 		})
 	}
 	interfaces.Rows = append(interfaces.Rows, Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
@@ -40,7 +32,6 @@ func routingModule() Module {
 		{Path: "/routing/static-routes/route", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Entry: true,
-				Check:  check(schema.ParseStaticRoute),
 				Leaves: []Leaf{{"config/next-hop", nextHops()}, {"state/next-hop", readOnly(nextHops())}},
 			},
 		}},
@@ -53,7 +44,6 @@ func routingModule() Module {
 		{Path: "/routing/neighbors/neighbor", Finish: finishNeighbor, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{interface}|{address}", Entry: true,
-				Check:  check(schema.ParseNeighbor),
 				Leaves: []Leaf{{"config/mac-address", text("neigh")}},
 			},
 			{
@@ -63,7 +53,7 @@ func routingModule() Module {
 		}},
 		{Path: "/", Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgSwitch, Key: schema.SwitchKey, Check: check(schema.ParseSwitch),
+				DB: swss.ConfigDB, Table: schema.CfgSwitch, Key: schema.SwitchKey,
 				Leaves: []Leaf{{"fdb/config/aging-time", text("fdb_aging_time")}},
 			},
 			{DB: swss.ApplDB, Table: schema.AppSwitch, Key: schema.SwitchKey,
@@ -72,7 +62,6 @@ func routingModule() Module {
 		{Path: "/fdb/static-entries/entry", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgFDB, Key: "Vlan{vlan-id}|{mac-address}", Entry: true,
-				Check:  check(schema.ParseFDB),
 				Leaves: []Leaf{{"config/port", text("port")}},
 			},
 			{

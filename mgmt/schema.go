@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/yang/tamyang"
 
@@ -73,6 +74,8 @@ type row struct {
 	index int
 	key   template
 	each  int // which of the group's keys Each is; -1: none
+	// check says what is wrong with the row; nil: it is not one of CONFIG_DB, or Finish knows.
+	check func(key string, fields map[string]string) error
 }
 
 // A model is the YANG tree bound to the databases.
@@ -351,7 +354,11 @@ func (b *builder) addRow(g *group, r Row) error {
 	if r.Each != "" && !mayHave {
 		return fmt.Errorf("{%s} is no key that it may have for each field", r.Each)
 	}
-	g.rows = append(g.rows, &row{Row: r, index: len(g.rows), key: t, each: each})
+	own := &row{Row: r, index: len(g.rows), key: t, each: each}
+	if r.DB == swss.ConfigDB {
+		own.check = schema.CheckerOf(r.Table)
+	}
+	g.rows = append(g.rows, own)
 	return nil
 }
 

@@ -66,8 +66,6 @@ type Row struct {
 	Counter bool
 	// New holds the fields of a new row of CONFIG_DB.
 	New map[string]string
-	// Check refuses fields of a row of CONFIG_DB.
-	Check func(key string, fields map[string]string) error
 	// Wanted, of a row of APPL_DB, is what the row is once all that is configured is in
 	// force; nil: there is none. An error says that what is configured is not valid.
 	Wanted func(Configured) (map[string]string, error)

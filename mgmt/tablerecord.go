@@ -27,7 +27,6 @@ func tableRecordModule() Module {
 			Rows: []Row{
 				{
 					DB: swss.ConfigDB, Table: schema.CfgTAMTableRecord, Key: session, Entry: true,
-					Check: check(schema.ParseRecordSession),
 					Leaves: append(recordLeaves("config"), Leaf{"config/flowgroup", text("flowgroup")},
 						Leaf{"config/collector", text("collector")},
 						Leaf{"config/sampler", text("sampler")}),

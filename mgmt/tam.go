@@ -19,7 +19,7 @@ const (
 func tamModule() Module {
 	return Module{Name: "openconfig-tam", Groups: []Group{
 		{Path: "/", Rows: []Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMSwitch, Key: schema.TAMGlobalKey, Check: check(schema.ParseTAMSwitch),
+			{DB: swss.ConfigDB, Table: schema.CfgTAMSwitch, Key: schema.TAMGlobalKey,
 				Leaves: []Leaf{
 					{"tam/switch/config/switch-id", text("switch-id")},
 					{"tam/switch/config/enterprise-id", text("enterprise-id")},
@@ -35,7 +35,7 @@ func tamModule() Module {
 		{Path: "/tam/features/feature", Finish: featureSupported, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMFeature, Key: "{feature-ref}", Entry: true,
-				New: map[string]string{"status": schema.FeatureInactive}, Check: check(schema.ParseFeature),
+				New:    map[string]string{"status": schema.FeatureInactive},
 				Leaves: []Leaf{{"config/status", text("status")}},
 			},
 		}},
@@ -48,7 +48,7 @@ func tamModule() Module {
 		{Path: "/tam/collectors/collector", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMCollector, Key: "{name}", Entry: true,
-				New: map[string]string{"protocol": schema.ProtocolUDP}, Check: check(schema.ParseCollector),
+				New: map[string]string{"protocol": schema.ProtocolUDP},
 				Leaves: append(collectorLeaves("config"), Leaf{"config/encapsulation", Codec{
 					Get: constant("NONE").Get, Put: func(Record, []string) error { return nil },
 				}}),
@@ -62,7 +62,7 @@ func tamModule() Module {
 		}},
 		{Path: "/tam/samplers/sampler", Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgTAMSampler, Key: "{name}", Entry: true, Check: check(schema.ParseSampler),
+				DB: swss.ConfigDB, Table: schema.CfgTAMSampler, Key: "{name}", Entry: true,
 				Leaves: []Leaf{{"config/sampling-rate", text("sampling-rate")}},
 			},
 			{
@@ -75,7 +75,6 @@ func tamModule() Module {
 		{Path: "/tam/tailstamping-sessions/tailstamping-session", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMTailStamp, Key: "{name}", Entry: true,
-				Check:  check(schema.ParseTailStampSession),
 				Leaves: []Leaf{{"config/flowgroup", text("flowgroup")}},
 			},
 			{
@@ -124,7 +123,7 @@ func flowGroups() Group {
 		Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMFlowGroup, Key: "{name}", Entry: true,
-				New: map[string]string{"table-name": schema.TAMTable}, Check: check(schema.ParseFlowGroup),
+				New:    map[string]string{"table-name": schema.TAMTable},
 				Leaves: []Leaf{{"config/id", text("id")}, {"state/id", readOnly(text("id"))}},
 			},
 			{

@@ -142,12 +142,12 @@ func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
 		return err
 	}
 	for i, r := range e.group.rows {
-		if r.Check == nil || e.recs[i] == nil || !e.changed(i) || t.rowInDoubt(e, i) {
+		if r.check == nil || e.recs[i] == nil || !e.changed(i) || t.rowInDoubt(e, i) {
 			continue
 		}
 		fields := maps.Clone(e.recs[i])
 		delete(fields, nullField)
-		err := at(e.group.node, e.keys, r.Check(r.key.expand(e.keys, e.own()), fields))
+		err := at(e.group.node, e.keys, r.check(r.key.expand(e.keys, e.own()), fields))
 		if err != nil && !slices.Contains(e.told, err.Error()) {
 			t.faults.add(e.step, err)
 		}

@@ -264,6 +264,23 @@ func TableOf(config string) Table {
 	return all[slices.IndexFunc(all, func(t Table) bool { return t.Config == config })]
 }
 
+// CheckerOf returns what says what is wrong with a row of a table of CONFIG_DB; nil: there is no such
+// table, or what a row may hold depends on others.
+func CheckerOf(config string) func(key string, fields map[string]string) error {
+	all := slices.DeleteFunc(Tables(), func(t Table) bool { return t.Config != config || t.Parse == nil })
+	if len(all) == 0 || config == CfgACLRule {
+		return nil
+	}
+	return func(key string, fields map[string]string) error {
+		t := all[0]
+		if IsAddressKey(key) {
+			t = all[len(all)-1] // of interfaces: their addresses
+		}
+		_, err := t.Parse(key, fields)
+		return err
+	}
+}
+
 // FieldNames lists the names of the table's fields.
 func (t Table) FieldNames() []string {
 	names := make([]string, len(t.Fields))
