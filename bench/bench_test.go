@@ -1,11 +1,8 @@
 package bench
 
 import (
-	"encoding/json"
 	"maps"
 	"testing"
-
-	"tamtam/tam/record"
 )
 
 // Every load of the benchmark forwards, or drops, what it says; nothing is measured
@@ -89,14 +86,7 @@ func TestTableRecord(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	const fork = `{"program": "fork", "pipeline": "ingress", "init": "which",
-		"nodes": [{"id": "which", "kind": "cond"}, {"id": "a", "kind": "table"}, {"id": "b", "kind": "table"}],
-		"edges": [["which", "a", "true"], ["which", "b", "false"], ["a", "EXIT", "x"], ["b", "EXIT", "x"]], "deps": []}`
-	pipeline := func(string, string) (*record.Graph, error) {
-		g := new(record.Graph)
-		return g, json.Unmarshal([]byte(fork), g)
-	}
-	results, err := TableRecord(t.Context(), 1, pipeline)
+	results, err := TableRecord(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"tamtam/lab/programs"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 )
@@ -25,13 +26,10 @@ func TimePlan(ctx context.Context, m *recordplan.Model, s recordplan.Settings) (
 	return t, err
 }
 
-// Pipelines gives the graph of a program's pipeline.
-type Pipelines func(program, pipeline string) (*record.Graph, error)
-
 // TableRecord measures table recording: how long plans of real programs take, how
 // many records a second are decoded, and what recording costs the simulated chip.
-func TableRecord(ctx context.Context, d time.Duration, pipeline Pipelines) ([]Result, error) {
-	b := recordBench{asicBench: asicBench{ctx: ctx, d: d}, pipeline: pipeline}
+func TableRecord(ctx context.Context, d time.Duration) ([]Result, error) {
+	b := recordBench{asicBench{ctx: ctx, d: d}}
 	b.planning()
 	b.decoding()
 	if b.err != nil {
@@ -41,10 +39,7 @@ func TableRecord(ctx context.Context, d time.Duration, pipeline Pipelines) ([]Re
 	return append(b.results, chip...), err
 }
 
-type recordBench struct {
-	asicBench
-	pipeline Pipelines
-}
+type recordBench struct{ asicBench }
 
 // A planLoad is a plan to make.
 type planLoad struct {
@@ -57,7 +52,7 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 	if b.err != nil {
 		return TimedPlan{}
 	}
-	g, err := b.pipeline(l.program, l.pipeline)
+	g, err := programs.Graph(l.program, l.pipeline)
 	if err != nil {
 		b.err = err
 		return TimedPlan{}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tamtam/device"
+	"tamtam/lab/chance"
 	"tamtam/saisim"
 	"tamtam/swss"
 )
@@ -187,7 +188,7 @@ type discipline struct {
 	n, master *node
 	ptp       PTP
 	servo     saisim.Servo
-	random    random
+	random    chance.Source
 	at        Time // of the next exchange
 }
 
@@ -214,7 +215,7 @@ func (l *Lab) makeClocks(context.Context) error {
 		l.clocks = append(l.clocks, &discipline{
 			n: n, master: l.byName[p.Master], ptp: p, at: p.Interval,
 			servo:  saisim.Servo{StepOver: time.Duration(p.Step / Nanosecond)},
-			random: newRandom(l.seed, "ptp/"+n.s.Name),
+			random: chance.New(l.seed, "ptp/"+n.s.Name),
 		})
 	}
 	return nil
@@ -224,7 +225,7 @@ func (l *Lab) makeClocks(context.Context) error {
 // when a message comes is what it says then unless it is changed meanwhile,
 // which it is not: the servo is told at once.
 func (c *discipline) exchange(now Time) error {
-	way := func() Time { return c.ptp.Delay + Time(c.random.below(uint64(c.ptp.Jitter)+1)) }
+	way := func() Time { return c.ptp.Delay + Time(c.random.Below(uint64(c.ptp.Jitter)+1)) }
 	at := func(n *node, t Time) saisim.Cycle { return max(n.sim.Chip.Now(), n.cycle(t)) }
 	slave, master := c.n.sim.Chip, c.master.sim.Chip
 	come := now + way()

@@ -5,6 +5,7 @@ import (
 	mathbits "math/bits"
 	"slices"
 
+	"tamtam/lab/chance"
 	"tamtam/tam/flymon"
 )
 
@@ -293,12 +294,12 @@ func towering(beyond []float64, widths []uint8, threshold uint64) detector {
 // mean of 8 draws.
 func naiveEntropy(sizes []uint32, buckets, seed uint64) float64 {
 	const draws = 8
-	r := newRandom(seed, "theory/entropy")
+	r := chance.New(seed, "theory/entropy")
 	var sum float64
 	for range draws {
 		counts := make([]uint32, buckets)
 		for _, n := range sizes {
-			counts[r.below(buckets)] += n
+			counts[r.Below(buckets)] += n
 		}
 		sum += entropyOf(counts)
 	}

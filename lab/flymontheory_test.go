@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tamtam/internal/randtest"
+	"tamtam/lab/chance"
 )
 
 // What other flows add to a bucket, and how often flows meet in two rows and in three, is what
@@ -20,13 +21,13 @@ func TestNoise(t *testing.T) {
 	p := newPopulation(sizes, 64)
 	one, all, independent := p.beyond(1<<bits), p.least(1<<bits, 3, shifts), p.least(1<<bits, 3, nil)
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
-		r := newRandom(seed, "noise")
+		r := chance.New(seed, "noise")
 		var rows, least [64]float64
 		for range draws {
-			mine := uint32(r.next())
+			mine := uint32(r.Next())
 			var noise [3]uint32
 			for _, n := range sizes {
-				differ := mine ^ uint32(r.next())
+				differ := mine ^ uint32(r.Next())
 				for row, shift := range shifts {
 					if differ>>shift&(1<<bits-1) == 0 {
 						noise[row] += n
@@ -176,14 +177,14 @@ func TestReportsGoTogether(t *testing.T) {
 	report := counting(newPopulation(sizes, threshold+1).least(buckets, rows, nil), threshold, 1)
 	together := f1(sizes, threshold, rows, float64(len(sizes))/buckets, report)
 	alone := f1(sizes, threshold, rows, 0, report)
-	random := newRandom(1, "together")
+	random := chance.New(1, "together")
 	var outside, outsideAlone int
 	for range 200 {
 		var counters [rows][buckets]uint32
 		at := make([][rows]int, len(sizes))
 		for i, n := range sizes {
 			for r := range rows {
-				at[i][r] = int(random.below(buckets))
+				at[i][r] = int(random.Below(buckets))
 				counters[r][at[i][r]] += n
 			}
 		}

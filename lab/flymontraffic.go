@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"tamtam/lab/chance"
 	"tamtam/tam/flymon"
 )
 
@@ -81,7 +82,7 @@ func shares(total uint64, n int, s Thousandths) []uint32 {
 // flow what is left to send, and when the next packet is.
 type crowd struct {
 	vectors []flymon.Vector
-	chance  random
+	chance  chance.Source
 	waiting []flowState // by the time of their first packet, descending
 	active  []flowState // a heap: the earliest first
 }
@@ -105,7 +106,7 @@ const anySide = 2
 
 func newSidedCrowd(t *FlyMonTraffic, seed uint64, name string, side uint32) *crowd {
 	sizes := shares(t.Packets, t.Flows, t.Zipf)
-	c := &crowd{vectors: makeFlows(t, seed, name, side), chance: newRandom(seed, name+"/times"), waiting: make([]flowState, t.Flows)}
+	c := &crowd{vectors: makeFlows(t, seed, name, side), chance: chance.New(seed, name+"/times"), waiting: make([]flowState, t.Flows)}
 	for i, n := range sizes {
 		start, end := c.life(t)
 		s := &c.waiting[i]
@@ -127,15 +128,15 @@ func (c *crowd) life(t *FlyMonTraffic) (start, end uint64) {
 	if t.Lifetime == 0 {
 		return 0, whole
 	}
-	length := min(whole, c.chance.exponential(uint64(t.Lifetime/Nanosecond)))
-	start = c.chance.below(whole - length + 1)
+	length := min(whole, c.chance.Exponential(uint64(t.Lifetime/Nanosecond)))
+	start = c.chance.Below(whole - length + 1)
 	return start, start + length
 }
 
 // advance moves the time to that of the next packet: the first of so many uniform times
 // between now and the end.
-func (s *flowState) advance(r *random) {
-	u := (float64(r.next()>>11) + 0.5) / (1 << 53)
+func (s *flowState) advance(r *chance.Source) {
+	u := (float64(r.Next()>>11) + 0.5) / (1 << 53)
 	gap := -math.Expm1(math.Log(u) / float64(s.left))
 	s.at += uint64(gap * float64(s.end-s.at))
 }
@@ -207,7 +208,7 @@ func (c *crowd) sink() {
 // makeFlows makes 5-tuples of IPv4 at random. All sources differ, and where there are
 // no Destinations all destinations too.
 func makeFlows(t *FlyMonTraffic, seed uint64, name string, side uint32) []flymon.Vector {
-	r := newRandom(seed, name+"/flows")
+	r := chance.New(seed, name+"/flows")
 	from, to := newScatter(&r), newScatter(&r)
 	target := make([]uint32, 0, t.Flows)
 	if d := t.Destinations; d.Count > 0 {
@@ -218,7 +219,7 @@ func makeFlows(t *FlyMonTraffic, seed uint64, name string, side uint32) []flymon
 		}
 		// Large flows go anywhere.
 		for i := len(target) - 1; i > 0; i-- {
-			k := r.below(uint64(i + 1))
+			k := r.Below(uint64(i + 1))
 			target[i], target[k] = target[k], target[i]
 		}
 	}
@@ -232,7 +233,7 @@ func makeFlows(t *FlyMonTraffic, seed uint64, name string, side uint32) []flymon
 		for side != anySide && src>>31 != side {
 			src = from.of(src) // a permutation comes back to the side on which it began
 		}
-		ports := r.next()
+		ports := r.Next()
 		protocol := uint64(6)
 		if ports>>32%8 == 0 {
 			protocol = 17
@@ -245,9 +246,9 @@ func makeFlows(t *FlyMonTraffic, seed uint64, name string, side uint32) []flymon
 // A scatter is a random permutation of 32-bit numbers: four rounds of a Feistel network.
 type scatter [4]uint64
 
-func newScatter(r *random) (s scatter) {
+func newScatter(r *chance.Source) (s scatter) {
 	for i := range s {
-		s[i] = r.next()
+		s[i] = r.Next()
 	}
 	return s
 }
@@ -255,8 +256,8 @@ func newScatter(r *random) (s scatter) {
 func (s *scatter) of(x uint32) uint32 {
 	a, b := uint16(x>>16), uint16(x)
 	for _, k := range s {
-		f := random{k ^ uint64(b)}
-		a, b = b, a^uint16(f.next()>>40)
+		f := chance.At(k ^ uint64(b))
+		a, b = b, a^uint16(f.Next()>>40)
 	}
 	return uint32(a)<<16 | uint32(b)
 }

@@ -1,6 +1,9 @@
 package lab
 
-import "tamtam/saisim/truth"
+import (
+	"tamtam/lab/chance"
+	"tamtam/saisim/truth"
+)
 
 // A flight is a frame on a link.
 type flight struct {
@@ -20,9 +23,9 @@ type wire struct {
 
 	Impairment
 	down               bool
-	loss, jitter, more random // more: reordering and duplicates
-	bad                bool   // the state of Burst
-	last               Time   // when the frame before arrives: no jitter overtakes it
+	loss, jitter, more chance.Source // more: reordering and duplicates
+	bad                bool          // the state of Burst
+	last               Time          // when the frame before arrives: no jitter overtakes it
 
 	oracle    *truth.Oracle // nil: none
 	oracleEnd truth.End
@@ -71,7 +74,7 @@ func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	}
 	at := w.arrival(t)
 	w.push(side, at, data, length, id)
-	if w.more.hit(w.Duplicate) {
+	if hit(&w.more, w.Duplicate) {
 		w.stats.Duplicated++
 		w.stats.byFlow[flowOf(id)][doubled]++
 		if w.oracle != nil {
@@ -94,13 +97,13 @@ func (w *wire) loses() int {
 	case w.down:
 		w.stats.Down++
 		return lostDown
-	case w.loss.hit(w.Loss):
+	case hit(&w.loss, w.Loss):
 		w.stats.Lost++
 		return lostRandom
 	case w.Burst.GoodToBad > 0 && w.burst():
 		w.stats.Burst++
 		return lostBurst
-	case w.loss.hit(w.Corrupt):
+	case hit(&w.loss, w.Corrupt):
 		w.stats.Corrupt++
 		return lostCorrupt
 	}
@@ -115,8 +118,8 @@ func (w *wire) burst() bool {
 			p = certain
 		}
 	}
-	lost := w.loss.hit(p)
-	if w.loss.hit(change) {
+	lost := hit(&w.loss, p)
+	if hit(&w.loss, change) {
 		w.bad = !w.bad
 	}
 	return lost
@@ -128,15 +131,15 @@ func (w *wire) arrival(t Time) Time {
 	if m := uint64(w.Jitter.Max); m > 0 {
 		switch w.Jitter.Distribution {
 		case "normal":
-			at += Time(w.jitter.bell(m))
+			at += Time(w.jitter.Bell(m))
 		case "exponential":
-			at += Time(min(m, w.jitter.exponential(m/8)))
+			at += Time(min(m, w.jitter.Exponential(m/8)))
 		default:
-			at += Time(w.jitter.below(m + 1))
+			at += Time(w.jitter.Below(m + 1))
 		}
 		at = max(at, w.last)
 	}
-	if w.more.hit(w.Reorder.Probability) {
+	if hit(&w.more, w.Reorder.Probability) {
 		w.stats.Reordered++
 		return at + w.Reorder.Delay
 	}
@@ -209,3 +212,6 @@ func (w *wire) cut() {
 	}
 	w.earliest = forever
 }
+
+// hit is true with probability p.
+func hit(r *chance.Source, p Probability) bool { return p > 0 && r.Below(certain) < uint64(p) }

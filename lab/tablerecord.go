@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/lab/programs"
 	"tamtam/tam/record"
 )
 
@@ -14,7 +15,7 @@ type TableRecord struct {
 	// Study is what is looked at, one of the Record constants; "": this is no study.
 	Study string `yaml:"study"`
 	Seeds int    `yaml:"seeds"` // how many; 0: 1
-	// Programs of the study of paths or resources, of [RecordPrograms] or files.
+	// Programs of the study of paths or resources, of package programs or files.
 	Programs []string `yaml:"programs"`
 	// Stages that a switch has. A program that does not fit gets as many as it needs.
 	Stages int           `yaml:"stages"`
@@ -40,7 +41,7 @@ func recordStudies() []string {
 type RecordCurve struct {
 	Name      string `yaml:"name"`
 	Figure    string `yaml:"figure"`   // curves of one figure are drawn together
-	Program   string `yaml:"program"`  // of [RecordPrograms], or a file
+	Program   string `yaml:"program"`  // of package programs, or a file
 	Pipeline  string `yaml:"pipeline"` // ingress or egress
 	PHV       string `yaml:"phv"`      // containers, as 16+16
 	Algorithm string `yaml:"algorithm"`
@@ -94,7 +95,7 @@ func (v *validator) tableRecord() {
 
 func (v *validator) recordCurve(p string, c *RecordCurve, seen map[string]bool) {
 	v.name(p, c.Name, seen)
-	v.want(c.Program != "" || v.t.Program != "", p+".program", c.Program, "one of %s, or a file", strings.Join(RecordPrograms(), ", "))
+	v.want(c.Program != "" || v.t.Program != "", p+".program", c.Program, "one of %s, or a file", strings.Join(programs.Names(), ", "))
 	v.want(slices.Contains([]string{"", "ingress", "egress"}, c.Pipeline), p+".pipeline", c.Pipeline, "ingress or egress")
 	phv, err := record.ParseContainers(c.PHV)
 	v.want(err == nil, p+".phv", c.PHV, "%s", record.ContainerWords)

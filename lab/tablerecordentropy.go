@@ -63,9 +63,9 @@ func (s *recordStudy) curves(ctx context.Context) (map[string][][]measured, erro
 		if err != nil {
 			return nil, err
 		}
-		g, err := p.pipeline(c.Pipeline)
+		g, err := p.Pipeline(c.Pipeline)
 		if err != nil && s.t.Program != "" {
-			g, err = p.pipeline("") // a file may have one pipeline only
+			g, err = p.Pipeline("") // a file may have one pipeline only
 		}
 		if err != nil {
 			return nil, err

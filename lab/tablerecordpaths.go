@@ -89,38 +89,38 @@ func (s *recordStudy) paths(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		curves := make([][]recoveryCurve, len(p.pipelines)+1) // by pipeline, then of all; by seed
+		curves := make([][]recoveryCurve, len(p.Pipelines)+1) // by pipeline, then of all; by seed
 		for i := range curves {
 			curves[i] = make([]recoveryCurve, len(s.seeds))
 		}
-		err = s.eachSeed(ctx, len(p.pipelines), func(i int, seed uint64) error {
+		err = s.eachSeed(ctx, len(p.Pipelines), func(i int, seed uint64) error {
 			all := recoveryCurve{{rate: 1}}
-			for k, g := range p.pipelines {
+			for k, g := range p.Pipelines {
 				c, err := s.pathsOf(ctx, g, seed)
 				if err != nil {
-					return fmt.Errorf("program %s, %s, seed %d: %w", p.name, g.Pipeline, seed, err)
+					return fmt.Errorf("program %s, %s, seed %d: %w", p.Name, g.Pipeline, seed, err)
 				}
 				curves[k][i], all = c, all.beside(c)
 				s.step()
 			}
-			curves[len(p.pipelines)][i] = all
+			curves[len(p.Pipelines)][i] = all
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 		var whole coding
-		for k, g := range p.pipelines {
+		for k, g := range p.Pipelines {
 			one, err := s.codingOf(ctx, g, curves[k])
 			if err != nil {
 				return err
 			}
 			whole.join(one)
-			if len(p.pipelines) > 1 {
-				s.figure8(p.name+"-"+g.Pipeline, curves[k], one)
+			if len(p.Pipelines) > 1 {
+				s.figure8(p.Name+"-"+g.Pipeline, curves[k], one)
 			}
 		}
-		s.figure8(p.name, curves[len(p.pipelines)], whole)
+		s.figure8(p.Name, curves[len(p.Pipelines)], whole)
 	}
 	return nil
 }

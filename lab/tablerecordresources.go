@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"tamtam/lab/programs"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 )
@@ -85,10 +86,10 @@ func (s *recordStudy) resources(ctx context.Context) error {
 		list := make([]needs, len(s.seeds))
 		err = s.eachSeed(ctx, 1, func(i int, seed uint64) error {
 			list[i] = needs{1} // of no pipeline
-			for _, g := range p.pipelines {
+			for _, g := range p.Pipelines {
 				n, err := s.needsOf(ctx, g, seed)
 				if err != nil {
-					return fmt.Errorf("program %s, %s, seed %d: %w", p.name, g.Pipeline, seed, err)
+					return fmt.Errorf("program %s, %s, seed %d: %w", p.Name, g.Pipeline, seed, err)
 				}
 				list[i] = list[i].together(n)
 			}
@@ -105,13 +106,13 @@ func (s *recordStudy) resources(ctx context.Context) error {
 
 // tableII puts a program into the report: what the least number of containers needs, and what more of
 // them save.
-func (s *recordStudy) tableII(p *recordProgram, list []needs) {
+func (s *recordStudy) tableII(p *programs.Program, list []needs) {
 	before := 1
-	for _, g := range p.pipelines {
+	for _, g := range p.Pipelines {
 		least, _ := recordplan.MinStages(g)
 		before = max(before, least)
 	}
-	s.results.add(p.name, "", "0", 0, "stages", float64(before))
+	s.results.add(p.Name, "", "0", 0, "stages", float64(before))
 	most := 0
 	for _, n := range list {
 		most = max(most, len(n)-1)
@@ -127,9 +128,9 @@ func (s *recordStudy) tableII(p *recordProgram, list []needs) {
 			continue
 		}
 		at := strconv.Itoa(k)
-		s.results.add(p.name, "", at, float64(k), "seeds", float64(len(stages)))
-		s.results.add(p.name, "", at, float64(k), "stages", stages...)
-		s.results.add(p.name, "", at, float64(k), "stages-added", added...)
+		s.results.add(p.Name, "", at, float64(k), "seeds", float64(len(stages)))
+		s.results.add(p.Name, "", at, float64(k), "stages", stages...)
+		s.results.add(p.Name, "", at, float64(k), "stages-added", added...)
 	}
 	var fewest, at []float64
 	var free []float64
@@ -152,7 +153,7 @@ func (s *recordStudy) tableII(p *recordProgram, list []needs) {
 		values []float64
 	}{{"containers-added", fewest}, {"stages-added", at}, {"containers-for-no-stage", free}} {
 		if len(x.values) > 0 {
-			s.results.add(p.name+"-path", "", "fewest", 0, x.name, x.values...)
+			s.results.add(p.Name+"-path", "", "fewest", 0, x.name, x.values...)
 		}
 	}
 }

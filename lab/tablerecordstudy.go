@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"tamtam/bench"
+	"tamtam/lab/programs"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 	"tamtam/tam/recordplan/check"
@@ -24,7 +26,7 @@ type recordStudy struct {
 	total   atomic.Int64 // steps that there will be, and that are done
 	done    atomic.Int64
 	mu      sync.Mutex // of opts.Progress
-	loaded  map[string]*recordProgram
+	loaded  map[string]*programs.Program
 	results *TableRecordReport
 }
 
@@ -33,7 +35,7 @@ func runTableRecord(ctx context.Context, t *Topology, opts Options) (*Result, er
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	s := &recordStudy{TableRecord: &t.TableRecord, t: t, opts: opts, loaded: map[string]*recordProgram{}}
+	s := &recordStudy{TableRecord: &t.TableRecord, t: t, opts: opts, loaded: map[string]*programs.Program{}}
 	if s.opts.Seed == 0 {
 		s.opts.Seed = t.Seed
 	}
@@ -60,26 +62,32 @@ func runTableRecord(ctx context.Context, t *Topology, opts Options) (*Result, er
 }
 
 // program loads a program, once; --set program=FILE puts that file in the place of all.
-func (s *recordStudy) program(name string) (*recordProgram, error) {
+func (s *recordStudy) program(name string) (*programs.Program, error) {
 	if s.t.Program != "" {
 		name = s.t.Program
 	}
 	if p := s.loaded[name]; p != nil {
 		return p, nil
 	}
-	p, err := loadProgram(name, s.t)
+	var p *programs.Program
+	var err error
+	if strings.ContainsAny(name, "/.") {
+		p, err = programs.Load(s.t.source.resolve(name))
+	} else {
+		p, err = programs.Open(name)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.loaded[name] = p
-	for _, g := range p.pipelines {
+	for _, g := range p.Pipelines {
 		m, err := recordplan.NewModel(g, recordplan.Uniform(g))
 		if err != nil {
-			return nil, fmt.Errorf("program %s, %s: %w", p.name, g.Pipeline, err)
+			return nil, fmt.Errorf("program %s, %s: %w", p.Name, g.Pipeline, err)
 		}
 		stages, _ := recordplan.MinStages(g)
 		s.results.Programs = append(s.results.Programs, RecordScale{
-			Program: p.name, Pipeline: g.Pipeline, Tables: tablesOf(g), NonCut: m.OneBitPerTable(), Deps: len(recordplan.Dependencies(g)), Stages: stages,
+			Program: p.Name, Pipeline: g.Pipeline, Tables: tablesOf(g), NonCut: m.OneBitPerTable(), Deps: len(recordplan.Dependencies(g)), Stages: stages,
 			Sequences: m.Paths().String(), Walks: m.Walks().String(),
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"tamtam/collector/capture"
+	"tamtam/lab/chance"
 )
 
 // A source makes the frames of one Traffic, one after the other.
@@ -16,7 +17,7 @@ type source struct {
 	shares []uint64 // of the flows; nil: one flow
 	file   *replay  // for pcap
 
-	gaps, sizes, flows random
+	gaps, sizes, flows chance.Source
 	stop               Time
 	bits               uint64 // on the wire, of the frames so far: their time at Rate is exact
 	active             Time   // onoff and poisson: time without the gaps
@@ -33,15 +34,15 @@ type source struct {
 func newSource(flow int, t *Traffic, h header, seed uint64, end Time, path string) (*source, error) {
 	s := &source{
 		flow: uint64(flow), t: t, header: h, stop: end,
-		gaps:  newRandom(seed, "traffic/"+t.Name+"/gaps"),
-		sizes: newRandom(seed, "traffic/"+t.Name+"/sizes"),
-		flows: newRandom(seed, "traffic/"+t.Name+"/flows"),
+		gaps:  chance.New(seed, "traffic/"+t.Name+"/gaps"),
+		sizes: chance.New(seed, "traffic/"+t.Name+"/sizes"),
+		flows: chance.New(seed, "traffic/"+t.Name+"/flows"),
 	}
 	if t.Stop > 0 {
 		s.stop = min(end, t.Stop)
 	}
 	if t.Flows.Count > 1 {
-		s.shares = zipf(t.Flows.Count, t.Flows.Zipf)
+		s.shares = chance.Zipf(t.Flows.Count, uint64(t.Flows.Zipf))
 	}
 	if t.Kind == "pcap" {
 		s.file = &replay{path: path}
@@ -64,7 +65,7 @@ func (s *source) prepare() error {
 	switch {
 	case s.t.Kind == "poisson":
 		mean := s.span(bits, 1)
-		s.active += Time(s.gaps.exponential(mean))
+		s.active += Time(s.gaps.Exponential(mean))
 		offset = s.active
 	case s.t.PPS > 0:
 		offset = Time(s.span(0, s.made))
@@ -106,7 +107,7 @@ func (s *source) burst(active Time) Time {
 
 func (s *source) length(mean Time) Time {
 	if s.t.Burst.Random {
-		return Time(s.gaps.exponential(uint64(mean)))
+		return Time(s.gaps.Exponential(uint64(mean)))
 	}
 	return mean
 }
@@ -115,19 +116,19 @@ func (s *source) pickSize() int {
 	z := &s.t.Size
 	switch {
 	case z.Uniform[1] > 0:
-		return int(z.Uniform[0]) + int(s.sizes.below(uint64(z.Uniform[1]-z.Uniform[0])+1))
+		return int(z.Uniform[0]) + int(s.sizes.Below(uint64(z.Uniform[1]-z.Uniform[0])+1))
 	case len(z.List) == 0:
 		return minFrame
 	case len(z.List) == 1:
 		return int(z.List[0])
 	case len(z.Weights) == 0:
-		return int(z.List[s.sizes.below(uint64(len(z.List)))])
+		return int(z.List[s.sizes.Below(uint64(len(z.List)))])
 	}
 	var sum uint64
 	for _, w := range z.Weights {
 		sum += uint64(w)
 	}
-	x := s.sizes.below(sum)
+	x := s.sizes.Below(sum)
 	for i, w := range z.Weights {
 		if x < uint64(w) {
 			return int(z.List[i])
@@ -144,7 +145,7 @@ func (s *source) frame(b []byte) (data []byte, length int) {
 	}
 	flow := 0
 	if s.shares != nil {
-		flow = s.flows.pick(s.shares)
+		flow = s.flows.Pick(s.shares)
 	}
 	return s.header.frame(b, flow, s.size, uint32(s.sent)), s.size
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"tamtam/lab/chance"
 )
 
 // defaultDelay is that of a link which gives none: 100 m of fibre.
@@ -50,7 +52,7 @@ func (l *Lab) makeLink(t *Link) error {
 		from, to := ends[i], ends[1-i]
 		w := &wire{name: k.name, from: from, to: to, link: k, Impairment: t.Impairment, earliest: forever}
 		dir := fmt.Sprintf("link/%s/%s/", k.name, from.text)
-		w.loss, w.jitter, w.more = newRandom(l.seed, dir+"loss"), newRandom(l.seed, dir+"jitter"), newRandom(l.seed, dir+"more")
+		w.loss, w.jitter, w.more = chance.New(l.seed, dir+"loss"), chance.New(l.seed, dir+"jitter"), chance.New(l.seed, dir+"more")
 		w.stats.byFlow = make([][numFates]uint64, len(l.t.Traffic)+1)
 		k.wires[i], to.wire = w, w
 		if from.host == nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/bench"
-	"tamtam/lab"
 )
 
 // A benchReport is what bench --format json prints.
@@ -85,7 +84,7 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 	case "flymon":
 		return bench.FlyMon(ctx, least)
 	case "tablerecord":
-		return bench.TableRecord(ctx, least, lab.EmbeddedProgram)
+		return bench.TableRecord(ctx, least)
 	}
 	return nil, usagef("bench %q: want config, asic, altmark, flymon or tablerecord", name)
 }

@@ -22,9 +22,9 @@ const (
 	goyang    = "github.com/openconfig/goyang"
 	grpc      = "google.golang.org/grpc"
 	miniredis = "github.com/alicebob/miniredis/v2"
-	plot      = "gonum.org/v1/plot"
 	protobuf  = "google.golang.org/protobuf"
 	xcrypto   = "golang.org/x/crypto"
+	ximage    = "golang.org/x/image"
 	xsync     = "golang.org/x/sync"
 	xsys      = "golang.org/x/sys"
 	xterm     = "golang.org/x/term"
@@ -36,13 +36,19 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab", "bench", "device", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench", "device", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab", modules: []string{yaml, plot}, below: []string{"bench", "device", "collector", "collector/capture", "saisim", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "saisim/cmu", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+	{name: "lab/experiments", below: []string{"lab", "lab/study"}}, // all that come with tamtam
+	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/truth", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
+		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "saisim", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
 	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
-		below: []string{"device", "flymonorch/plan", "sai", "saisim", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
+		below: []string{"lab/programs", "device", "flymonorch/plan", "sai", "saisim", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
+	{name: "lab/chance"}, // random numbers of experiments
+	{name: "lab/figure", modules: []string{ximage}},
+	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/ports", "orchagent/routes", "orchagent/fdb", "orchagent/qos", "orchagent/mirror", "orchagent/copp", "orchagent/acl", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
 			"orch", "sairedis", "saisim", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},

@@ -1,6 +1,7 @@
-package lab
+package chance
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -33,15 +34,15 @@ func TestDistributions(t *testing.T) {
 		mean = sum / n
 		return mean, math.Sqrt(squares/n - mean*mean)
 	}
-	r := newRandom(1, "test")
+	r := New(1, "test")
 	tests := []struct {
 		name            string
 		draw            func() uint64
 		mean, deviation float64
 	}{
-		{"exponential", func() uint64 { return r.exponential(1_000_000) }, 1e6, 1e6},
-		{"uniform", func() uint64 { return r.below(1_000_001) }, 5e5, 1e6 / math.Sqrt(12)},
-		{"bell", func() uint64 { return r.bell(1_200_000) }, 6e5, 1e5},
+		{"exponential", func() uint64 { return r.Exponential(1_000_000) }, 1e6, 1e6},
+		{"uniform", func() uint64 { return r.Below(1_000_001) }, 5e5, 1e6 / math.Sqrt(12)},
+		{"bell", func() uint64 { return r.Bell(1_200_000) }, 6e5, 1e5},
 	}
 	for _, tt := range tests {
 		mean, deviation := moments(tt.draw)
@@ -54,8 +55,8 @@ func TestDistributions(t *testing.T) {
 // Of a Zipf mix the k-th flow has a share as 1/k^s.
 func TestZipf(t *testing.T) {
 	const flows = 1000
-	for _, s := range []Thousandths{0, 800, 1000, 1200, 2500} {
-		shares := zipf(flows, s)
+	for _, s := range []uint64{0, 800, 1000, 1200, 2500} {
+		shares := Zipf(flows, s)
 		var sum float64
 		for k := 1; k <= flows; k++ {
 			sum += math.Pow(float64(k), -float64(s)/1000)
@@ -72,13 +73,20 @@ func TestZipf(t *testing.T) {
 			t.Errorf("s=%d: the shares add up to %d of 2^63", s, last)
 		}
 	}
-	r := newRandom(1, "test")
+	r := New(1, "test")
 	counts := make([]int, flows)
-	shares := zipf(flows, 1000)
+	shares := Zipf(flows, 1000)
 	for range 100_000 {
-		counts[r.pick(shares)]++
+		counts[r.Pick(shares)]++
 	}
 	if counts[0] < 13_000 || counts[0] > 13_720 { // 1/7.485 of them
 		t.Errorf("the first of 1000 flows got %d of 100000 frames, want about 13360", counts[0])
 	}
+}
+
+// Each use has numbers of its own, the same ones in every run with that seed.
+func ExampleNew() {
+	loss, sizes := New(1, "link/loss"), New(1, "traffic/sizes")
+	fmt.Println(loss.Below(100), loss.Below(100), sizes.Below(100), sizes.Exponential(1000))
+	// Output: 27 20 5 335
 }

@@ -1,26 +1,33 @@
-package lab
+// Package chance has the random numbers of the lab: integer generators, one for each use, which give the
+// same numbers on every machine.
+package chance
 
 import (
 	"hash/fnv"
 	"math/bits"
 )
 
-// A random is a source of random numbers, splitmix64. Each use of chance (the
+// A Source is one of random numbers, splitmix64. Each use of chance (the
 // loss of one direction of one link, the sizes of one traffic source) has its
 // own, derived from the run's seed and the name of the use. So what is added to
 // a topology changes no other's chances. It holds integers only and gives the
 // same numbers on every machine.
-type random struct{ state uint64 }
+type Source struct{ state uint64 }
 
-func newRandom(seed uint64, name string) random {
+// New returns the source of a use of chance, by its name, in a run with a seed.
+func New(seed uint64, name string) Source {
 	h := fnv.New64a()
 	h.Write([]byte(name)) // cannot fail
-	r := random{seed ^ h.Sum64()}
-	r.next() // a seed that differs in one bit starts elsewhere
-	return random{r.next()}
+	r := Source{seed ^ h.Sum64()}
+	r.Next() // a seed that differs in one bit starts elsewhere
+	return Source{r.Next()}
 }
 
-func (r *random) next() uint64 {
+// At returns the source that is in a state: the same numbers for the same state.
+func At(state uint64) Source { return Source{state} }
+
+// Next returns 64 random bits.
+func (r *Source) Next() uint64 {
 	r.state += 0x9e3779b97f4a7c15
 	z := r.state
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -28,19 +35,16 @@ func (r *random) next() uint64 {
 	return z ^ z>>31
 }
 
-// below returns a number from 0 to n-1; 0 for n 0. Its bias is below n / 2^64.
-func (r *random) below(n uint64) uint64 {
-	hi, _ := bits.Mul64(r.next(), n)
+// Below returns a number from 0 to n-1; 0 for n 0. Its bias is below n / 2^64.
+func (r *Source) Below(n uint64) uint64 {
+	hi, _ := bits.Mul64(r.Next(), n)
 	return hi
 }
 
-// hit is true with probability p.
-func (r *random) hit(p Probability) bool { return p > 0 && r.below(certain) < uint64(p) }
-
-// exponential returns a number of exponential distribution with the given mean:
+// Exponential returns a number of exponential distribution with the given mean:
 // -ln(u) * mean, u uniform in (0, 1]. The logarithm is good to 2^-30.
-func (r *random) exponential(mean uint64) uint64 {
-	u := r.next() | 1
+func (r *Source) Exponential(mean uint64) uint64 {
+	u := r.Next() | 1
 	x := 64<<32 - log2(u)  // -log2(u / 2^64), 32 fractional bits
 	const ln2 = 2977044472 // ln 2 * 2^32
 	hi, lo := bits.Mul64(x, ln2)
@@ -49,13 +53,13 @@ func (r *random) exponential(mean uint64) uint64 {
 	return hi<<32 | lo>>32
 }
 
-// bell returns a number from 0 to n of nearly normal distribution around n/2
+// Bell returns a number from 0 to n of nearly normal distribution around n/2
 // with standard deviation n/12: the sum of twelve uniform ones (Irwin-Hall)
 // spread over n.
-func (r *random) bell(n uint64) uint64 {
+func (r *Source) Bell(n uint64) uint64 {
 	var sum uint64
 	for range 12 {
-		sum += r.next() >> 32
+		sum += r.Next() >> 32
 	}
 	hi, lo := bits.Mul64(sum, n)
 	q, _ := bits.Div64(hi, lo, 12<<32)
@@ -116,14 +120,14 @@ func sqrt62(x uint64) uint64 {
 	return root
 }
 
-// zipf returns the cumulative shares of n things, of which the k-th has a share
-// that is as 1/k^s: thing i has shares[i] - shares[i-1] of 2^63. With s 0 all
+// Zipf returns the cumulative shares of n things, of which the k-th has a share
+// that is as 1/k^s, s in thousandths: thing i has shares[i] - shares[i-1] of 2^63. With s 0 all
 // are alike.
-func zipf(n int, s Thousandths) []uint64 {
+func Zipf(n int, s uint64) []uint64 {
 	weights := make([]uint64, n)
 	var total uint64
 	for i := range weights {
-		hi, lo := bits.Mul64(log2(uint64(i+1)), uint64(s))
+		hi, lo := bits.Mul64(log2(uint64(i+1)), s)
 		x, _ := bits.Div64(hi, lo, 1000)
 		// 40 bits each: a million of them add up to less than 2^61.
 		weights[i] = max(1, exp2neg(x)>>22)
@@ -138,9 +142,9 @@ func zipf(n int, s Thousandths) []uint64 {
 	return weights
 }
 
-// pick returns the thing whose share holds a random number.
-func (r *random) pick(shares []uint64) int {
-	x := r.next() >> 1
+// Pick returns the thing whose share holds a random number.
+func (r *Source) Pick(shares []uint64) int {
+	x := r.Next() >> 1
 	lo, hi := 0, len(shares)-1
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
