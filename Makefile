@@ -48,7 +48,7 @@ PROGRAMS  ?= 1000
 calibrate:
 	TAMTAM_CASES=$(PROGRAMS) $(GO) test -count=1 -timeout 24h -v -run '^TestRecordsOfRandom' ./tam/recordplan ./device
 	TAMTAM_CASES=$(INSTANCES) $(GO) test -count=1 -timeout 24h -v -run '^TestFlyMonCalibration' ./device
-	TAMTAM_CASES=$(FABRICS) $(GO) test -count=1 -timeout 24h -v -run '^TestAltMarkCalibration$$' ./lab
+	TAMTAM_CASES=$(FABRICS) $(GO) test -count=1 -timeout 24h -v -run '^TestAltMarkCalibration$$' ./lab/study/marking
 
 ### differential    both engines on CASES random cases (default 20000) from SEED on (default 1000000)
 CASES ?= 20000

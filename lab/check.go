@@ -28,12 +28,15 @@ type CheckResult struct {
 // Failed reports whether it is not what it must be.
 func (c *CheckResult) Failed() bool { return c.Pass != nil && !*c.Pass }
 
-// A metric is a number that a run gives, and its unit: ps for times, millionths for
+// A Metric is a number that a run gives, and its unit: ps for times, millionths for
 // what need not be whole.
-type metric struct {
-	value int64
-	unit  string
+type Metric struct {
+	Value int64
+	Unit  string
 }
+
+// Millionths is the unit of numbers that need not be whole.
+const Millionths = "millionths"
 
 // number writes a value as reports do, exactly: times in ns.
 func number(v int64, unit string) (json.Number, string) {
@@ -45,7 +48,7 @@ func number(v int64, unit string) (json.Number, string) {
 	switch unit {
 	case "ps":
 		s, unit = fmt.Sprintf("%s%d.%03d", sign, v/1000, v%1000), "ns"
-	case millionths:
+	case Millionths:
 		s, unit = fmt.Sprintf("%s%d.%06d", sign, v/1e6, v%1e6), ""
 	default:
 		return json.Number(sign + strconv.FormatUint(uint64(v), 10)), unit
@@ -59,8 +62,8 @@ func (r *Result) checkAll(t *Topology) error {
 		c := &t.Checks[i]
 		res, err := r.check(c)
 		if err != nil {
-			p := item("checks", c.Name, i)
-			return fmt.Errorf("%s%s: %w", t.source.where(p), p, err)
+			p := Item("checks", c.Name, i)
+			return fmt.Errorf("%s%s: %w", t.Where(p), p, err)
 		}
 		r.Checks = append(r.Checks, res)
 	}
@@ -73,35 +76,35 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 		return CheckResult{}, fmt.Errorf("measured: %w", err)
 	}
 	res := CheckResult{Name: c.Name, Paper: c.Paper}
-	res.Measured, res.Unit = number(m.value, m.unit)
+	res.Measured, res.Unit = number(m.Value, m.Unit)
 	r.spread(c, &res)
 	var told []string
 	bound := func(field, text string, ok func(int64) bool) {
 		if text == "" || err != nil {
 			return
 		}
-		var b metric
-		if b, err = r.sum(text, m.unit); err != nil {
+		var b Metric
+		if b, err = r.sum(text, m.Unit); err != nil {
 			err = fmt.Errorf("%s: %w", field, err)
 			return
 		}
-		pass := ok(b.value) && !res.Failed()
+		pass := ok(b.Value) && !res.Failed()
 		res.Pass = &pass
-		n, _ := number(b.value, m.unit)
+		n, _ := number(b.Value, m.Unit)
 		told = append(told, map[string]string{"want": "", "min": "≥ ", "max": "≤ "}[field]+n.String())
 	}
-	var tolerance metric
+	var tolerance Metric
 	if c.Tolerance != "" {
-		if tolerance, err = r.sum(c.Tolerance, m.unit); err != nil {
+		if tolerance, err = r.sum(c.Tolerance, m.Unit); err != nil {
 			return res, fmt.Errorf("tolerance: %w", err)
 		}
 	}
-	bound("want", c.Want, func(v int64) bool { return m.value-v <= tolerance.value && v-m.value <= tolerance.value })
-	bound("min", c.Min, func(v int64) bool { return m.value >= v })
-	bound("max", c.Max, func(v int64) bool { return m.value <= v })
+	bound("want", c.Want, func(v int64) bool { return m.Value-v <= tolerance.Value && v-m.Value <= tolerance.Value })
+	bound("min", c.Min, func(v int64) bool { return m.Value >= v })
+	bound("max", c.Max, func(v int64) bool { return m.Value <= v })
 	res.Limit = strings.Join(told, ", ")
-	if tolerance.value > 0 {
-		n, _ := number(tolerance.value, m.unit)
+	if tolerance.Value > 0 {
+		n, _ := number(tolerance.Value, m.Unit)
 		res.Limit += " ± " + n.String()
 	}
 	if res.Paper == "" {
@@ -117,8 +120,8 @@ func (r *Result) spread(c *Check, res *CheckResult) {
 		return
 	}
 	for field, to := range map[string]*json.Number{"min": &res.Least, "max": &res.Most, "theory": &res.Theory} {
-		if m, ok := r.metric(point + "." + field); ok {
-			*to, _ = number(m.value, m.unit)
+		if m, ok := r.Metric(point + "." + field); ok {
+			*to, _ = number(m.Value, m.Unit)
 		}
 	}
 	if res.Least == res.Most {
@@ -128,25 +131,25 @@ func (r *Result) spread(c *Check, res *CheckResult) {
 
 // sum adds up terms joined by " + " and " - ": values of the given unit, and
 // metrics.
-func (r *Result) sum(text, unit string) (metric, error) {
+func (r *Result) sum(text, unit string) (Metric, error) {
 	words := strings.Fields(text)
-	total := metric{unit: unit}
+	total := Metric{Unit: unit}
 	if len(words)%2 == 0 {
 		return total, fmt.Errorf("%q: want values and metrics joined by + and -", text)
 	}
 	for i := 0; i < len(words); i += 2 {
-		m, err := r.term(words[i], total.unit)
+		m, err := r.term(words[i], total.Unit)
 		if err != nil {
 			return total, err
 		}
 		if i == 0 && unit == "" {
-			total.unit = m.unit
+			total.Unit = m.Unit
 		}
 		switch {
 		case i == 0 || words[i-1] == "+":
-			total.value += m.value
+			total.Value += m.Value
 		case words[i-1] == "-":
-			total.value -= m.value
+			total.Value -= m.Value
 		default:
 			return total, fmt.Errorf("%q: want + or - between values, not %q", text, words[i-1])
 		}
@@ -154,62 +157,71 @@ func (r *Result) sum(text, unit string) (metric, error) {
 	return total, nil
 }
 
-func (r *Result) term(word, unit string) (metric, error) {
+func (r *Result) term(word, unit string) (Metric, error) {
 	if c := word[0]; c >= '0' && c <= '9' || c == '-' {
 		if unit == "ps" {
 			var t Time
 			if err := t.Parse(word); err != nil {
-				return metric{}, fmt.Errorf("%q: %w", word, err)
+				return Metric{}, fmt.Errorf("%q: %w", word, err)
 			}
-			return metric{int64(t), unit}, nil
+			return Metric{int64(t), unit}, nil
 		}
-		if unit == millionths {
+		if unit == Millionths {
 			digits, negative := strings.CutPrefix(word, "-")
 			n, ok := decimal(digits, 1e6)
 			if !ok {
-				return metric{}, fmt.Errorf("%q: want a number of at most six decimals", word)
+				return Metric{}, fmt.Errorf("%q: want a number of at most six decimals", word)
 			}
 			if negative {
 				n = -n
 			}
-			return metric{int64(n), unit}, nil
+			return Metric{int64(n), unit}, nil
 		}
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
-			return metric{}, fmt.Errorf("%q: want a whole number", word)
+			return Metric{}, fmt.Errorf("%q: want a whole number", word)
 		}
-		return metric{n, unit}, nil
+		return Metric{n, unit}, nil
 	}
-	if m, ok := r.metric(word); ok {
+	if m, ok := r.Metric(word); ok {
 		return m, nil
 	}
-	return metric{}, fmt.Errorf("%q: no such metric; there are %s", word, metricHelp)
+	return Metric{}, fmt.Errorf("%q: no such metric; there are %s", word, r.metricHelp())
 }
 
-const metricHelp = "flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes delay.min delay.mean delay.p50 " +
-	"delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records stamps.rest_min stamps.rest_max), " +
-	"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max), link.NAME.a_to_b.(sent delivered lost_link_down lost lost_in_bursts corrupt duplicated " +
-	"reordered), host.NAME.(sent received stray answered), switch.NAME.(balanced problems to_cpu clock_error port.PORT.sent port.PORT.received port.PORT.dropped.REASON " +
-	"session.NAME.matched session.NAME.stamped), altmark.PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost delay).at.TIME loss.max loss_error.max " +
-	"delay.samples delay.min delay.mean delay.max delay.untrue true_delay.min true_delay.max delay_error.max jitter.max correlation truth.sent truth.received truth.lost), " +
-	"flymon.CURVE.AT.METRIC.(min median max theory lower upper), flymon.CURVE.METRIC.(outside bounded), " +
-	"tablerecord.(plans CURVE.AT.METRIC.(min q1 median q3 max) PROGRAM.PIPELINE.(tables non_cut_tables least_stages)), series.NAME.(first last min max mean at.TIME)"
+// metricHelp says which metrics there are.
+func (r *Result) metricHelp() string {
+	list := []string{
+		"flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes delay.min " +
+			"delay.mean delay.p50 delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records " +
+			"stamps.rest_min stamps.rest_max)",
+		"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max)",
+		"link.NAME.a_to_b.(sent delivered lost_link_down lost lost_in_bursts corrupt duplicated reordered)",
+		"host.NAME.(sent received stray answered)",
+		"switch.NAME.(balanced problems to_cpu clock_error port.PORT.sent port.PORT.received port.PORT.dropped.REASON " +
+			"session.NAME.matched session.NAME.stamped)",
+	}
+	for _, name := range r.reports() {
+		list = append(list, name+"."+r.Reports[name].Metrics())
+	}
+	return strings.Join(append(list, "series.NAME.(first last min max mean at.TIME)"), ", ")
+}
 
-// metric finds a number by its name.
-func (r *Result) metric(name string) (metric, bool) {
+// Metric finds a number by its name.
+func (r *Result) Metric(name string) (Metric, bool) {
 	kind, rest, _ := strings.Cut(name, ".")
 	object, field, _ := strings.Cut(rest, ".")
 	switch kind {
 	case "flow":
 		f, ok := r.Flows[object]
 		if !ok {
-			return metric{}, false
+			return Metric{}, false
 		}
 		return f.metric(field, r)
 	case "truth":
 		t, ok := r.Truth[object]
 		if !ok {
-			return metric{}, false
+			return Metric{}, false
 		}
 		return truthMetric(&t, field)
 	case "link":
@@ -226,21 +238,9 @@ func (r *Result) metric(name string) (metric, bool) {
 	case "switch":
 		n, ok := r.Switches[object]
 		if !ok {
-			return metric{}, false
+			return Metric{}, false
 		}
 		return n.metric(field)
-	case "altmark":
-		return r.altMarkMetric(rest)
-	case "flymon":
-		if r.FlyMon == nil {
-			return metric{}, false
-		}
-		return r.FlyMon.metric(rest)
-	case "tablerecord":
-		if r.TableRecord == nil {
-			return metric{}, false
-		}
-		return r.TableRecord.metric(rest)
 	case "series":
 		// A series made from switch and port has points in its name.
 		for i := range rest {
@@ -249,82 +249,85 @@ func (r *Result) metric(name string) (metric, bool) {
 			}
 		}
 	}
-	return metric{}, false
+	if report := r.Reports[kind]; report != nil {
+		return report.Metric(rest)
+	}
+	return Metric{}, false
 }
 
 // numbered finds a counter by its JSON name.
-func numbered(counts any, field string, ok bool) (metric, bool) {
+func numbered(counts any, field string, ok bool) (Metric, bool) {
 	if !ok {
-		return metric{}, false
+		return Metric{}, false
 	}
 	text, _ := json.Marshal(counts)
 	var m map[string]any
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.UseNumber()
 	if d.Decode(&m) != nil {
-		return metric{}, false
+		return Metric{}, false
 	}
 	n, ok := m[field].(json.Number)
 	if !ok {
-		return metric{}, false
+		return Metric{}, false
 	}
 	v, err := n.Int64()
-	return metric{v, "frames"}, err == nil
+	return Metric{v, "frames"}, err == nil
 }
 
-func (f *Flow) metric(field string, r *Result) (metric, bool) {
+func (f *Flow) metric(field string, r *Result) (Metric, bool) {
 	head, rest, _ := strings.Cut(field, ".")
 	switch head {
 	case "delay":
 		m, ok := numbered(f.Delay, rest+"_ps", true)
-		return metric{m.value, "ps"}, ok
+		return Metric{m.Value, "ps"}, ok
 	case "path":
 		name, port, _ := strings.Cut(rest, ":")
 		n := r.Switches[name]
 		if n == nil {
-			return metric{}, false
+			return Metric{}, false
 		}
 		_, ok := n.Ports[port]
-		return metric{int64(f.Paths[rest]), "frames"}, ok
+		return Metric{int64(f.Paths[rest]), "frames"}, ok
 	case "lost_by":
 		i := strings.LastIndex(rest, ".")
 		if i < 0 {
-			return metric{}, false
+			return Metric{}, false
 		}
 		_, isLink := r.Links[rest[:i]]
 		_, isSwitch := r.Switches[rest[:i]]
-		return metric{int64(f.LostBy[rest[:i]+": "+rest[i+1:]]), "frames"}, isLink && knownLoss(rest[i+1:], linkLossNames[:]) || isSwitch && knownDrop(rest[i+1:])
+		return Metric{int64(f.LostBy[rest[:i]+": "+rest[i+1:]]), "frames"}, isLink && knownLoss(rest[i+1:], linkLossNames[:]) || isSwitch && knownDrop(rest[i+1:])
 	case "stamps":
 		if f.Stamps == nil {
-			return metric{0, "frames"}, rest == "frames" || rest == "records"
+			return Metric{0, "frames"}, rest == "frames" || rest == "records"
 		}
 		if strings.HasPrefix(rest, "rest_") {
 			m, ok := numbered(f.Stamps, rest+"_ps", true)
-			return metric{m.value, "ps"}, ok
+			return Metric{m.Value, "ps"}, ok
 		}
 		return numbered(f.Stamps, rest, true)
 	case "received_bytes":
-		return metric{int64(f.Bytes), "bytes"}, true
+		return Metric{int64(f.Bytes), "bytes"}, true
 	}
 	return numbered(f, field, true)
 }
 
-func truthMetric(t *truth.Report, field string) (metric, bool) {
+func truthMetric(t *truth.Report, field string) (Metric, bool) {
 	head, rest, _ := strings.Cut(field, ".")
 	switch head {
 	case "delay":
 		m, ok := numbered(t.Delay, rest+"_ps", true)
-		return metric{m.value, "ps"}, ok
+		return Metric{m.Value, "ps"}, ok
 	case "lost":
 		var sum uint64
 		for _, c := range t.Lost {
 			sum += c.Count
 		}
-		return metric{int64(sum), "frames"}, true
+		return Metric{int64(sum), "frames"}, true
 	case "paths":
-		return metric{int64(len(t.Paths)), "paths"}, true
+		return Metric{int64(len(t.Paths)), "paths"}, true
 	case "flows":
-		return metric{int64(len(t.Flows)), "flows"}, true
+		return Metric{int64(len(t.Flows)), "flows"}, true
 	}
 	return numbered(t, field, true)
 }
@@ -347,20 +350,20 @@ func knownDrop(reason string) bool {
 	return reason == "restart"
 }
 
-func (n *Node) metric(field string) (metric, bool) {
+func (n *Node) metric(field string) (Metric, bool) {
 	part := strings.Split(field, ".")
 	switch {
 	case field == "balanced":
 		if n.Balanced {
-			return metric{1, ""}, true
+			return Metric{1, ""}, true
 		}
-		return metric{0, ""}, true
+		return Metric{0, ""}, true
 	case field == "problems":
-		return metric{int64(len(n.Problems)), "objects"}, true
+		return Metric{int64(len(n.Problems)), "objects"}, true
 	case field == "to_cpu":
-		return metric{int64(n.CPU.Sent), "frames"}, true
+		return Metric{int64(n.CPU.Sent), "frames"}, true
 	case field == "clock_error":
-		return metric{n.Error * 1000, "ps"}, true
+		return Metric{n.Error * 1000, "ps"}, true
 	case part[0] == "session" && len(part) == 3:
 		s, ok := n.TailStamping[part[1]]
 		return numbered(s, part[2], ok)
@@ -369,18 +372,18 @@ func (n *Node) metric(field string) (metric, bool) {
 		return numbered(p, part[2], ok)
 	case part[0] == "port" && len(part) == 4 && part[2] == "dropped":
 		p, ok := n.Ports[part[1]]
-		return metric{int64(p.Dropped[part[3]]), "frames"}, ok && knownDrop(part[3])
+		return Metric{int64(p.Dropped[part[3]]), "frames"}, ok && knownDrop(part[3])
 	}
-	return metric{}, false
+	return Metric{}, false
 }
 
-func (s *Series) metric(what string) (metric, bool) {
+func (s *Series) metric(what string) (Metric, bool) {
 	unit, scale := s.Unit, int64(1)
 	if unit == "ns" {
 		unit, scale = "ps", 1000
 	}
 	if len(s.Values) == 0 {
-		return metric{}, false
+		return Metric{}, false
 	}
 	least, most, sum := s.Values[0], s.Values[0], int64(0)
 	for _, v := range s.Values {
@@ -389,21 +392,21 @@ func (s *Series) metric(what string) (metric, bool) {
 	if text, ok := strings.CutPrefix(what, "at."); ok {
 		var t Time
 		if t.Parse(text) != nil || t < s.Start || (t-s.Start)%s.Every != 0 || int((t-s.Start)/s.Every) >= len(s.Values) {
-			return metric{}, false
+			return Metric{}, false
 		}
-		return metric{s.Values[(t-s.Start)/s.Every] * scale, unit}, true
+		return Metric{s.Values[(t-s.Start)/s.Every] * scale, unit}, true
 	}
 	switch what {
 	case "first":
-		return metric{s.Values[0] * scale, unit}, true
+		return Metric{s.Values[0] * scale, unit}, true
 	case "min":
-		return metric{least * scale, unit}, true
+		return Metric{least * scale, unit}, true
 	case "max":
-		return metric{most * scale, unit}, true
+		return Metric{most * scale, unit}, true
 	case "mean":
-		return metric{sum / int64(len(s.Values)) * scale, unit}, true
+		return Metric{sum / int64(len(s.Values)) * scale, unit}, true
 	case "last":
-		return metric{s.Values[len(s.Values)-1] * scale, unit}, true
+		return Metric{s.Values[len(s.Values)-1] * scale, unit}, true
 	}
-	return metric{}, false
+	return Metric{}, false
 }

@@ -3,9 +3,25 @@ package lab
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
+
+	"tamtam/lab/figure"
 )
+
+// numbers are the report of a study that has numbers only, in millionths.
+type numbers map[string]int64
+
+func (n numbers) Metric(name string) (Metric, bool) {
+	v, ok := n[name]
+	return Metric{v, Millionths}, ok
+}
+func (n numbers) Metrics() string                 { return "CURVE.AT.METRIC" }
+func (n numbers) Notices() []string               { return nil }
+func (n numbers) CSV() map[string][]byte          { return nil }
+func (n numbers) Figures(string) []*figure.Figure { return nil }
+func (n numbers) WriteTable(io.Writer) error      { return nil }
 
 // A check without want, min and max is reported: it neither passes nor fails. Of a median the
 // tables for pages have theory and the other seeds too.
@@ -16,12 +32,10 @@ func TestChecksAreJudgedOrReported(t *testing.T) {
 		{Name: "F1", Measured: "flymon.cms.96KiB.f1.median", Min: "0.9", Paper: "over 0.99"},
 		{Name: "error", Measured: "flymon.cms.96KiB.are.median"},
 	}}
-	r := &Result{Flows: map[string]Flow{"web": {Sent: 10, Lost: 3}}, FlyMon: &FlyMonReport{Curves: []*FlyMonSeries{{Name: "cms", Points: []*FlyMonPoint{
-		{At: "96KiB", Metrics: map[string]*FlyMonMetric{
-			"f1":  newFlyMonMetric([]float64{0.95, 0.987654, 0.99}, prediction{0.98, 0.9, 1}),
-			"are": newFlyMonMetric([]float64{12345.678}, unpredicted()),
-		}},
-	}}}}}
+	r := &Result{Flows: map[string]Flow{"web": {Sent: 10, Lost: 3}}, Reports: map[string]Report{"flymon": numbers{
+		"cms.96KiB.f1.median": 987654, "cms.96KiB.f1.min": 950000, "cms.96KiB.f1.max": 990000, "cms.96KiB.f1.theory": 980000,
+		"cms.96KiB.are.median": 12345678000, "cms.96KiB.are.min": 12345678000, "cms.96KiB.are.max": 12345678000,
+	}}}
 	if err := r.checkAll(top); err != nil {
 		t.Fatal(err)
 	}

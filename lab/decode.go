@@ -3,10 +3,12 @@ package lab
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +36,16 @@ func (d *decoder) errorf(n *yaml.Node, path, format string, args ...any) {
 	}
 }
 
-func (d *decoder) decodeRoot(t *Topology) { d.decode(d.doc.root, reflect.ValueOf(t).Elem(), "", 0) }
+// decodeRoot reads the file: fields of the topology and of its studies.
+func (d *decoder) decodeRoot(t *Topology) {
+	known := fields(reflect.ValueOf(t).Elem())
+	for _, s := range t.Studies {
+		maps.Copy(known, fields(reflect.ValueOf(s).Elem()))
+	}
+	d.nodes++
+	d.doc.lines[""] = d.doc.root.Line
+	d.structure(d.doc.root, known, "", 0)
+}
 
 // A parser is a value that is written as one word.
 type parser interface{ Parse(string) error }
@@ -76,7 +87,7 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string, depth int) 
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		d.structure(n, v, path, depth)
+		d.structure(n, fields(v), path, depth)
 	case reflect.Slice:
 		d.list(n, v, path, depth)
 	case reflect.Map:
@@ -171,12 +182,9 @@ func fields(v reflect.Value) map[string]reflect.Value {
 	return m
 }
 
-func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string, depth int) {
-	known := fields(v)
-	names := make([]string, 0, len(known))
-	for name := range known {
-		names = append(names, name)
-	}
+// structure reads a mapping whose fields are known by their YAML names.
+func (d *decoder) structure(n *yaml.Node, known map[string]reflect.Value, path string, depth int) {
+	names := slices.Collect(maps.Keys(known))
 	if n.Kind != yaml.MappingNode {
 		d.errorf(n, path, "have %s, want a mapping with %s", kindName(n), fieldList(names))
 		return
@@ -378,7 +386,7 @@ func (s *Sizes) form(d *decoder, n *yaml.Node, path string) {
 		List    []uint16 `yaml:"list"`
 		Weights []uint32 `yaml:"weights"`
 	}
-	d.structure(n, reflect.ValueOf(&m).Elem(), path, 1)
+	d.structure(n, fields(reflect.ValueOf(&m).Elem()), path, 1)
 	if len(m.Uniform) != 0 && len(m.Uniform) != 2 {
 		d.errorf(n, path+".uniform", "%v: want two sizes, the smallest and the largest", m.Uniform)
 		return

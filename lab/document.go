@@ -30,8 +30,9 @@ type document struct {
 }
 
 // Load reads a topology from a YAML file. Each of set is PATH=VALUE and
-// replaces what the file says: traffic.web.rate=5Gbps, links.0.delay=2us.
-func Load(path string, set []string) (*Topology, error) {
+// replaces what the file says: traffic.web.rate=5Gbps, links.0.delay=2us. The file may have the
+// fields of studies too, which are filled in.
+func Load(path string, set []string, studies ...Study) (*Topology, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -41,11 +42,11 @@ func Load(path string, set []string) (*Topology, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return Parse(path, text, set)
+	return Parse(path, text, set, studies...)
 }
 
 // Parse is [Load] for text at hand; name stands for it in messages.
-func Parse(name string, text []byte, set []string) (*Topology, error) {
+func Parse(name string, text []byte, set []string, studies ...Study) (*Topology, error) {
 	doc := &document{name: name, dir: filepath.Dir(name), lines: map[string]int{}}
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("%s: longer than %d MiB, which is the limit", name, maxFile>>20)
@@ -63,7 +64,7 @@ func Parse(name string, text []byte, set []string) (*Topology, error) {
 			return nil, err
 		}
 	}
-	t := &Topology{source: doc}
+	t := &Topology{source: doc, Studies: studies}
 	d := decoder{doc: doc}
 	d.decodeRoot(t)
 	if len(d.errs) > 0 {

@@ -28,9 +28,11 @@ func (l *Lab) happen(ctx context.Context) error {
 			}
 		}
 	}
-	if m := l.marking; m != nil && m.at <= l.now {
-		m.at += m.every
-		m.drain()
+	for _, o := range l.observers {
+		if o.next <= l.now {
+			o.next += o.Every()
+			o.Gather()
+		}
 	}
 	return nil
 }
@@ -137,8 +139,8 @@ func (l *Lab) restart(ctx context.Context, n *node, what string) error {
 	if n.truth != nil {
 		n.truth.Restart(truthTime(l.now))
 	}
-	for _, w := range n.marks {
-		w.restart()
+	for _, w := range n.watchers {
+		w.Restarted()
 	}
 	if err := n.startClock(); err != nil {
 		return err
@@ -215,7 +217,7 @@ func (l *Lab) makeClocks(context.Context) error {
 		l.clocks = append(l.clocks, &discipline{
 			n: n, master: l.byName[p.Master], ptp: p, at: p.Interval,
 			servo:  saisim.Servo{StepOver: time.Duration(p.Step / Nanosecond)},
-			random: chance.New(l.seed, "ptp/"+n.s.Name),
+			random: chance.New(l.opts.Seed, "ptp/"+n.s.Name),
 		})
 	}
 	return nil

@@ -16,8 +16,10 @@ const forever = Time(math.MaxInt64)
 const idTimeBits = 48
 
 func frameID(flow uint64, t Time) uint64 { return flow<<idTimeBits | uint64(t)&(1<<idTimeBits-1) }
-func flowOf(id uint64) int               { return int(id >> idTimeBits) }
-func delayOf(id uint64, at Time) Time    { return Time((uint64(at) - id) & (1<<idTimeBits - 1)) }
+
+// FlowOf is the number of the flow group that a frame is of, from 1.
+func FlowOf(id uint64) int            { return int(id >> idTimeBits) }
+func delayOf(id uint64, at Time) Time { return Time((uint64(at) - id) & (1<<idTimeBits - 1)) }
 
 // replyDelay is how long a host takes to answer.
 const replyDelay = 10 * Microsecond
@@ -132,7 +134,7 @@ func (h *station) frame(f *flight) {
 	if h.truth != nil {
 		h.truth.Arrive(f.id, truthTime(f.at), f.len)
 	}
-	flow := flowOf(f.id)
+	flow := FlowOf(f.id)
 	mine := len(f.data) >= 6 && (MAC(f.data[:6]) == h.mac || f.data[0]&1 == 1)
 	if a := h.flows[flow]; a != nil && (mine || a.any) {
 		a.add(f, delayOf(f.id, f.at))

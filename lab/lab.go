@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -41,20 +40,19 @@ type Options struct {
 
 // A Lab is a topology at work.
 type Lab struct {
-	t        *Topology
-	opts     Options
-	seed     uint64
-	nodes    []*node // in the order of the topology
-	byName   map[string]*node
-	stations []*station
-	hosts    map[string]*station
-	links    []*link
-	sources  []*source
-	clocks   []*discipline
-	events   []Event // in the order of time
-	captures []*capture.Writer
-	oracle   *truth.Oracle // nil: nobody asked
-	marking  *marking      // nil: there is none
+	t         *Topology
+	opts      Options
+	nodes     []*node // in the order of the topology
+	byName    map[string]*node
+	stations  []*station
+	hosts     map[string]*station
+	links     []*link
+	sources   []*source
+	clocks    []*discipline
+	events    []Event // in the order of time
+	captures  []*capture.Writer
+	oracle    *truth.Oracle // nil: nobody asked
+	observers []*observation
 
 	now, end  Time
 	side      int
@@ -76,19 +74,16 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	if t.FlyMon.Study != "" || t.TableRecord.Study != "" {
-		return nil, fmt.Errorf("%sflymon or tablerecord: a study has no switches to build: Run runs it", t.source.where(""))
+	if s := t.lone(); s != nil {
+		return nil, fmt.Errorf("%s%s: the study has no switches to build: Run runs it", t.Where(""), s.Name())
 	}
-	l := &Lab{t: t, opts: opts, seed: opts.Seed, byName: map[string]*node{}, hosts: map[string]*station{}, lookahead: maxWindow}
-	if l.seed == 0 {
-		l.seed = t.Seed
-	}
-	if l.opts.Workers <= 0 {
-		l.opts.Workers = runtime.GOMAXPROCS(0)
-	}
+	opts = opts.of(t)
+	l := &Lab{t: t, opts: opts, byName: map[string]*node{}, hosts: map[string]*station{}, lookahead: maxWindow}
 	l.events = slices.Clone(t.Events)
 	slices.SortStableFunc(l.events, func(a, b Event) int { return int(min(1, max(-1, a.At-b.At))) })
-	for _, build := range []func(context.Context) error{l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeOracle, l.makeAltMark, l.makeClocks, l.makeSamplers, l.openCaptures} {
+	for _, build := range []func(context.Context) error{
+		l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeOracle, l.makeObservers, l.makeClocks, l.makeSamplers, l.openCaptures,
+	} {
 		if err := build(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())
 		}
@@ -100,15 +95,16 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 func (l *Lab) makeSwitches(ctx context.Context) error {
 	for i := range l.t.Switches {
 		n := &node{s: &l.t.Switches[i], out: make([]*wire, saisim.CPUPort), port: make([]int16, saisim.CPUPort)}
+		n.tap = Tap{n}
 		n.ledger = make([]ledger, len(l.t.Traffic)+1)
-		n.blind = l.opts.Blind && len(l.t.Truth) == 0 && len(l.t.AltMark.Paths) == 0
+		n.blind = l.opts.Blind && len(l.t.Truth) == 0 && !l.t.studied()
 		l.nodes, l.byName[n.s.Name] = append(l.nodes, n), n
 	}
 	l.each(func(n *node) { n.err = l.start(ctx, n) })
 	var errs []error
 	for i, n := range l.nodes {
 		if n.err != nil {
-			errs = append(errs, fmt.Errorf("%sswitch %q: %w", l.t.source.where(fmt.Sprintf("switches[%s]", l.t.Switches[i].Name)), n.s.Name, n.err))
+			errs = append(errs, fmt.Errorf("%sswitch %q: %w", l.t.Where(fmt.Sprintf("switches[%s]", l.t.Switches[i].Name)), n.s.Name, n.err))
 		}
 	}
 	return errors.Join(errs...)
@@ -119,7 +115,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	if name == "" {
 		name = "default"
 	} else if strings.ContainsAny(name, "/.") {
-		name = l.t.source.resolve(name)
+		name = l.t.Resolve(name)
 	}
 	profile, err := profile.Load(name)
 	if err != nil {
@@ -158,7 +154,7 @@ func (l *Lab) config(s *Switch) (device.ConfigDB, error) {
 	config := device.ConfigDB{}
 	if s.Config.File != "" {
 		var err error
-		if config, err = device.ReadConfigDB(l.t.source.resolve(s.Config.File)); err != nil {
+		if config, err = device.ReadConfigDB(l.t.Resolve(s.Config.File)); err != nil {
 			return nil, err
 		}
 	}

@@ -69,14 +69,14 @@ func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	w.stats.Sent++
 	if why := w.loses(); why >= 0 {
 		w.tell(id, why)
-		w.stats.byFlow[flowOf(id)][why]++
+		w.stats.byFlow[FlowOf(id)][why]++
 		return
 	}
 	at := w.arrival(t)
 	w.push(side, at, data, length, id)
 	if hit(&w.more, w.Duplicate) {
 		w.stats.Duplicated++
-		w.stats.byFlow[flowOf(id)][doubled]++
+		w.stats.byFlow[FlowOf(id)][doubled]++
 		if w.oracle != nil {
 			w.oracle.LinkDoubled(id, w.oracleEnd)
 		}
@@ -206,7 +206,7 @@ func (w *wire) cut() {
 	}
 	for w.head < len(w.flying) {
 		w.stats.Down++
-		w.stats.byFlow[flowOf(w.flying[w.head].id)][lostDown]++
+		w.stats.byFlow[FlowOf(w.flying[w.head].id)][lostDown]++
 		w.tell(w.flying[w.head].id, lostDown)
 		w.done(0)
 	}

@@ -43,10 +43,9 @@ type node struct {
 		copies int64
 	}
 	truth    *truth.Node // nil: no oracle
-	marks    []*markWatch
-	points   []*markPoint
-	watch    func(saisim.Moment) // told of what flow groups meet in the chip, beside the oracles; nil: nobody
-	unlinked uint64              // frames sent by ports without a link
+	tap      Tap
+	watchers []Watcher
+	unlinked uint64 // frames sent by ports without a link
 	samplers []*sampler
 	next     Time // the earliest thing to do
 	moved    uint64
@@ -119,18 +118,15 @@ func (n *node) take(o saisim.Out) {
 
 // saw keeps the ledger of each flow group.
 func (n *node) saw(m saisim.Moment) {
-	flow := flowOf(m.ID)
+	flow := FlowOf(m.ID)
 	if flow >= len(n.ledger) {
 		return
 	}
 	if n.truth != nil {
 		n.truth.See(m)
 	}
-	for _, w := range n.marks {
-		w.saw(m)
-	}
-	if n.watch != nil {
-		n.watch(m)
+	for _, w := range n.watchers {
+		w.Saw(m)
 	}
 	l := &n.ledger[flow]
 	switch m.What {

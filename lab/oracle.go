@@ -30,8 +30,8 @@ func (l *Lab) makeOracle(context.Context) error {
 	for i, g := range l.t.Truth {
 		f, err := truth.ParseFilter(g.Match)
 		if err != nil {
-			p := item("truth", g.Name, i)
-			return fmt.Errorf("%s%s.match: %w", l.t.source.where(p+".match"), p, err)
+			p := Item("truth", g.Name, i)
+			return fmt.Errorf("%s%s.match: %w", l.t.Where(p+".match"), p, err)
 		}
 		group := truth.Group{Name: g.Name, Filter: f}
 		if g.Flows {

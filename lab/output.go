@@ -8,33 +8,48 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-
 	"tamtam/device"
+	"tamtam/lab/figure"
 )
 
-// Write puts report.json into a directory, and for each series NAME.csv,
-// NAME.png and NAME.svg, of alternate marking
-// and of studies too. The same results give the same bytes.
+// Write puts report.json into a directory, for each series NAME.csv, and what studies have as CSV; and all
+// figures. The same results give the same bytes.
 func (r *Result) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	text, err := r.JSON()
-	errs := []error{err, os.WriteFile(filepath.Join(dir, "report.json"), text, 0o644)}
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{"report.json": text}
+	for name, s := range r.Series {
+		files[name+".csv"] = s.CSV()
+	}
+	var errs []error
+	for _, name := range r.reports() {
+		for file, text := range r.Reports[name].CSV() {
+			files[file] = text
+		}
+	}
+	for _, name := range device.SortedKeys(files) {
+		errs = append(errs, os.WriteFile(filepath.Join(dir, name), files[name], 0o644))
+	}
+	for _, f := range r.Figures() {
+		errs = append(errs, f.Write(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// Figures are the plots of all series and studies.
+func (r *Result) Figures() (list []*figure.Figure) {
 	for _, name := range device.SortedKeys(r.Series) {
-		s := r.Series[name]
-		errs = append(errs, os.WriteFile(filepath.Join(dir, name+".csv"), s.CSV(), 0o644), s.plot(filepath.Join(dir, name)))
+		list = append(list, r.Series[name].figure())
 	}
-	if r.FlyMon != nil {
-		errs = append(errs, r.FlyMon.files(dir, r.Experiment))
+	for _, name := range r.reports() {
+		list = append(list, r.Reports[name].Figures(r.Experiment)...)
 	}
-	if r.TableRecord != nil {
-		errs = append(errs, r.TableRecord.files(dir, r.Experiment))
-	}
-	return errors.Join(append(errs, r.writeAltMark(dir))...)
+	return list
 }
 
 // CSV returns the series as lines of time in ps and value.
@@ -53,31 +68,22 @@ func (s *Series) CSV() []byte {
 // maxPoints of a plot: more cannot be told apart.
 const maxPoints = 4000
 
-// plot draws the series to path.png and path.svg.
-func (s *Series) plot(path string) error {
+// figure draws the series over time, in a unit that gives numbers of a few digits.
+func (s *Series) figure() *figure.Figure {
 	unit := timeUnits[0]
 	for _, u := range timeUnits {
-		if last := s.Start + Time(len(s.Values))*s.Every; u.name != "µs" && last >= 10*u.unit {
+		if last := s.Start + Time(len(s.Values))*s.Every; u.name != "us" && last >= 10*u.unit {
 			unit = u
 		}
 	}
 	stride := len(s.Values)/maxPoints + 1
-	var points plotter.XYs
+	curve := figure.Curve{Style: figure.Series}
 	for i := 0; i < len(s.Values); i += stride {
 		at := s.Start + Time(i)*s.Every
-		points = append(points, plotter.XY{X: float64(at) / float64(unit.unit), Y: float64(s.Values[i])})
+		curve.Points = append(curve.Points, figure.Point{X: float64(at) / float64(unit.unit), Y: float64(s.Values[i])})
 	}
-	p := plot.New()
-	p.Title.Text = s.Name
-	p.X.Label.Text = "simulated time, " + unit.name
-	p.Y.Label.Text = s.Unit
-	p.Add(plotter.NewGrid())
-	if len(points) > 0 {
-		line, err := plotter.NewLine(points)
-		if err != nil {
-			return fmt.Errorf("plot %s: %w", s.Name, err)
-		}
-		p.Add(line)
-	}
-	return errors.Join(p.Save(16*vg.Centimeter, 9*vg.Centimeter, path+".png"), p.Save(16*vg.Centimeter, 9*vg.Centimeter, path+".svg"))
+	return &figure.Figure{File: s.Name, Panels: []figure.Panel{{
+		Title: s.Name, X: figure.Axis{Label: "simulated time, " + unit.name}, Y: figure.Axis{Label: s.Unit},
+		Curves: []figure.Curve{curve},
+	}}}
 }

@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,19 +16,17 @@ import (
 
 // A Result is what a run has shown: report.json. Times are in picoseconds.
 type Result struct {
-	Experiment  string                    `json:"experiment"`
-	Seed        uint64                    `json:"seed"`
-	Duration    Time                      `json:"duration_ps"`
-	Checks      []CheckResult             `json:"checks"`
-	Flows       map[string]Flow           `json:"flows"`
-	Links       map[string]Wires          `json:"links"`
-	Hosts       map[string]Counts         `json:"hosts"`
-	Switches    map[string]*Node          `json:"switches"`
-	Truth       map[string]truth.Report   `json:"truth,omitempty"`
-	AltMark     map[string]*AltMarkReport `json:"altmark,omitempty"` // by path
-	FlyMon      *FlyMonReport             `json:"flymon,omitempty"`
-	TableRecord *TableRecordReport        `json:"tablerecord,omitempty"`
-	Series      map[string]*Series        `json:"series"`
+	Experiment string                  `json:"experiment"`
+	Seed       uint64                  `json:"seed"`
+	Duration   Time                    `json:"duration_ps"`
+	Checks     []CheckResult           `json:"checks"`
+	Flows      map[string]Flow         `json:"flows"`
+	Links      map[string]Wires        `json:"links"`
+	Hosts      map[string]Counts       `json:"hosts"`
+	Switches   map[string]*Node        `json:"switches"`
+	Truth      map[string]truth.Report `json:"truth,omitempty"`
+	Reports    map[string]Report       `json:"-"` // of studies, by name: fields of report.json here
+	Series     map[string]*Series      `json:"series,omitempty"`
 
 	problems []string
 }
@@ -107,12 +107,18 @@ type Node struct {
 	Error    int64        `json:"clock_error_ns"`
 }
 
+// newResult is one of which nothing is known yet.
+func newResult(t *Topology, seed uint64, now Time) *Result {
+	return &Result{
+		Experiment: t.Experiment, Seed: seed, Duration: now, Checks: []CheckResult{}, Flows: map[string]Flow{},
+		Links: map[string]Wires{}, Hosts: map[string]Counts{}, Switches: map[string]*Node{}, Reports: map[string]Report{},
+		Series: map[string]*Series{},
+	}
+}
+
 // Result gathers what has been measured so far.
 func (l *Lab) Result(ctx context.Context) (*Result, error) {
-	r := &Result{
-		Experiment: l.t.Experiment, Seed: l.seed, Duration: l.now, Checks: []CheckResult{}, Flows: map[string]Flow{},
-		Links: map[string]Wires{}, Hosts: map[string]Counts{}, Switches: map[string]*Node{}, Series: map[string]*Series{},
-	}
+	r := newResult(l.t, l.opts.Seed, l.now)
 	for _, n := range l.nodes {
 		report, err := n.sim.Report(ctx)
 		if err != nil {
@@ -139,8 +145,8 @@ func (l *Lab) Result(ctx context.Context) (*Result, error) {
 	if l.oracle != nil {
 		r.Truth = l.oracle.Reports()
 	}
-	if l.marking != nil {
-		r.AltMark = l.marking.reports()
+	for _, o := range l.observers {
+		r.Reports[o.name] = o.Report()
 	}
 	return r, r.checkAll(l.t)
 }
@@ -201,14 +207,11 @@ func (l *Lab) flow(i int, s *source) Flow {
 	return f
 }
 
-// Problems are the configured objects that are not active, and why, and what is to be known of
-// whole paths of alternate marking.
+// Problems are the configured objects that are not active, and why, and what studies have to say.
 func (r *Result) Problems() []string {
 	all := slices.Clone(r.problems)
-	for _, name := range device.SortedKeys(r.AltMark) {
-		for _, notice := range r.AltMark[name].Notices {
-			all = append(all, "path "+name+": "+notice)
-		}
+	for _, name := range r.reports() {
+		all = append(all, r.Reports[name].Notices()...)
 	}
 	return all
 }
@@ -216,6 +219,26 @@ func (r *Result) Problems() []string {
 // Passed reports whether no check has failed.
 func (r *Result) Passed() bool {
 	return !slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Failed() })
+}
+
+// MarshalJSON has the reports of studies between what is known of every run and the series.
+func (r *Result) MarshalJSON() ([]byte, error) {
+	type plain Result
+	head := plain(*r)
+	head.Series = nil // left out, to come last
+	text, err := json.Marshal(&head)
+	errs := []error{err}
+	add := func(name string, v any) {
+		member, err := json.Marshal(v)
+		errs = append(errs, err)
+		text = fmt.Appendf(text, ",%q:%s", name, member)
+	}
+	text = bytes.TrimSuffix(text, []byte("}"))
+	for _, name := range r.reports() {
+		add(name, r.Reports[name])
+	}
+	add("series", r.Series)
+	return append(text, '}'), errors.Join(errs...)
 }
 
 // JSON returns report.json.

@@ -47,8 +47,8 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 		}
 		crew.work(l.window(), l.side)
 		l.side = 1 - l.side
-		if l.marking != nil {
-			l.marking.follow(l.now)
+		for _, o := range l.observers {
+			o.Follow(l.now)
 		}
 		for _, n := range l.nodes {
 			if n.err != nil {
@@ -74,8 +74,8 @@ func (l *Lab) window() Time {
 	for _, c := range l.clocks {
 		end = min(end, c.at)
 	}
-	if l.marking != nil {
-		end = min(end, l.marking.at)
+	for _, o := range l.observers {
+		end = min(end, o.next)
 	}
 	l.now = end
 	return end
@@ -97,8 +97,8 @@ func (l *Lab) settle(ctx context.Context) error {
 			return fmt.Errorf("switch %s: %w", n.s.Name, n.err)
 		}
 	}
-	if l.marking != nil {
-		l.marking.drain()
+	for _, o := range l.observers {
+		o.Gather()
 	}
 	for _, w := range l.captures {
 		if err := w.Flush(); err != nil {

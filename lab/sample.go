@@ -51,7 +51,7 @@ func (l *Lab) makeSamplers(context.Context) error {
 		if m.Port != "" {
 			e, err := l.endOf(m.Switch + ":" + m.Port)
 			if err != nil {
-				return fmt.Errorf("%smeasure: %w", l.t.source.where(fmt.Sprintf("measure[%d]", i)), err)
+				return fmt.Errorf("%smeasure: %w", l.t.Where(fmt.Sprintf("measure[%d]", i)), err)
 			}
 			s.port = e.port.id
 		}

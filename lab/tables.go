@@ -87,11 +87,13 @@ func rounded(n json.Number, unit string) string {
 
 // WriteFlows prints what became of each flow group; of a study its curves.
 func (r *Result) WriteFlows(out io.Writer) error {
-	if r.FlyMon != nil {
-		return r.FlyMon.write(out)
+	for _, name := range r.reports() {
+		if err := r.Reports[name].WriteTable(out); err != nil {
+			return err
+		}
 	}
-	if r.TableRecord != nil {
-		return r.TableRecord.write(out)
+	if len(r.Switches) == 0 {
+		return nil
 	}
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "Flow group\tSent\tReceived\tLost\tDelay min\tmean\tp99\tmax\tLost where")

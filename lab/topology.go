@@ -20,15 +20,12 @@ type Topology struct {
 	Events      []Event       `yaml:"events"`
 	Measure     []Measurement `yaml:"measure"`
 	Truth       []TruthGroup  `yaml:"truth"`
-	AltMark     AltMark       `yaml:"altmark"`
-	FlyMon      FlyMon        `yaml:"flymon"`
-	TableRecord TableRecord   `yaml:"tablerecord"`
-	// Program takes, in a study of table record plans, the place of all programs: a BMv2
-	// JSON or a graph. Checks, which are about those, are then left out.
-	Program string  `yaml:"program"`
-	Checks  []Check `yaml:"checks"`
+	Checks      []Check       `yaml:"checks"`
 	// Short makes of the experiment one for tests: what --set has, in a few seconds.
 	Short []string `yaml:"short"`
+
+	// Studies are what else is looked at: all that the file may have, asked for or not.
+	Studies []Study
 
 	source *document // where it was read from; nil: from Go
 }

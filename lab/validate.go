@@ -9,8 +9,8 @@ import (
 // Validate says everything that is wrong with a topology: where, which object,
 // field and value, and what would be right.
 func (t *Topology) Validate() error {
-	v := validator{t: t}
-	v.want(t.Duration >= 0, "duration", t.Duration, "more than 0")
+	v := Validator{t: t}
+	v.Want(t.Duration >= 0, "duration", t.Duration, "more than 0")
 	v.switches()
 	v.hosts()
 	v.links()
@@ -18,37 +18,40 @@ func (t *Topology) Validate() error {
 	v.events()
 	v.measures()
 	v.truth()
-	v.altMark()
-	v.flyMon()
-	v.tableRecord()
+	v.studies()
 	v.checks()
 	return errors.Join(v.errs...)
 }
 
-type validator struct {
+// A Validator gathers what is wrong with a topology.
+type Validator struct {
 	t    *Topology
 	errs []error
 }
 
-// want notes an error unless ok.
-func (v *validator) want(ok bool, path string, value any, want string, args ...any) {
+// Topology is what is looked at.
+func (v *Validator) Topology() *Topology { return v.t }
+
+// Want notes an error unless ok.
+func (v *Validator) Want(ok bool, path string, value any, want string, args ...any) {
 	if !ok && len(v.errs) < maxErrors {
-		v.errs = append(v.errs, fmt.Errorf("%s%s: %q: want %s", v.t.source.where(path), path, fmt.Sprint(value), fmt.Sprintf(want, args...)))
+		v.errs = append(v.errs, fmt.Errorf("%s%s: %q: want %s", v.t.Where(path), path, fmt.Sprint(value), fmt.Sprintf(want, args...)))
 	}
 }
 
-// name checks names that go into paths, metrics and file names.
-func (v *validator) name(path, name string, seen map[string]bool) {
+// Name checks names that go into paths, metrics and file names.
+func (v *Validator) Name(path, name string, seen map[string]bool) {
 	good := name != "" && len(name) <= 64 && name[0] != '.' && name[0] != '-'
 	for _, c := range name {
 		good = good && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
 	}
-	v.want(good, path+".name", name, "a name of letters, digits, - and _, 64 at most")
-	v.want(!seen[name], path+".name", name, "a name that no other has")
+	v.Want(good, path+".name", name, "a name of letters, digits, - and _, 64 at most")
+	v.Want(!seen[name], path+".name", name, "a name that no other has")
 	seen[name] = true
 }
 
-func item(list, name string, i int) string {
+// Item is the path of an item of a list: by its name, else by its place.
+func Item(list, name string, i int) string {
 	if name == "" {
 		return fmt.Sprintf("%s[%d]", list, i)
 	}
@@ -57,33 +60,34 @@ func item(list, name string, i int) string {
 
 const maxSwitches, maxHosts, maxTraffic = 256, 4096, 4096
 
-func (v *validator) switches() {
+func (v *Validator) switches() {
 	t := v.t
-	v.want((len(t.Switches) >= 1 || t.FlyMon.Study != "" || t.TableRecord.Study != "") && len(t.Switches) <= maxSwitches, "switches", len(t.Switches), "1 to %d switches", maxSwitches)
+	v.Want((len(t.Switches) >= 1 || t.lone() != nil) && len(t.Switches) <= maxSwitches, "switches", len(t.Switches), "1 to %d switches", maxSwitches)
 	seen := map[string]bool{}
 	for i := range t.Switches {
 		s := &t.Switches[i]
-		p := item("switches", s.Name, i)
-		v.name(p, s.Name, seen)
+		p := Item("switches", s.Name, i)
+		v.Name(p, s.Name, seen)
 		v.drift(p+".clock.drift_ppb", s.Clock.Drift)
-		v.want(s.Clock.Offset > -maxTime && s.Clock.Offset < maxTime, p+".clock.offset", s.Clock.Offset, "at most 30 days")
+		v.Want(s.Clock.Offset > -maxTime && s.Clock.Offset < maxTime, p+".clock.offset", s.Clock.Offset, "at most 30 days")
 		ptp := s.Clock.PTP
 		if ptp.Master == "" {
 			continue
 		}
-		v.want(t.hasSwitch(ptp.Master) && ptp.Master != s.Name, p+".clock.ptp.master", ptp.Master, "the name of another switch")
-		v.want(ptp.Interval == 0 || ptp.Interval >= 100*Microsecond, p+".clock.ptp.interval", ptp.Interval, "at least 100us")
-		v.want(ptp.Delay >= 0 && ptp.Delay <= Second, p+".clock.ptp.delay", ptp.Delay, "0s to 1s")
-		v.want(ptp.Jitter >= 0 && ptp.Jitter <= Second, p+".clock.ptp.jitter", ptp.Jitter, "0s to 1s")
-		v.want(ptp.Step >= 0, p+".clock.ptp.step_over", ptp.Step, "0s or more")
+		v.Want(t.HasSwitch(ptp.Master) && ptp.Master != s.Name, p+".clock.ptp.master", ptp.Master, "the name of another switch")
+		v.Want(ptp.Interval == 0 || ptp.Interval >= 100*Microsecond, p+".clock.ptp.interval", ptp.Interval, "at least 100us")
+		v.Want(ptp.Delay >= 0 && ptp.Delay <= Second, p+".clock.ptp.delay", ptp.Delay, "0s to 1s")
+		v.Want(ptp.Jitter >= 0 && ptp.Jitter <= Second, p+".clock.ptp.jitter", ptp.Jitter, "0s to 1s")
+		v.Want(ptp.Step >= 0, p+".clock.ptp.step_over", ptp.Step, "0s or more")
 	}
 }
 
-func (v *validator) drift(path string, ppb int64) {
-	v.want(ppb >= -100_000_000 && ppb <= 100_000_000, path, ppb, "-100000000 to 100000000")
+func (v *Validator) drift(path string, ppb int64) {
+	v.Want(ppb >= -100_000_000 && ppb <= 100_000_000, path, ppb, "-100000000 to 100000000")
 }
 
-func (t *Topology) hasSwitch(name string) bool {
+// HasSwitch says whether there is a switch of that name.
+func (t *Topology) HasSwitch(name string) bool {
 	for i := range t.Switches {
 		if t.Switches[i].Name == name {
 			return true
@@ -101,9 +105,9 @@ func (t *Topology) host(name string) *Host {
 	return nil
 }
 
-func (v *validator) hosts() {
+func (v *Validator) hosts() {
 	t := v.t
-	v.want(len(t.Hosts) <= maxHosts, "hosts", len(t.Hosts), "at most %d hosts", maxHosts)
+	v.Want(len(t.Hosts) <= maxHosts, "hosts", len(t.Hosts), "at most %d hosts", maxHosts)
 	seen := map[string]bool{}
 	linked := map[string]int{}
 	for i := range t.Links {
@@ -112,10 +116,10 @@ func (v *validator) hosts() {
 	}
 	for i := range t.Hosts {
 		h := &t.Hosts[i]
-		p := item("hosts", h.Name, i)
-		v.name(p, h.Name, seen)
-		v.want(!t.hasSwitch(h.Name), p+".name", h.Name, "a name that no switch has")
-		v.want(linked[h.Name] == 1, p, h.Name, "exactly one link with this end, it has %d", linked[h.Name])
+		p := Item("hosts", h.Name, i)
+		v.Name(p, h.Name, seen)
+		v.Want(!t.HasSwitch(h.Name), p+".name", h.Name, "a name that no switch has")
+		v.Want(linked[h.Name] == 1, p, h.Name, "exactly one link with this end, it has %d", linked[h.Name])
 	}
 }
 
@@ -126,13 +130,13 @@ func (l *Link) name() string {
 	return l.A + "-" + l.B
 }
 
-func (v *validator) links() {
+func (v *Validator) links() {
 	t := v.t
 	names, used := map[string]bool{}, map[string]bool{}
 	for i := range t.Links {
 		l := &t.Links[i]
-		p := item("links", l.Name, i)
-		v.want(!names[l.name()], p+".name", l.name(), "a name that no other link has")
+		p := Item("links", l.Name, i)
+		v.Want(!names[l.name()], p+".name", l.name(), "a name that no other link has")
 		names[l.name()] = true
 		switches := 0
 		for _, e := range []struct{ field, text string }{{".a", l.A}, {".b", l.B}} {
@@ -140,13 +144,13 @@ func (v *validator) links() {
 			if isPort {
 				switches++
 			}
-			ok := isPort && port != "" && t.hasSwitch(name) || !isPort && t.host(name) != nil
-			v.want(ok, p+e.field, e.text, "SWITCH:PORT or a host, of those in this file")
-			v.want(!used[e.text], p+e.field, e.text, "an end that no other link has")
+			ok := isPort && port != "" && t.HasSwitch(name) || !isPort && t.host(name) != nil
+			v.Want(ok, p+e.field, e.text, "SWITCH:PORT or a host, of those in this file")
+			v.Want(!used[e.text], p+e.field, e.text, "an end that no other link has")
 			used[e.text] = true
 		}
-		v.want(switches > 0, p, l.name(), "at least one end at a switch")
-		v.want(l.Detect >= 0 && l.Detect <= maxTime, p+".detect", l.Detect, "0s or more")
+		v.Want(switches > 0, p, l.name(), "at least one end at a switch")
+		v.Want(l.Detect >= 0 && l.Detect <= maxTime, p+".detect", l.Detect, "0s or more")
 		v.impairment(p, &l.Impairment)
 		if switches == 2 {
 			const why = "more than 0: two switches are simulated at once for as long as the shortest link between " +
@@ -154,10 +158,16 @@ func (v *validator) links() {
 			if l.Delay == 0 && !t.given(p+".delay") {
 				l.Delay = defaultDelay
 			}
-			v.want(t.leastDelay(l) > 0, p+".delay", t.leastDelay(l), why)
+			v.Want(t.leastDelay(l) > 0, p+".delay", t.leastDelay(l), why)
 		}
 	}
 }
+
+// Where says where a path stands in the file, to begin an error with; "" for a topology from Go.
+func (t *Topology) Where(path string) string { return t.source.where(path) }
+
+// Resolve returns the path of a file named in the topology.
+func (t *Topology) Resolve(path string) string { return t.source.resolve(path) }
 
 // given says whether the file has the field.
 func (t *Topology) given(path string) bool {
@@ -179,34 +189,34 @@ func (t *Topology) leastDelay(l *Link) Time {
 	return least
 }
 
-func (v *validator) impairment(p string, m *Impairment) {
-	v.want(m.Delay >= 0 && m.Delay <= 100*Second, p+".delay", m.Delay, "0s to 100s")
-	v.want(m.Jitter.Max >= 0 && m.Jitter.Max <= 10*Second, p+".jitter.max", m.Jitter.Max, "0s to 10s")
+func (v *Validator) impairment(p string, m *Impairment) {
+	v.Want(m.Delay >= 0 && m.Delay <= 100*Second, p+".delay", m.Delay, "0s to 100s")
+	v.Want(m.Jitter.Max >= 0 && m.Jitter.Max <= 10*Second, p+".jitter.max", m.Jitter.Max, "0s to 10s")
 	switch m.Jitter.Distribution {
 	case "", "uniform", "normal", "exponential":
 	default:
-		v.want(false, p+".jitter.distribution", m.Jitter.Distribution, "uniform, normal or exponential")
+		v.Want(false, p+".jitter.distribution", m.Jitter.Distribution, "uniform, normal or exponential")
 	}
-	v.want(m.Reorder.Probability == 0 || m.Reorder.Delay > 0, p+".reorder.delay", m.Reorder.Delay, "more than 0, as frames are to be held back")
-	v.want(m.Reorder.Delay >= 0 && m.Reorder.Delay <= 10*Second, p+".reorder.delay", m.Reorder.Delay, "0s to 10s")
+	v.Want(m.Reorder.Probability == 0 || m.Reorder.Delay > 0, p+".reorder.delay", m.Reorder.Delay, "more than 0, as frames are to be held back")
+	v.Want(m.Reorder.Delay >= 0 && m.Reorder.Delay <= 10*Second, p+".reorder.delay", m.Reorder.Delay, "0s to 10s")
 	b := m.Burst
-	v.want(b.GoodToBad > 0 || b == Burst{}, p+".burst.good_to_bad", 0, "more than 0, or no burst at all")
-	v.want(b.GoodToBad == 0 || b.BadToGood > 0, p+".burst.bad_to_good", 0, "more than 0, or the link stays bad for ever")
+	v.Want(b.GoodToBad > 0 || b == Burst{}, p+".burst.good_to_bad", 0, "more than 0, or no burst at all")
+	v.Want(b.GoodToBad == 0 || b.BadToGood > 0, p+".burst.bad_to_good", 0, "more than 0, or the link stays bad for ever")
 }
 
-func (v *validator) traffic() {
+func (v *Validator) traffic() {
 	t := v.t
-	v.want(len(t.Traffic) <= maxTraffic, "traffic", len(t.Traffic), "at most %d flow groups", maxTraffic)
+	v.Want(len(t.Traffic) <= maxTraffic, "traffic", len(t.Traffic), "at most %d flow groups", maxTraffic)
 	seen := map[string]bool{}
 	for i := range t.Traffic {
 		f := &t.Traffic[i]
-		p := item("traffic", f.Name, i)
-		v.name(p, f.Name, seen)
-		v.want(t.host(f.From) != nil, p+".from", f.From, "the name of a host")
-		v.want(f.To == "" && f.Kind == "pcap" || t.host(f.To) != nil && f.To != f.From, p+".to", f.To, "the name of another host")
-		v.want(f.Start >= 0 && f.Stop >= 0 && (f.Stop == 0 || f.Stop > f.Start), p+".stop", f.Stop, "a time after start, %v", f.Start)
+		p := Item("traffic", f.Name, i)
+		v.Name(p, f.Name, seen)
+		v.Want(t.host(f.From) != nil, p+".from", f.From, "the name of a host")
+		v.Want(f.To == "" && f.Kind == "pcap" || t.host(f.To) != nil && f.To != f.From, p+".to", f.To, "the name of another host")
+		v.Want(f.Start >= 0 && f.Stop >= 0 && (f.Stop == 0 || f.Stop > f.Start), p+".stop", f.Stop, "a time after start, %v", f.Start)
 		if f.Kind == "pcap" {
-			v.want(f.File != "", p+".file", f.File, "the path of a capture")
+			v.Want(f.File != "", p+".file", f.File, "the path of a capture")
 			continue
 		}
 		v.generated(p, f)
@@ -214,39 +224,39 @@ func (v *validator) traffic() {
 }
 
 // generated checks what is not a replay.
-func (v *validator) generated(p string, f *Traffic) {
+func (v *Validator) generated(p string, f *Traffic) {
 	switch f.Kind {
 	case "", "constant", "poisson":
-		v.want(f.Burst == OnOff{}, p+".bursts", f.Burst, "none but for kind onoff")
+		v.Want(f.Burst == OnOff{}, p+".bursts", f.Burst, "none but for kind onoff")
 	case "onoff":
-		v.want(f.Burst.On > 0 && f.Burst.Off > 0 && f.Burst.On <= maxTime && f.Burst.Off <= maxTime, p+".bursts", f.Burst, "on and off, both more than 0s")
+		v.Want(f.Burst.On > 0 && f.Burst.Off > 0 && f.Burst.On <= maxTime && f.Burst.Off <= maxTime, p+".bursts", f.Burst, "on and off, both more than 0s")
 	case "spaced":
-		v.want(f.Burst == OnOff{}, p+".bursts", f.Burst, "none but for kind onoff")
-		v.want(f.Rate > 0, p+".rate", f.Rate, "that of the line whose frames have the gap between them")
-		v.want(f.Gap > 0 && f.Gap <= 1000*Second, p+".gap", f.Gap, "more than 0s, 1000s at most")
+		v.Want(f.Burst == OnOff{}, p+".bursts", f.Burst, "none but for kind onoff")
+		v.Want(f.Rate > 0, p+".rate", f.Rate, "that of the line whose frames have the gap between them")
+		v.Want(f.Gap > 0 && f.Gap <= 1000*Second, p+".gap", f.Gap, "more than 0s, 1000s at most")
 	default:
-		v.want(false, p+".kind", f.Kind, "constant, poisson, onoff, spaced or pcap")
+		v.Want(false, p+".kind", f.Kind, "constant, poisson, onoff, spaced or pcap")
 	}
-	v.want(f.Gap == 0 || f.Kind == "spaced", p+".gap", f.Gap, "none but for kind spaced")
-	v.want((f.Rate == 0) != (f.PPS == 0), p+".rate", f.Rate, "one of rate and pps")
-	v.want(f.PPS <= 10_000_000_000, p+".pps", f.PPS, "at most 10000000000")
-	v.want(f.Flows.Count >= 0 && f.Flows.Count <= 1_000_000, p+".flows.count", f.Flows.Count, "1 to 1000000")
-	v.want(f.Flows.Zipf <= 10_000, p+".flows.zipf", f.Flows.Zipf, "0 to 10")
-	v.want(f.Protocol == "" || f.Protocol == "udp" || f.Protocol == "tcp", p+".protocol", f.Protocol, "udp or tcp")
-	v.want(f.DSCP < 64, p+".dscp", f.DSCP, "0 to 63")
-	v.want(f.ECN < 4, p+".ecn", f.ECN, "0 to 3")
-	v.want(f.VLAN < 4095, p+".vlan", f.VLAN, "0 to 4094")
-	v.want(f.PCP < 8 && (f.PCP == 0 || f.VLAN > 0), p+".pcp", f.PCP, "0 to 7, and a vlan with it")
+	v.Want(f.Gap == 0 || f.Kind == "spaced", p+".gap", f.Gap, "none but for kind spaced")
+	v.Want((f.Rate == 0) != (f.PPS == 0), p+".rate", f.Rate, "one of rate and pps")
+	v.Want(f.PPS <= 10_000_000_000, p+".pps", f.PPS, "at most 10000000000")
+	v.Want(f.Flows.Count >= 0 && f.Flows.Count <= 1_000_000, p+".flows.count", f.Flows.Count, "1 to 1000000")
+	v.Want(f.Flows.Zipf <= 10_000, p+".flows.zipf", f.Flows.Zipf, "0 to 10")
+	v.Want(f.Protocol == "" || f.Protocol == "udp" || f.Protocol == "tcp", p+".protocol", f.Protocol, "udp or tcp")
+	v.Want(f.DSCP < 64, p+".dscp", f.DSCP, "0 to 63")
+	v.Want(f.ECN < 4, p+".ecn", f.ECN, "0 to 3")
+	v.Want(f.VLAN < 4095, p+".vlan", f.VLAN, "0 to 4094")
+	v.Want(f.PCP < 8 && (f.PCP == 0 || f.VLAN > 0), p+".pcp", f.PCP, "0 to 7, and a vlan with it")
 	from, to := v.t.host(f.From), v.t.host(f.To)
 	if from == nil || to == nil {
 		return
 	}
 	src, dst := f.addresses(from, to)
-	v.want(src.IsValid() && dst.IsValid() && src.Is4() == dst.Is4() && !src.Is4In6() && !dst.Is4In6(), p+".dst", dst,
+	v.Want(src.IsValid() && dst.IsValid() && src.Is4() == dst.Is4() && !src.Is4In6() && !dst.Is4In6(), p+".dst", dst,
 		"addresses of one family: give %s and %s ips of one family, or src and dst here", f.From, f.To)
 	if src.IsValid() {
 		h := header{src: src, vlan: f.VLAN, altMark: f.AltMark}
-		v.want(!f.AltMark || src.Is6(), p+".altmark_option", f.AltMark, "true for IPv6 only")
+		v.Want(!f.AltMark || src.Is6(), p+".altmark_option", f.AltMark, "true for IPv6 only")
 		if f.Protocol == "tcp" {
 			h.proto = protoTCP
 		}
@@ -254,23 +264,23 @@ func (v *validator) generated(p string, f *Traffic) {
 	}
 }
 
-func (v *validator) sizes(p string, z *Sizes, least int) {
-	v.want(len(z.List) == 0 || z.Uniform == [2]uint16{}, p, *z, "one of list and uniform")
-	v.want(len(z.List) <= 1000, p+".list", len(z.List), "at most 1000 sizes")
+func (v *Validator) sizes(p string, z *Sizes, least int) {
+	v.Want(len(z.List) == 0 || z.Uniform == [2]uint16{}, p, *z, "one of list and uniform")
+	v.Want(len(z.List) <= 1000, p+".list", len(z.List), "at most 1000 sizes")
 	sizes := z.List
 	if z.Uniform != [2]uint16{} {
 		sizes = z.Uniform[:]
-		v.want(z.Uniform[0] <= z.Uniform[1], p+".uniform", z.Uniform, "the smaller size first")
+		v.Want(z.Uniform[0] <= z.Uniform[1], p+".uniform", z.Uniform, "the smaller size first")
 	} else if len(sizes) == 0 {
 		sizes = []uint16{minFrame}
 	}
 	for _, s := range sizes {
-		v.want(int(s) >= least && int(s) <= maxFrameSize, p, s, "%d to %d bytes, FCS included", least, maxFrameSize)
+		v.Want(int(s) >= least && int(s) <= maxFrameSize, p, s, "%d to %d bytes, FCS included", least, maxFrameSize)
 	}
-	v.want(len(z.Weights) == 0 || len(z.Weights) == len(z.List), p+".weights", z.Weights, "one weight for each of list")
+	v.Want(len(z.Weights) == 0 || len(z.Weights) == len(z.List), p+".weights", z.Weights, "one weight for each of list")
 	var sum uint64
 	for _, w := range z.Weights {
 		sum += uint64(w)
 	}
-	v.want(len(z.Weights) == 0 || sum > 0, p+".weights", z.Weights, "a weight above 0")
+	v.Want(len(z.Weights) == 0 || sum > 0, p+".weights", z.Weights, "a weight above 0")
 }

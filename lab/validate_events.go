@@ -2,7 +2,7 @@ package lab
 
 import "strings"
 
-func (v *validator) events() {
+func (v *Validator) events() {
 	t := v.t
 	links := map[string]bool{}
 	for i := range t.Links {
@@ -10,42 +10,42 @@ func (v *validator) events() {
 	}
 	for i := range t.Events {
 		e := &t.Events[i]
-		p := item("events", "", i)
-		v.want(e.At >= 0 && e.At <= maxTime, p+".at", e.At, "0s to 30 days")
+		p := Item("events", "", i)
+		v.Want(e.At >= 0 && e.At <= maxTime, p+".at", e.At, "0s to 30 days")
 		switch e.Do {
 		case "down", "up", "impair":
-			v.want(links[e.Link], p+".link", e.Link, "the name of a link")
-			v.want(e.Switch == "", p+".switch", e.Switch, "none for what happens to a link")
-			v.want((e.Impair != nil) == (e.Do == "impair"), p+".impair", e.Do, "impair with impair, and only with it")
+			v.Want(links[e.Link], p+".link", e.Link, "the name of a link")
+			v.Want(e.Switch == "", p+".switch", e.Switch, "none for what happens to a link")
+			v.Want((e.Impair != nil) == (e.Do == "impair"), p+".impair", e.Do, "impair with impair, and only with it")
 			if e.Impair != nil {
 				v.impairment(p+".impair", e.Impair)
 			}
 		case "restart", "config", "step-clock", "drift":
-			v.want(t.hasSwitch(e.Switch), p+".switch", e.Switch, "the name of a switch")
-			v.want(e.Link == "", p+".link", e.Link, "none for what happens to a switch")
+			v.Want(t.HasSwitch(e.Switch), p+".switch", e.Switch, "the name of a switch")
+			v.Want(e.Link == "", p+".link", e.Link, "none for what happens to a switch")
 		default:
-			v.want(false, p+".do", e.Do, "down, up, impair, restart, config, step-clock or drift")
+			v.Want(false, p+".do", e.Do, "down, up, impair, restart, config, step-clock or drift")
 		}
 		v.switchEvent(p, e)
 	}
 }
 
-func (v *validator) switchEvent(p string, e *Event) {
+func (v *Validator) switchEvent(p string, e *Event) {
 	switch e.Do {
 	case "restart":
-		v.want(e.What == "syncd" || e.What == "orchagent" || e.What == "managers", p+".what", e.What, "syncd, orchagent or managers")
+		v.Want(e.What == "syncd" || e.What == "orchagent" || e.What == "managers", p+".what", e.What, "syncd, orchagent or managers")
 	case "config":
-		v.want(len(e.Set)+len(e.Delete) > 0, p+".set", "", "rows to set or delete")
+		v.Want(len(e.Set)+len(e.Delete) > 0, p+".set", "", "rows to set or delete")
 		for row := range e.Set {
 			_, _, ok := cutRow(row)
-			v.want(ok, p+".set", row, "TABLE|key")
+			v.Want(ok, p+".set", row, "TABLE|key")
 		}
 		for _, row := range e.Delete {
 			_, _, ok := cutRow(row)
-			v.want(ok, p+".delete", row, "TABLE|key")
+			v.Want(ok, p+".delete", row, "TABLE|key")
 		}
 	case "step-clock":
-		v.want(e.By != 0 && e.By%Nanosecond == 0, p+".by", e.By, "whole nanoseconds, not 0")
+		v.Want(e.By != 0 && e.By%Nanosecond == 0, p+".by", e.By, "whole nanoseconds, not 0")
 	case "drift":
 		v.drift(p+".drift_ppb", e.PPB)
 	}
@@ -56,25 +56,25 @@ func cutRow(row string) (table, key string, ok bool) {
 	return table, key, ok && table != "" && key != ""
 }
 
-func (v *validator) measures() {
+func (v *Validator) measures() {
 	seen := map[string]bool{}
 	for i := range v.t.Measure {
 		m := &v.t.Measure[i]
-		p := item("measure", m.Name, i)
+		p := Item("measure", m.Name, i)
 		if m.Name != "" {
-			v.name(p, m.Name, map[string]bool{})
+			v.Name(p, m.Name, map[string]bool{})
 		}
-		v.want(!seen[m.name()], p+".name", m.name(), "a name that no other series has")
+		v.Want(!seen[m.name()], p+".name", m.name(), "a name that no other series has")
 		seen[m.name()] = true
-		v.want(v.t.hasSwitch(m.Switch), p+".switch", m.Switch, "the name of a switch")
+		v.Want(v.t.HasSwitch(m.Switch), p+".switch", m.Switch, "the name of a switch")
 		_, known := quantities[m.What]
-		v.want(known, p+".what", m.What, "%s", fieldList(keys(quantities)))
+		v.Want(known, p+".what", m.What, "%s", fieldList(keys(quantities)))
 		whole := m.What == "buffer-bytes" || m.What == "clock-error"
-		v.want(!known || whole == (m.Port == ""), p+".port", m.Port, "the name of a port, but none for buffer-bytes and clock-error")
+		v.Want(!known || whole == (m.Port == ""), p+".port", m.Port, "the name of a port, but none for buffer-bytes and clock-error")
 		if m.Queue != nil {
-			v.want(*m.Queue >= 0 && *m.Queue < 16 && strings.HasPrefix(m.What, "queue-"), p+".queue", *m.Queue, "0 to 15, and what a queue has")
+			v.Want(*m.Queue >= 0 && *m.Queue < 16 && strings.HasPrefix(m.What, "queue-"), p+".queue", *m.Queue, "0 to 15, and what a queue has")
 		}
-		v.want(m.Every >= 100*Nanosecond, p+".every", m.Every, "at least 100ns")
+		v.Want(m.Every >= 100*Nanosecond, p+".every", m.Every, "at least 100ns")
 	}
 }
 
@@ -86,20 +86,20 @@ func keys[V any](m map[string]V) []string {
 	return list
 }
 
-func (v *validator) checks() {
+func (v *Validator) checks() {
 	for i := range v.t.Checks {
 		c := &v.t.Checks[i]
-		p := item("checks", c.Name, i)
-		v.want(c.Name != "", p+".name", c.Name, "words that say what is checked")
-		v.want(c.Measured != "", p+".measured", c.Measured, "a metric, such as flow.NAME.received")
-		v.want(c.Want == "" || c.Min == "" && c.Max == "", p+".want", c.Want, "either want, or min and max")
-		v.want(c.Tolerance == "" || c.Want != "", p+".tolerance", c.Tolerance, "it together with want")
+		p := Item("checks", c.Name, i)
+		v.Want(c.Name != "", p+".name", c.Name, "words that say what is checked")
+		v.Want(c.Measured != "", p+".measured", c.Measured, "a metric, such as flow.NAME.received")
+		v.Want(c.Want == "" || c.Min == "" && c.Max == "", p+".want", c.Want, "either want, or min and max")
+		v.Want(c.Tolerance == "" || c.Want != "", p+".tolerance", c.Tolerance, "it together with want")
 	}
 }
 
-func (v *validator) truth() {
+func (v *Validator) truth() {
 	seen := map[string]bool{}
 	for i := range v.t.Truth {
-		v.name(item("truth", v.t.Truth[i].Name, i), v.t.Truth[i].Name, seen)
+		v.Name(Item("truth", v.t.Truth[i].Name, i), v.t.Truth[i].Name, seen)
 	}
 }

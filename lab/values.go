@@ -178,3 +178,6 @@ func mulDivUp(a, b, c uint64) uint64 {
 	}
 	return q
 }
+
+// String writes the number as Parse reads it.
+func (t Thousandths) String() string { return fmt.Sprintf("%g", float64(t)/1000) }

@@ -22,7 +22,7 @@ func (l *Lab) makeLinks(context.Context) error {
 	}
 	for i := range l.t.Links {
 		if err := l.makeLink(&l.t.Links[i]); err != nil {
-			return fmt.Errorf("%slink %q: %w", l.t.source.where(fmt.Sprintf("links[%d]", i)), l.t.Links[i].name(), err)
+			return fmt.Errorf("%slink %q: %w", l.t.Where(fmt.Sprintf("links[%d]", i)), l.t.Links[i].name(), err)
 		}
 	}
 	return nil
@@ -52,7 +52,7 @@ func (l *Lab) makeLink(t *Link) error {
 		from, to := ends[i], ends[1-i]
 		w := &wire{name: k.name, from: from, to: to, link: k, Impairment: t.Impairment, earliest: forever}
 		dir := fmt.Sprintf("link/%s/%s/", k.name, from.text)
-		w.loss, w.jitter, w.more = chance.New(l.seed, dir+"loss"), chance.New(l.seed, dir+"jitter"), chance.New(l.seed, dir+"more")
+		w.loss, w.jitter, w.more = chance.New(l.opts.Seed, dir+"loss"), chance.New(l.opts.Seed, dir+"jitter"), chance.New(l.opts.Seed, dir+"more")
 		w.stats.byFlow = make([][numFates]uint64, len(l.t.Traffic)+1)
 		k.wires[i], to.wire = w, w
 		if from.host == nil {
@@ -109,11 +109,12 @@ func (l *Lab) endOf(text string) (*end, error) {
 		names = append(names, p.name)
 	}
 	problems, _ := n.problems(context.Background())
-	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, few(names), problems)
+	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, Few(names), problems)
 }
 
 // few lists names, not too many.
-func few(names []string) string {
+// Few lists the first of some names.
+func Few(names []string) string {
 	const show = 8
 	switch {
 	case len(names) == 0:
@@ -129,9 +130,9 @@ func (l *Lab) makeTraffic(context.Context) error {
 		t := &l.t.Traffic[i]
 		from := l.hosts[t.From]
 		h := l.header(t)
-		s, err := newSource(i+1, t, h, l.seed, maxTime, l.t.source.resolve(t.File))
+		s, err := newSource(i+1, t, h, l.opts.Seed, maxTime, l.t.Resolve(t.File))
 		if err != nil {
-			return fmt.Errorf("%s%w", l.t.source.where(fmt.Sprintf("traffic[%s]", t.Name)), err)
+			return fmt.Errorf("%s%w", l.t.Where(fmt.Sprintf("traffic[%s]", t.Name)), err)
 		}
 		l.sources = append(l.sources, s)
 		from.sources = append(from.sources, s)

@@ -15,8 +15,9 @@ import (
 	"tamtam/collector"
 	"tamtam/device"
 	"tamtam/lab"
+	"tamtam/lab/experiments"
+	"tamtam/lab/study/marking"
 	"tamtam/saisim/profile"
-
 	"tamtam/schema"
 )
 
@@ -110,7 +111,7 @@ func demo(cmd *cobra.Command, out string) error {
 func demoAltMark(cmd *cobra.Command) error {
 	const name = "ampm-link"
 	w := cmd.OutOrStdout()
-	t, err := lab.Open(name, nil)
+	t, err := experiments.Open(name, nil)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,8 @@ func demoAltMark(cmd *cobra.Command) error {
 		"(muxed alternate marking)\n\n")
 	tw := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "Period\tSent\tReceived\tLost\tTruly lost\tDelay\tStatus")
-	for _, p := range r.AltMark["web"].Segments[0].Periods {
+	report := r.Reports["altmark"].(marking.Report) // as the experiment asks for
+	for _, p := range report["web"].Segments[0].Periods {
 		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s %s\n",
 			p.Period, known(p.Sent), known(p.Received), known(p.Lost), p.TrueLost, known(p.Delay),
 			p.Status, strings.Join(p.Reasons, "; "))

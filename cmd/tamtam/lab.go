@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"tamtam/lab"
+	"tamtam/lab/experiments"
 )
 
 func newLab() *cobra.Command {
@@ -32,7 +33,7 @@ func newLabList() *cobra.Command {
 		Use:   "list",
 		Short: "The experiments that come with tamtam",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			list, err := lab.Experiments()
+			list, err := experiments.List()
 			if err != nil {
 				return err
 			}
@@ -100,12 +101,12 @@ same topology and seed give the same bytes, whatever --workers says.`,
 }
 
 func openLab(name string, set []string, short bool) (*lab.Topology, error) {
-	open := lab.Open
+	open := experiments.Open
 	if short {
-		open = lab.OpenShort
+		open = experiments.OpenShort
 	}
 	t, err := open(name, set)
-	if errors.Is(err, lab.ErrNoExperiment) {
+	if errors.Is(err, experiments.ErrUnknown) {
 		return nil, usageError{err}
 	}
 	if err == nil && short && len(t.Short) == 0 {

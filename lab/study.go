@@ -1,0 +1,160 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"runtime"
+	"slices"
+
+	"tamtam/lab/figure"
+)
+
+// A Study is a part of a topology's file that a package above the lab understands: what is looked at beside
+// the traffic, or in its place. Fields of the study with a yaml tag are fields of the file. [Parse] is told
+// which studies there are.
+type Study interface {
+	// Name is that of its report, and the first word of its metrics.
+	Name() string
+	// Asked says whether the topology has it.
+	Asked() bool
+	// Validate says what is wrong with it.
+	Validate(*Validator)
+}
+
+// An Observing study sees switches at work.
+type Observing interface {
+	Study
+	// Observe looks at a lab of which nothing has run yet.
+	Observe(*Lab) (Observer, error)
+}
+
+// An Observer goes along with a run.
+type Observer interface {
+	// Every is how often it gathers: windows end then. It gathers at the end too.
+	Every() Time
+	Gather()
+	// Follow is told of the end of each window; now is that.
+	Follow(now Time)
+	Report() Report
+}
+
+// A Lone study has no switches: it is all that runs.
+type Lone interface {
+	Study
+	// Run runs it; the options have seed and workers.
+	Run(ctx context.Context, t *Topology, opts Options) (Report, error)
+	// Judged says whether the topology's checks are about what runs.
+	Judged() bool
+}
+
+// A Report is what a study has shown: its part of report.json.
+type Report interface {
+	// Metric finds a number by its name, without that of the study.
+	Metric(name string) (Metric, bool)
+	// Metrics says which there are.
+	Metrics() string
+	// Notices are what is to be known of the whole.
+	Notices() []string
+	// CSV are its files, by name.
+	CSV() map[string][]byte
+	// Figures are its plots.
+	Figures(title string) []*figure.Figure
+	// WriteTable prints it.
+	WriteTable(io.Writer) error
+}
+
+// An observation is an Observer in its run.
+type observation struct {
+	Observer
+	name string
+	next Time // when it gathers
+}
+
+func (l *Lab) makeObservers(context.Context) error {
+	for _, s := range l.t.Studies {
+		if o, ok := s.(Observing); ok && s.Asked() {
+			observer, err := o.Observe(l)
+			if err != nil {
+				return err
+			}
+			l.observers = append(l.observers, &observation{observer, s.Name(), observer.Every()})
+		}
+	}
+	return nil
+}
+
+// studied says whether a study is to see the switches.
+func (t *Topology) studied() bool { return slices.ContainsFunc(t.Studies, Study.Asked) }
+
+// lone is the study that is all that runs; nil: there are switches.
+func (t *Topology) lone() Lone {
+	for _, s := range t.Studies {
+		if s, ok := s.(Lone); ok && s.Asked() {
+			return s
+		}
+	}
+	return nil
+}
+
+func (v *Validator) studies() {
+	lone := v.t.lone()
+	for _, s := range v.t.Studies {
+		s.Validate(v)
+		if l, ok := s.(Lone); ok && s.Asked() {
+			n := len(v.t.Switches) + len(v.t.Hosts) + len(v.t.Traffic)
+			v.Want(n == 0, s.Name(), n, "no switches, hosts or traffic beside a study")
+			v.Want(l == lone, s.Name(), s.Name(), "no other study beside %s", lone.Name())
+		}
+	}
+}
+
+// Run runs a whole topology and returns what it has shown, its checks too.
+func Run(ctx context.Context, t *Topology, opts Options) (*Result, error) {
+	if s := t.lone(); s != nil {
+		return runLone(ctx, t, s, opts)
+	}
+	l, err := New(ctx, t, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if err := l.Run(ctx, t.RunTime()); err != nil {
+		return nil, err
+	}
+	return l.Result(ctx)
+}
+
+func runLone(ctx context.Context, t *Topology, s Lone, opts Options) (*Result, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	opts = opts.of(t)
+	report, err := s.Run(ctx, t, opts)
+	if err != nil {
+		return nil, fmt.Errorf("%s%w", t.Where(s.Name()), err)
+	}
+	r := newResult(t, opts.Seed, t.RunTime())
+	r.Reports[s.Name()] = report
+	if !s.Judged() {
+		return r, nil
+	}
+	return r, r.checkAll(t)
+}
+
+// of fills in what is not given.
+func (o Options) of(t *Topology) Options {
+	o.Seed = cmp.Or(o.Seed, t.Seed)
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	return o
+}
+
+// RunTime is Duration, or its default.
+func (t *Topology) RunTime() Time { return cmp.Or(t.Duration, 10*Millisecond) }
+
+// reports are the names of what studies have shown.
+func (r *Result) reports() []string { return slices.Sorted(maps.Keys(r.Reports)) }

@@ -1,0 +1,321 @@
+package marking
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"tamtam/internal/randtest"
+	"tamtam/lab"
+	"tamtam/tam/altmark"
+)
+
+// The answers of alternate marking, end to end: rows of CONFIG_DB, orchs, chips that mark and
+// count, COUNTERS_DB (which in one case of twenty is read by gNMI too, and says the same), the
+// collector's join. On random networks, with what may go wrong in them,
+// each answer is compared with books of every packet that were kept beside.
+//
+// Inside the domain that docs/alternate-marking.md states no period is ok and wrong: loss and
+// packets are exact, a delay is within A of the truth. Outside of it, wrong periods are counted.
+// And where nothing is the matter, hardly a period is flagged.
+func TestAltMarkCalibration(t *testing.T) {
+	fixed := randtest.Cases{Seed: 1, Count: 40, Short: 5}
+	sum := newTally()
+	randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
+		t.Parallel()
+		f := randomFabric(seed)
+		l, seen := newLab(t, f.top, lab.Options{Seed: seed | 1, Workers: 1})
+		defer l.Close()
+		keepBooks(l, f.nets)
+		if err := l.Run(t.Context(), f.top.Duration); err != nil {
+			t.Fatal(err)
+		}
+		r, err := l.Result(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seed%20 == 0 {
+			sameByGNMI(t, seen)
+		}
+		sum.fabric(t, f, r)
+	})
+	t.Logf("%v", sum)
+	// A few networks say nothing of a share: what one of them flags is all its periods.
+	const enough = 5000
+	if clean := sum.clean; clean.periods >= enough && 100*clean.flagged > clean.periods {
+		t.Errorf("nothing is the matter, and %d of %d periods are flagged, want at most 1 %%: %v", clean.flagged, clean.periods, clean.reasons)
+	}
+}
+
+// A tally is what calibration has seen.
+type tally struct {
+	mu                            sync.Mutex
+	fabrics, networks, paths      int
+	periods, ok, flagged, missing int
+	reasons                       map[string]int
+	kinds                         map[string]int // of networks
+	violations                    int
+	violated                      map[string]int // by what was the matter
+	outside                       map[string]*rate
+	clean, sparse                 share
+}
+
+// A rate is how many ok periods were wrong.
+type rate struct{ networks, ok, losses, delays int }
+
+// A share is how many periods were flagged, or missing, and why.
+type share struct {
+	periods, flagged int
+	reasons          map[string]int
+}
+
+func newTally() *tally {
+	return &tally{
+		reasons: map[string]int{}, violated: map[string]int{}, kinds: map[string]int{}, outside: map[string]*rate{},
+		clean: share{reasons: map[string]int{}}, sparse: share{reasons: map[string]int{}},
+	}
+}
+
+// outsideOf says why a network is outside of the domain; "": it is inside.
+func (f *fabric) outsideOf(n *network) string {
+	guard, latest := lab.Time(n.session.Guard())*lab.Nanosecond, n.books.latest
+	if !f.asSaid() {
+		latest = n.books.latestTruly + lab.Time(n.session.ClockError)*lab.Nanosecond
+	}
+	switch {
+	case n.books.doubled:
+		return wayDouble
+	case latest >= 2*f.l-guard:
+		return wayVeryLate
+	case n.kind == wayInside || n.kind == wayInitiator:
+		return n.kind
+	}
+	return ""
+}
+
+// delaysOutsideOf says why the delays of a network that is in the domain are outside of it: clocks
+// that are further apart than the sessions say. Losses do not depend on that.
+func (f *fabric) delaysOutsideOf() string {
+	if f.clocks == clocksBeyond || f.clocks == clocksStep {
+		return f.clocks
+	}
+	return ""
+}
+
+// asSaid says whether the clocks are what the sessions say of them. If they are, also what is measured in
+// flagged periods must be right; else only what is ok.
+func (f *fabric) asSaid() bool { return f.clocks == clocksExact || f.clocks == clocksVouched }
+
+// isClean says whether nothing is the matter with a network: all is as its sessions say, and nothing is
+// told that must be doubted, as of a clock that drifts and that nothing disciplines.
+func (f *fabric) isClean(n *network) bool {
+	fine := n.kind == wayPlain || n.kind == wayLAG || n.kind == waySplit
+	b := n.books
+	low, high := lab.Time(n.session.MinDelay)*lab.Nanosecond, lab.Time(n.session.MaxDelay)*lab.Nanosecond
+	return fine && f.clocks == clocksExact && f.restart == "" && !b.doubled && b.least >= low && b.most <= high
+}
+
+// fabric judges all answers of one.
+func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fabrics++
+	s.kinds[f.clocks]++
+	if f.restart != "" {
+		s.kinds[restartOfPoint]++
+	}
+	for _, n := range f.nets {
+		s.networks++
+		s.kinds[n.kind]++
+		why, before := f.outsideOf(n), s.violations
+		if kind := cmp.Or(why, f.delaysOutsideOf()); kind != "" {
+			if s.outside[kind] == nil {
+				s.outside[kind] = &rate{}
+			}
+			s.outside[kind].networks++
+		}
+		for path, report := range reportOf(r) {
+			if !strings.HasPrefix(path, n.name+"-") {
+				continue
+			}
+			s.paths++
+			for _, segment := range report.Segments {
+				s.segment(t, f, n, segment, why)
+			}
+		}
+		if s.violations > before {
+			t.Logf("%s: %s; clocks: %s; restart %q; way %v, %+v, rate %v, outside %q", n.name, n.kind, f.clocks, f.restart, n.way, n.session, n.rate, why)
+		}
+	}
+	if t.Failed() {
+		t.Logf("L %v, events %+v", f.l, f.top.Events)
+	}
+}
+
+// segment judges the periods between two points.
+func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside string) {
+	var from, to int
+	fmt.Sscanf(g.From+g.To, "s%ds%d", &from, &to)
+	truth := n.books.between(from, to)
+	for i, p := range g.Periods {
+		s.periods++
+		s.count(p, 2 <= i && i < len(g.Periods)-3 && !n.lacksPulse(p.Period, to), f, n)
+		bad := f.wrong(n, p, truth, from, to)
+		late := strings.Contains(bad, "delay")
+		if kind := cmp.Or(outside, f.delaysOutsideOf()); kind != "" && p.Status == "ok" {
+			s.outside[kind].ok++
+			if late {
+				s.outside[kind].delays++
+			} else if bad != "" {
+				s.outside[kind].losses++
+			}
+		}
+		switch {
+		case late && f.delaysOutsideOf() != "":
+		case outside == "" && bad != "" && (p.Status == "ok" || f.asSaid()):
+			s.violations++
+			s.violated[fmt.Sprintf("%s, %s, restart %s, %v %s", n.kind, f.clocks, f.restart, n.session.Method, p.Status)]++
+			t.Errorf("%s, %s to %s, period %d at %v (%s): %s %q", n.name, g.From, g.To, p.Period, p.Start, p.Status, bad, p.Reasons)
+		}
+		if p.Lost != nil && *p.Lost < 0 && p.Status == "ok" && outside == "" {
+			s.violations++
+			t.Errorf("%s, %s to %s, period %d: %d lost, and ok", n.name, g.From, g.To, p.Period, *p.Lost)
+		}
+	}
+}
+
+// wrong says what is wrong with the numbers of a period; "": nothing. Where the clock was set the
+// number may have come twice, and what is said is right if it is of either time.
+func (f *fabric) wrong(n *network, p Period, truth map[period]account, from, to int) (what string) {
+	for era := range uint64(len(f.top.Events) + 1) {
+		k := period{p.Period, era}
+		w := f.wrongOf(n, p, truth[k], k, from, to)
+		if w == "" {
+			return ""
+		}
+		if _, ok := truth[k]; ok || what == "" {
+			what = w
+		}
+	}
+	return what
+}
+
+func (f *fabric) wrongOf(n *network, p Period, a account, k period, from, to int) string {
+	if p.Status == "ok" && n.session.Method.Loss() && p.Lost == nil {
+		return "ok, without a loss"
+	}
+	if p.Status != "ok" && len(p.Reasons) == 0 {
+		return "not ok, for no reason"
+	}
+	if p.Lost != nil && (*p.Lost != a.lost || int64(*p.Sent) != a.sent) {
+		return fmt.Sprintf("%d lost of %d, truly %d of %d", *p.Lost, *p.Sent, a.lost, a.sent)
+	}
+	if p.Delay == nil {
+		return ""
+	}
+	true, ok := n.books.delay(k, from, to)
+	if !ok {
+		return fmt.Sprintf("a delay of %v, but no packet to be measured came", *p.Delay)
+	}
+	// A timestamp is up to a cycle (0.8 ns) and 1 ns of rounding from the truth.
+	off := lab.Time(*p.Delay)*lab.Nanosecond - true
+	if most := lab.Time(n.session.ClockError)*lab.Nanosecond + 1800; off < -most || off > most {
+		return fmt.Sprintf("delay %v, truly %v, and A is %v", *p.Delay, true, n.session.ClockError)
+	}
+	return ""
+}
+
+// lacksPulse says whether a pulse that muxed counts need did not come to a point: nobody can tell
+// then whether it was lost or late. It is that of the period, or of the one before.
+func (n *network) lacksPulse(k uint64, to int) bool {
+	for _, q := range []period{{k - 1, 0}, {k, 0}} {
+		if _, sent := n.books.pulses[q]; sent && n.session.Method == altmark.Muxed {
+			if _, came := n.books.delay(q, n.first(), to); !came {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// count counts a period by what it says of itself; inner: it is none of the first or last.
+func (s *tally) count(p Period, inner bool, f *fabric, n *network) {
+	var of *share
+	if inner && f.isClean(n) {
+		if of = &s.clean; n.sparse {
+			of = &s.sparse
+		}
+		of.periods++
+	}
+	if p.Status == "ok" {
+		s.ok++
+		return
+	}
+	if p.Status == "missing" {
+		s.missing++
+	} else {
+		s.flagged++
+	}
+	if of != nil {
+		of.flagged++
+	}
+	words := map[string]bool{}
+	for _, reason := range p.Reasons {
+		words[reasonWord(reason)] = true
+	}
+	for w := range words {
+		s.reasons[w]++
+		if of != nil {
+			of.reasons[w]++
+		}
+	}
+}
+
+var anyNumber = regexp.MustCompile(`-?[0-9.]+(ns|us|µs|ms|s)?\b`)
+
+// reasonWord is a reason without names and numbers.
+func reasonWord(reason string) string {
+	if _, rest, ok := strings.Cut(reason, ": "); ok && strings.HasPrefix(reason, "s") && len(reason) > 2 && reason[2] == ':' {
+		reason = rest
+	}
+	if word, _, ok := strings.Cut(reason, ": "); ok {
+		reason = word
+	}
+	return anyNumber.ReplaceAllString(reason, "N")
+}
+
+func (s *tally) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d networks on %d fabrics, %d paths, %d periods: %d ok, %d flagged, %d missing; violations %d\n",
+		s.networks, s.fabrics, s.paths, s.periods, s.ok, s.flagged, s.missing, s.violations)
+	list := func(what string, m map[string]int) {
+		fmt.Fprintf(&b, "%s:", what)
+		for _, k := range slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(m[b]-m[a], strings.Compare(a, b)) }) {
+			fmt.Fprintf(&b, "\n  %6d %s", m[k], k)
+		}
+		b.WriteString("\n")
+	}
+	list("networks and clocks", s.kinds)
+	list("flagged", s.reasons)
+	list("violations", s.violated)
+	for _, sh := range []struct {
+		what string
+		*share
+	}{{"nothing the matter", &s.clean}, {"nothing the matter, but gaps in the traffic, or packets overtaken where there are no slots", &s.sparse}} {
+		fmt.Fprintf(&b, "%s: %d of %d flagged (%.3f %%)\n", sh.what, sh.flagged, sh.periods, percent(sh.flagged, sh.periods))
+		list("  reasons", sh.reasons)
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.outside)) {
+		r := s.outside[k]
+		fmt.Fprintf(&b, "outside: %s: %d networks, of %d ok %d with a wrong loss (%.2f %%), %d with a wrong delay (%.2f %%)\n", k, r.networks,
+			r.ok, r.losses, percent(r.losses, r.ok), r.delays, percent(r.delays, r.ok))
+	}
+	return b.String()
+}
+
+func percent(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }

@@ -1,0 +1,481 @@
+package marking
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"tamtam/device"
+	"tamtam/lab"
+	"tamtam/swss"
+	"tamtam/tam/altmark"
+)
+
+const (
+	maxFabric    = 4 // switches of a fabric
+	fabricPorts  = 8 // of a switch, see the profile "small"
+	maxNetworks  = 4 // of a fabric
+	calibPeriods = 16
+)
+
+// A fabric is a case of the calibration: two to four switches, and on them up to four networks.
+// A network has hosts, links, a VLAN, a flow group and settings of its own; it shares the switches
+// with others, and so their clocks and restarts.
+type fabric struct {
+	rnd      *rand.Rand
+	interval altmark.Interval
+	l        lab.Time
+	switches int
+	clocks   string   // what is the matter with them
+	restart  string   // what is restarted in mid-run; ""
+	bound    lab.Time // on the difference of any two clocks, if they are as they should be
+	ports    []int    // used, by switch
+	nets     []*network
+	top      *lab.Topology
+}
+
+// What may be the matter with the clocks of a fabric.
+const (
+	clocksExact    = "clocks within A"
+	clocksStep     = "a clock steps"
+	clocksStep2L   = "a clock steps by 2L"
+	clocksApart2L  = "clocks apart by 2L"
+	clocksBeyond   = "clocks apart by more than A"
+	clocksDrift    = "a clock drifts"
+	clocksVouched  = "a clock drifts within A, vouched for"
+	restartOfPoint = "a point restarts"
+)
+
+// randomFabric makes one.
+func randomFabric(seed uint64) *fabric {
+	rnd := rand.New(rand.NewPCG(seed, 0xca11b))
+	f := &fabric{rnd: rnd, interval: altmark.Interval(rnd.IntN(7) - 10), switches: 2 + min(rnd.IntN(4), 2), top: &lab.Topology{Experiment: "calibration", Studies: []lab.Study{new(Study)}}}
+	if rnd.IntN(24) == 0 {
+		f.interval = altmark.Interval(rnd.IntN(3) - 3)
+	}
+	f.l = length(f.interval)
+	f.bound = (100 + lab.Time(rnd.Int64N(int64(f.l/lab.Nanosecond/16)))) * lab.Nanosecond
+	f.clocks = pick(rnd, []weighted{{clocksExact, 60}, {clocksStep, 12}, {clocksStep2L, 6}, {clocksApart2L, 8}, {clocksBeyond, 8}, {clocksDrift, 8}, {clocksVouched, 4}})
+	for i := range f.switches {
+		f.top.Switches = append(f.top.Switches, lab.Switch{Name: fmt.Sprintf("s%d", i), Profile: "small", Config: lab.Config{Tables: device.ConfigDB{
+			"PORT": {}, "VLAN": {}, "VLAN_MEMBER": {}, "TAM_FEATURES_TABLE": {"ALTMARK": {"status": "ACTIVE"}},
+			"TAM_FLOWGROUP_TABLE": {}, "ACL_RULE": {}, "TAM_ALTMARK_TABLE": {},
+		}}})
+		f.ports = append(f.ports, 0)
+	}
+	f.top.Duration = calibPeriods * f.l
+	for range 2 + rnd.IntN(maxNetworks-1) {
+		f.addNetwork()
+	}
+	f.setClocks()
+	if rnd.IntN(8) == 0 {
+		f.restart = []string{"managers", "orchagent", "syncd", "syncd"}[rnd.IntN(4)]
+		f.event(lab.Event{Do: "restart", What: f.restart})
+	}
+	return f
+}
+
+type weighted struct {
+	what string
+	n    int
+}
+
+func pick(rnd *rand.Rand, list []weighted) string {
+	sum := 0
+	for _, w := range list {
+		sum += w.n
+	}
+	x := rnd.IntN(sum)
+	for _, w := range list {
+		if x -= w.n; x < 0 {
+			return w.what
+		}
+	}
+	return ""
+}
+
+// event happens in the middle of the run at some switch.
+func (f *fabric) event(e lab.Event) {
+	e.At = f.top.Duration/4 + lab.Time(f.rnd.Int64N(int64(f.top.Duration/2)))
+	if e.Switch == "" {
+		e.Switch = f.top.Switches[f.rnd.IntN(f.switches)].Name
+	}
+	f.top.Events = append(f.top.Events, e)
+}
+
+func (f *fabric) setClocks() {
+	rnd := f.rnd
+	clock := func() *lab.Clock { return &f.top.Switches[rnd.IntN(f.switches)].Clock }
+	for i := range f.top.Switches {
+		f.top.Switches[i].Clock.Offset = f.within(f.bound / 2)
+	}
+	twice := 2 * f.l / lab.Nanosecond * lab.Nanosecond * (1 - 2*lab.Time(rnd.IntN(2))) * (1 + lab.Time(rnd.IntN(4)/3))
+	switch f.clocks {
+	case clocksStep:
+		by := f.within(3*f.l) | lab.Nanosecond
+		e := lab.Event{Do: "step-clock", By: by / lab.Nanosecond * lab.Nanosecond, Switch: f.top.Switches[rnd.IntN(f.switches)].Name}
+		if e.By == 0 {
+			e.By = lab.Nanosecond
+		}
+		f.event(e)
+		if rnd.IntN(2) == 0 { // and back
+			e.By = -e.By
+			f.event(e)
+		}
+	case clocksStep2L:
+		f.event(lab.Event{Do: "step-clock", By: twice})
+	case clocksApart2L:
+		clock().Offset += twice
+	case clocksBeyond:
+		clock().Offset += f.bound + f.within([]lab.Time{4 * f.bound, f.l, 5 * f.l}[rnd.IntN(3)])
+	case clocksDrift:
+		clock().Drift = int64(1-2*rnd.IntN(2)) * (10_000 + rnd.Int64N([]int64{100_000, 5_000_000}[rnd.IntN(2)]))
+	case clocksVouched:
+		c := clock()
+		c.Offset = 0
+		c.Drift = max(1, rnd.Int64N(int64(f.bound)*500_000_000/int64(f.top.Duration)+1)) // half the bound, at the end
+	}
+}
+
+// within returns a time from -d to d.
+func (f *fabric) within(d lab.Time) lab.Time {
+	return (lab.Time(f.rnd.Int64N(int64(2*d/lab.Nanosecond)+1)) - d/lab.Nanosecond) * lab.Nanosecond
+}
+
+// A network is one way through a fabric and what is measured on it.
+type network struct {
+	name    string
+	way     [][]int  // switches in the order that packets meet them; two: some here, some there
+	paths   [][]int  // that are listed: the switches that are points
+	flows   []uint64 // numbers of the traffic that is measured
+	session altmark.Session
+	kind    string // what is the matter with it
+	family  string
+	rate    float64 // packets of a period, on average
+	sparse  bool    // the method needs packets that periods may lack, or an order that they may not have
+
+	books *books
+}
+
+// What may be the matter with a network.
+const (
+	wayPlain     = "nothing"
+	wayLate      = "packets later than Dmax"
+	wayVeryLate  = "packets later than 2L less the guard"
+	wayDouble    = "duplicates"
+	wayLAG       = "split over a LAG"
+	waySplit     = "split over switches, points where all meet"
+	wayInside    = "split over switches, a point inside"
+	wayForeign   = "packets arrive marked"
+	wayInitiator = "a second initiator in the path"
+)
+
+func (n *network) first() int { return n.way[0][0] }
+
+func (n *network) rank(sw int) int {
+	return slices.IndexFunc(n.way, func(at []int) bool { return slices.Contains(at, sw) })
+}
+
+// hops are the links between switches that a packet takes.
+func (n *network) hops() int { return len(n.way) - 1 }
+
+func (f *fabric) addNetwork() {
+	rnd := f.rnd
+	n := &network{name: fmt.Sprintf("n%d", len(f.nets)), family: "4"}
+	n.kind = pick(rnd, []weighted{
+		{wayPlain, 40}, {wayLate, 20}, {wayVeryLate, 6}, {wayDouble, 6}, {wayLAG, 10}, {waySplit, 10}, {wayInside, 10}, {wayForeign, 8}, {wayInitiator, 8},
+	})
+	order := []int{0, 1, 2, 3}[:f.switches]
+	if (n.kind == waySplit || n.kind == wayInside) && f.switches < 4 || n.kind == wayInitiator && f.switches < 3 {
+		n.kind = wayPlain
+	}
+	if rnd.IntN(2) == 0 {
+		slices.Reverse(order)
+	}
+	for _, s := range order {
+		n.way = append(n.way, []int{s})
+	}
+	if n.kind == waySplit || n.kind == wayInside {
+		n.way = [][]int{{order[0]}, {order[1], order[2]}, {order[3]}}
+	}
+	n.setPaths(rnd)
+	lag := -1 // after which switch of the way
+	if n.kind == wayLAG {
+		lag = rnd.IntN(n.hops())
+	}
+	if !f.room(n, lag) {
+		return
+	}
+	n.setSession(f)
+	f.nets = append(f.nets, n)
+	f.configure(n)
+	f.connect(n, lag)
+	f.addTraffic(n)
+}
+
+// setPaths lists the paths: all points, and sometimes fewer of them.
+func (n *network) setPaths(rnd *rand.Rand) {
+	var all []int
+	for _, at := range n.way {
+		all = append(all, at[0])
+	}
+	ends := []int{all[0], all[len(all)-1]}
+	switch {
+	case n.kind == waySplit || n.kind == wayInitiator:
+		n.paths = [][]int{ends}
+	case len(all) > 2 && rnd.IntN(3) == 0:
+		n.paths = [][]int{all, ends}
+	default:
+		n.paths = [][]int{all}
+	}
+}
+
+// room says whether there are ports left for the network.
+func (f *fabric) room(n *network, lag int) bool {
+	need := make([]int, f.switches)
+	for r, at := range n.way {
+		for _, s := range at {
+			need[s] = 2
+			if r == lag || r == lag+1 && lag >= 0 || len(n.way) == 3 && len(n.way[1]) == 2 && len(at) == 1 {
+				need[s] = 3
+			}
+		}
+	}
+	for s := range need {
+		if f.ports[s]+need[s] > fabricPorts {
+			return false
+		}
+	}
+	return true
+}
+
+// setSession draws the settings; they fit the interval, sometimes only just.
+func (n *network) setSession(f *fabric) {
+	rnd, l := f.rnd, f.l
+	s := altmark.Session{Method: altmark.Method(1 + rnd.IntN(4)), Interval: f.interval}
+	switch rnd.IntN(6) {
+	case 0:
+		s.Mark = altmark.IPv4Reserved
+	case 1:
+		s.Mark, n.family = altmark.IPv6Loss, "6"
+	case 2:
+		s.Mark, n.family = altmark.Mark(1+rnd.IntN(6)), "6"
+	default:
+		s.Mark = altmark.Mark(1 + rnd.IntN(6))
+	}
+	if s.Method == altmark.Double {
+		for s.Mark2 = s.Mark; s.Mark2 == s.Mark; {
+			s.Mark2 = altmark.Mark(1 + rnd.IntN(6))
+		}
+		if s.Mark == altmark.IPv6Loss {
+			s.Mark2 = altmark.IPv6Delay
+		}
+	}
+	s.SlotSync = s.Method != altmark.Muxed || rnd.IntN(3) > 0
+	ns := int64(l / lab.Nanosecond)
+	s.ClockError = time.Duration(int64(f.bound/lab.Nanosecond) + rnd.Int64N(ns/64))
+	s.MinDelay = time.Duration(rnd.Int64N(ns / 40))
+	s.MaxDelay = s.MinDelay + time.Duration(rnd.Int64N(ns/16)+ns/32)
+	if rnd.IntN(4) == 0 { // just so
+		for d := s; d.Check() == nil; d.MaxDelay += time.Duration(ns / 64) {
+			s = d
+		}
+	}
+	n.session = s
+}
+
+// configure writes the rows of the network's switches.
+func (f *fabric) configure(n *network) {
+	i := len(f.nets) - 1
+	vlan := fmt.Sprint("Vlan", 10+i)
+	for r, at := range n.way {
+		for _, sw := range at {
+			t := f.top.Switches[sw].Config.Tables
+			t["VLAN"][vlan] = swss.FieldValues{"vlanid": fmt.Sprint(10 + i)}
+			t["TAM_FLOWGROUP_TABLE"][n.name] = swss.FieldValues{"id": fmt.Sprint(1 + i)}
+			t["ACL_RULE"]["TAM|"+n.name] = swss.FieldValues{
+				"PRIORITY": fmt.Sprint(10 + i), map[string]string{"4": "IP_PROTOCOL", "6": "NEXT_HEADER"}[n.family]: "17", "L4_DST_PORT": fmt.Sprint(5000 + i),
+			}
+			role := "transit"
+			switch {
+			case r == 0 || n.kind == wayInitiator && r == 1:
+				role = "initiator"
+			case r == len(n.way)-1:
+				role = "terminator"
+			case !slices.Contains(n.paths[0], sw):
+				continue
+			}
+			t["TAM_ALTMARK_TABLE"][n.name] = n.row(role, f.rnd.IntN(2) == 0)
+		}
+	}
+	for _, p := range n.paths {
+		path := Path{Name: fmt.Sprintf("%s-%d", n.name, len(studyOf(f.top).AltMark.Paths))}
+		for _, sw := range p {
+			path.Points = append(path.Points, fmt.Sprintf("s%d:%s", sw, n.name))
+		}
+		studyOf(f.top).AltMark.Paths = append(studyOf(f.top).AltMark.Paths, path)
+	}
+}
+
+func (n *network) row(role string, clear bool) swss.FieldValues {
+	s := n.session
+	row := swss.FieldValues{
+		"flowgroup": n.name, "role": role, "method": s.Method.String(), "interval": fmt.Sprint(int(s.Interval)), "mark": s.Mark.String(),
+		"slot-sync": strconv.FormatBool(s.SlotSync), "clock-error": fmt.Sprint(int64(s.ClockError)),
+		"delay-min": fmt.Sprint(int64(s.MinDelay)), "delay-max": fmt.Sprint(int64(s.MaxDelay)),
+	}
+	if s.Mark2 != altmark.NoMark {
+		row["mark2"] = s.Mark2.String()
+	}
+	if role == "terminator" && clear {
+		row["clear"] = "true"
+	}
+	return row
+}
+
+// port takes the next port of a switch into the network, or into a LAG of it.
+func (f *fabric) port(n *network, sw int, lag bool) string {
+	t := f.top.Switches[sw].Config.Tables
+	i := f.ports[sw]
+	f.ports[sw]++
+	name := fmt.Sprint("Ethernet", i)
+	t["PORT"][name] = swss.FieldValues{"lanes": fmt.Sprint(i), "speed": "10000", "admin_status": "up"}
+	member, vlan := name, fmt.Sprint("Vlan", 10+len(f.nets)-1)
+	if lag {
+		member = "PortChannel" + n.name[1:]
+		if t["PORTCHANNEL"] == nil {
+			t["PORTCHANNEL"], t["PORTCHANNEL_MEMBER"] = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
+		}
+		t["PORTCHANNEL"][member] = swss.FieldValues{"admin_status": "up"}
+		t["PORTCHANNEL_MEMBER"][member+"|"+name] = swss.FieldValues{"NULL": "NULL"}
+	}
+	t["VLAN_MEMBER"][vlan+"|"+member] = swss.FieldValues{"tagging_mode": "untagged"}
+	return fmt.Sprintf("s%d:%s", sw, name)
+}
+
+// connect makes hosts and links.
+func (f *fabric) connect(n *network, lag int) {
+	address := map[string]string{"4": "10.0.0.%d/24", "6": "2001:db8::%d/64"}[n.family]
+	for i, end := range []int{n.first(), n.way[n.hops()][0]} {
+		h := lab.Host{Name: n.name + string("ab"[i]), IPs: []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf(address, i+1))}}
+		f.top.Hosts = append(f.top.Hosts, h)
+		f.top.Links = append(f.top.Links, lab.Link{A: h.Name, B: f.port(n, end, false), Impairment: lab.Impairment{Delay: 50 * lab.Nanosecond}})
+	}
+	held := f.rnd.IntN(n.hops()) // where packets are held back, or doubled
+	for r := range n.hops() {
+		both := r == lag
+		for _, a := range n.way[r] {
+			for _, b := range n.way[r+1] {
+				links := 1
+				if both {
+					links = 2
+				}
+				split := len(n.way[r])+len(n.way[r+1]) > 2
+				for range links {
+					f.top.Links = append(f.top.Links, lab.Link{
+						A: f.port(n, a, both || split && len(n.way[r]) == 1), B: f.port(n, b, both || split && len(n.way[r+1]) == 1),
+						Impairment: f.impairment(n, r, r == held),
+					})
+				}
+			}
+		}
+	}
+}
+
+// impairment shares what the sessions allow out to the links; to that of one it adds what is the
+// matter with the network.
+func (f *fabric) impairment(n *network, r int, here bool) (m lab.Impairment) {
+	const chip = 3 * lab.Microsecond // what a switch takes, more than any does
+	rnd, hops := f.rnd, lab.Time(n.hops())
+	least, most := lab.Time(n.session.MinDelay)*lab.Nanosecond, lab.Time(n.session.MaxDelay)*lab.Nanosecond-hops*chip
+	room := (most - least) / hops
+	m.Delay = room/8 + lab.Time(rnd.Int64N(int64(room/4))) + lab.Nanosecond
+	if r == 0 {
+		m.Delay += least // all points say the same
+	}
+	switch rnd.IntN(4) {
+	case 0:
+		m.Jitter = lab.Jitter{Max: lab.Time(rnd.Int64N(int64(room / 4)))}
+	case 1:
+		m.Burst = lab.Burst{GoodToBad: 1_000_000_000 / 100, BadToGood: 1_000_000_000 / 5}
+	}
+	m.Loss = lab.Probability(rnd.IntN(3) * rnd.IntN(1_000_000_000/8))
+	if rnd.IntN(2) == 0 {
+		m.Reorder = lab.Reorder{Probability: 1_000_000_000 / 50, Delay: room/8 + 1}
+		n.sparse = n.sparse || !n.session.SlotSync // what is overtaken by a step is taken for a pulse
+	}
+	if rnd.IntN(8) == 0 {
+		m.Corrupt = 1_000_000_000 / 50
+	}
+	if !here {
+		return m
+	}
+	often := lab.Probability(1_000_000_000 / []int{500, 100, 20}[rnd.IntN(3)])
+	guard := lab.Time(n.session.Guard()) * lab.Nanosecond
+	switch n.kind {
+	case wayDouble:
+		m.Duplicate = often
+	case wayLate:
+		m.Reorder = lab.Reorder{Probability: often, Delay: most + lab.Time(rnd.Int64N(int64(max(2*f.l-guard-most, f.l/8))))}
+	case wayVeryLate:
+		m.Reorder = lab.Reorder{Probability: often, Delay: max(2*f.l-guard, f.l) + lab.Time(rnd.Int64N(int64(4*f.l)))}
+	}
+	return m
+}
+
+// addTraffic sends from one packet in several periods to some tens in each.
+func (f *fabric) addTraffic(n *network) {
+	rnd, l := f.rnd, f.l
+	i := len(f.nets) - 1
+	n.rate = []float64{0.4, 2, 8, 30, 80}[rnd.IntN(5)]
+	t := lab.Traffic{
+		Name: n.name, From: n.name + "a", To: n.name + "b", DstPort: uint16(5000 + i), AltMark: n.session.Mark == altmark.IPv6Loss,
+		PPS: max(1, uint64(n.rate*float64(lab.Second)/float64(l))), Start: 50*lab.Microsecond + lab.Time(rnd.Int64N(int64(2*l))),
+		Size: lab.Sizes{Uniform: [2]uint16{90, uint16(90 + rnd.IntN(1400))}}, Flows: lab.Flows{Count: 1 + rnd.IntN(8)},
+	}
+	switch rnd.IntN(4) {
+	case 0:
+		t.Kind = "poisson"
+	case 1:
+		t.Kind, t.Burst = "onoff", lab.OnOff{On: 1 + lab.Time(rnd.Int64N(int64(l))), Off: 1 + lab.Time(rnd.Int64N(int64(2*l))), Random: true}
+	}
+	if rnd.IntN(10) == 0 {
+		t.Stop = f.top.Duration * 3 / 4
+	}
+	n.sparse = n.sparse || !n.session.SlotSync && n.kind != wayPlain || t.Kind == "onoff" || t.Stop > 0 || !n.dense(l)
+	if n.kind == wayForeign {
+		t.DSCP = uint8(rnd.IntN(64))
+	}
+	f.send(n, t)
+	if n.kind == wayForeign && rnd.IntN(2) == 0 {
+		t.Name, t.DSCP, t.SrcPort = t.Name+"m", 63, 3000
+		f.send(n, t)
+	}
+	if rnd.IntN(5) == 0 { // of no flow group
+		t.Name, t.DstPort, t.AltMark = n.name+"x", 6000, false
+		f.top.Traffic = append(f.top.Traffic, t)
+	}
+}
+
+func (f *fabric) send(n *network, t lab.Traffic) {
+	f.top.Traffic = append(f.top.Traffic, t)
+	n.flows = append(n.flows, uint64(len(f.top.Traffic)))
+}
+
+// dense says whether the packets that the method needs are there in nearly every period. A muxed
+// pulse must leave in the third quarter, early enough for its slots at the other end; without slots
+// no gap may be as long as an eighth.
+func (n *network) dense(l lab.Time) bool {
+	s := n.session
+	if s.Method != altmark.Muxed {
+		return true
+	}
+	span := l/4 - lab.Time(s.ClockError+s.MaxDelay)*lab.Nanosecond
+	if !s.SlotSync {
+		span = min(span, l/8)
+	}
+	return n.rate*float64(span)/float64(l) >= 12
+}

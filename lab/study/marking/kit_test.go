@@ -1,0 +1,44 @@
+package marking
+
+import (
+	"math"
+	"testing"
+
+	"tamtam/lab"
+)
+
+const forever lab.Time = math.MaxInt64
+
+// A spy is a study that says what looks at the switches.
+type spy struct {
+	*Study
+	seen *marking
+}
+
+func (s *spy) Observe(l *lab.Lab) (lab.Observer, error) {
+	o, err := s.Study.Observe(l)
+	s.seen, _ = o.(*marking)
+	return o, err
+}
+
+// newLab builds a lab, and returns what looks at its switches too.
+func newLab(t *testing.T, top *lab.Topology, opts lab.Options) (*lab.Lab, *marking) {
+	t.Helper()
+	s := &spy{Study: studyOf(top)}
+	watched := *top
+	watched.Studies = []lab.Study{s}
+	l, err := lab.New(t.Context(), &watched, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, s.seen
+}
+
+// parse reads a topology that may ask for the study.
+func parse(name, text string) (*lab.Topology, error) {
+	return lab.Parse(name, []byte(text), nil, new(Study))
+}
+
+func studyOf(top *lab.Topology) *Study { return top.Studies[0].(*Study) }
+
+func reportOf(r *lab.Result) Report { return r.Reports["altmark"].(Report) }

@@ -1,0 +1,184 @@
+package marking
+
+import (
+	"math/big"
+
+	"tamtam/lab"
+	"tamtam/saisim"
+	"tamtam/tam/altmark"
+)
+
+// A bookkeeper keeps the books of the packets of all networks of a fabric: which came to
+// which switch, and when. It knows a packet by the name that its sender gave it, looks at no mark
+// and no counter, and shares nothing with what measures.
+type bookkeeper struct {
+	lab   *lab.Lab
+	byID  []*books // by number of the flow group; nil: not measured
+	wires []map[uint64]onWire
+	taps  []*lab.Tap
+}
+
+// onWire is a packet of which the MAC has seen the beginning.
+type onWire struct {
+	at    lab.Time
+	cycle saisim.Cycle
+}
+
+// books are those of one network.
+type books struct {
+	net     *network
+	packets map[uint64]*booked
+	pulses  map[period]uint64 // the packet whose delay is measured, by period
+	// latest is how long after the beginning of its period any packet came to a point, by the
+	// clock of the point; latestTruly by that of the first point. least and most are the delays
+	// from the first point to any other.
+	latest, latestTruly lab.Time
+	least, most         lab.Time
+	doubled             bool // a packet came twice to a point
+}
+
+// A booked packet. Times are -1 where it was not seen.
+type booked struct {
+	period
+	phase lab.Time // in its period, at the first point
+	at    [maxFabric]lab.Time
+}
+
+func keepBooks(l *lab.Lab, nets []*network) *bookkeeper {
+	k := &bookkeeper{lab: l, byID: make([]*books, len(l.Topology().Traffic)+1)}
+	for _, n := range nets {
+		n.books = &books{net: n, packets: map[uint64]*booked{}, pulses: map[period]uint64{}, least: forever}
+		for _, flow := range n.flows {
+			k.byID[flow] = n.books
+		}
+	}
+	for i := range l.Topology().Switches {
+		tap := l.Tap(l.Topology().Switches[i].Name)
+		k.wires, k.taps = append(k.wires, map[uint64]onWire{}), append(k.taps, tap)
+		tap.Watch(&bookWatch{k, i})
+	}
+	return k
+}
+
+// A bookWatch tells the bookkeeper of one switch.
+type bookWatch struct {
+	books *bookkeeper
+	i     int
+}
+
+func (w *bookWatch) Saw(m saisim.Moment) { w.books.saw(w.i, m) }
+func (w *bookWatch) Restarted()          {}
+
+// setUntil is how often a switch's clock was set, or lost, until some time of the run.
+func setUntil(l *lab.Lab, name string, now lab.Time) (times uint64) {
+	for _, e := range l.Topology().Events {
+		if e.Switch == name && e.At <= now && (e.Do == "step-clock" || e.What == "syncd") {
+			times++
+		}
+	}
+	return times
+}
+
+// saw takes what a chip tells. A packet has come to a point when it enters the pipe: before
+// that the MAC may drop it.
+func (k *bookkeeper) saw(i int, m saisim.Moment) {
+	b := k.byID[lab.FlowOf(m.ID)]
+	if b == nil {
+		return
+	}
+	n := k.taps[i]
+	switch m.What {
+	case saisim.MomentReceived:
+		k.wires[i][m.Number] = onWire{n.Arrival(m), m.At}
+	case saisim.MomentEntered:
+		if w, ok := k.wires[i][m.Number]; ok && m.In < saisim.CPUPort {
+			delete(k.wires[i], m.Number)
+			t := n.Sim().Chip.Timestamp(w.cycle)
+			b.came(i, m.ID, w.at, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}, setUntil(k.lab, n.Name(), n.Time(m.At)))
+		}
+	}
+}
+
+// came books a packet at switch i, whose clock says now, in that era of it.
+func (b *books) came(i int, id uint64, at lab.Time, now altmark.Time, era uint64) {
+	p := b.packets[id]
+	if p == nil {
+		if i != b.net.first() {
+			return // it never came to the first point
+		}
+		p = &booked{}
+		for j := range p.at {
+			p.at[j] = -1
+		}
+		p.number, p.phase = periodOf(b.net.session.Interval, now)
+		p.era = era
+		b.packets[id] = p
+		if quarter := 4 * p.phase / length(b.net.session.Interval); b.net.session.Method != altmark.Muxed || quarter == 2 {
+			if _, ok := b.pulses[p.period]; !ok {
+				b.pulses[p.period] = id
+			}
+		}
+	}
+	if p.at[i] >= 0 {
+		b.doubled = true
+		return
+	}
+	p.at[i] = at
+	if i != b.net.first() {
+		d := at - p.at[b.net.first()]
+		b.least, b.most = min(b.least, d), max(b.most, d)
+		b.latestTruly = max(b.latestTruly, p.phase+d)
+		b.latest = max(b.latest, lab.Time(now.Sub(b.net.session.Interval.Start(p.number)))*lab.Nanosecond)
+	}
+}
+
+// periodOf returns the number of the period that a time is in, and how far.
+func periodOf(n altmark.Interval, t altmark.Time) (k uint64, phase lab.Time) {
+	ns := new(big.Int).Mul(new(big.Int).SetUint64(t.Seconds), big.NewInt(1e9))
+	ns.Add(ns, big.NewInt(int64(t.Nanoseconds)))
+	q, r := new(big.Int).QuoRem(ns.Mul(ns, big.NewInt(1000)), big.NewInt(int64(length(n))), new(big.Int))
+	return q.Uint64(), lab.Time(r.Int64())
+}
+
+// A period has a number, by the clock of the first point. Where that clock is set back a number comes
+// again, for another time: era is how often it was set.
+type period struct{ number, era uint64 }
+
+// An account is what the books say of one period between two points.
+type account struct{ sent, lost int64 }
+
+// between accounts for all periods between two switches of the way. A packet is lost between them
+// if it was at the first, and neither at the second nor at any switch that is as far or further.
+func (b *books) between(from, to int) map[period]account {
+	list := map[period]account{}
+	for _, p := range b.packets {
+		if p.at[from] < 0 {
+			continue
+		}
+		a := list[p.period]
+		a.sent++
+		if !b.beyond(p, to) {
+			a.lost++
+		}
+		list[p.period] = a
+	}
+	return list
+}
+
+func (b *books) beyond(p *booked, to int) bool {
+	for i, at := range p.at {
+		if at >= 0 && b.net.rank(i) >= b.net.rank(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// delay is that of the packet which is measured in a period.
+func (b *books) delay(k period, from, to int) (d lab.Time, ok bool) {
+	p := b.packets[b.pulses[k]]
+	if p == nil || p.at[from] < 0 || p.at[to] < 0 {
+		return 0, false
+	}
+	return p.at[to] - p.at[from], true
+}

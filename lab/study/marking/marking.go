@@ -1,0 +1,285 @@
+// Package marking is the study of alternate marking (RFC 9341): what switches and the collector say of loss and
+// delay of each period, beside what is true.
+package marking
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/device"
+	"tamtam/lab"
+	"tamtam/saisim/truth"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tam/altmark"
+)
+
+// A Study is the field altmark of a topology's file.
+type Study struct {
+	AltMark Settings `yaml:"altmark"`
+}
+
+// Settings say what alternate marking is measured on.
+type Settings struct {
+	Paths []Path `yaml:"paths"`
+}
+
+// Name is that of the field.
+func (s *Study) Name() string { return "altmark" }
+
+// Asked says whether the file has a path.
+func (s *Study) Asked() bool { return len(s.AltMark.Paths) > 0 }
+
+// An Path is a way that a flow group takes: measurement points in the
+// order in which its packets come to them. The first is the initiator.
+type Path struct {
+	Name   string   `yaml:"name"`
+	Points []string `yaml:"points"` // SWITCH:SESSION
+}
+
+// drainPeriods is after how many periods of the shortest interval the periods that
+// switches published are joined.
+const drainPeriods = schema.AltMarkHistory / 4
+
+// A marking reads what switches publish of alternate marking, and knows what
+// they should have.
+type marking struct {
+	paths    []*markPath
+	switches map[string]*markSwitch
+	every    lab.Time // that the collector reads
+}
+
+// A markSwitch is a switch with its measurement points.
+type markSwitch struct {
+	*lab.Tap
+	points []*markPoint
+}
+
+// A markPath is an Path at work.
+type markPath struct {
+	name   string
+	points []*markPoint
+	truth  *markTruth
+	join   *markJoin
+}
+
+// A markPoint is a measurement point: a session of a switch.
+type markPoint struct {
+	node    *markSwitch
+	session schema.AltMarkSession
+	watch   *markWatch
+
+	fields  swss.FieldValues // as last read
+	periods []published
+}
+
+// A published is a period as a switch has published it.
+type published struct {
+	altmark.Period
+	at time.Time // by a true clock
+}
+
+func (p *markPoint) String() string { return p.node.Name() + ":" + p.session.Name }
+
+// Observe finds the sessions of all points in the configuration.
+func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
+	m := &marking{switches: map[string]*markSwitch{}, every: math.MaxInt64}
+	t := l.Topology()
+	for i := range s.AltMark.Paths {
+		p := &s.AltMark.Paths[i]
+		path := &markPath{name: p.Name}
+		for j, text := range p.Points {
+			var marks uint8
+			if j > 0 {
+				first := path.points[0].session
+				marks = first.Mark.DSCPBit() | first.Mark2.DSCPBit()
+			}
+			point, err := m.point(l, text, marks)
+			if err != nil {
+				at := fmt.Sprintf("%s.points[%d]", lab.Item("altmark.paths", p.Name, i), j)
+				return nil, fmt.Errorf("%s%s: %q: %w", t.Where(at), at, text, err)
+			}
+			path.points = append(path.points, point)
+			m.every = min(m.every, drainPeriods*length(point.session.Interval))
+		}
+		var err error
+		if path.join, err = newJoin(path); err != nil {
+			return nil, err // Validate has seen to it
+		}
+		path.truth = newMarkTruth(path, impairments(t))
+		m.paths = append(m.paths, path)
+	}
+	return m, nil
+}
+
+// Every is how often the collector reads.
+func (m *marking) Every() lab.Time { return m.every }
+
+// length is that of an interval, exactly.
+func length(n altmark.Interval) lab.Time {
+	if n < 0 {
+		return lab.Second >> -n
+	}
+	return lab.Second << n
+}
+
+// point finds the session of a point, SWITCH:SESSION. marks are the bits of the DSCP
+// that packets may come with, or without.
+func (m *marking) point(l *lab.Lab, text string, marks uint8) (*markPoint, error) {
+	name, session, _ := strings.Cut(text, ":")
+	config, err := l.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := config[schema.CfgTAMAltMark][session]
+	if !ok {
+		return nil, fmt.Errorf("the switch's configuration has no %s|%s; it has %s", schema.CfgTAMAltMark, session,
+			lab.Few(device.SortedKeys(config[schema.CfgTAMAltMark])))
+	}
+	n := m.switches[name]
+	if n == nil {
+		n = &markSwitch{Tap: l.Tap(name)}
+		m.switches[name] = n
+	}
+	p := &markPoint{node: n}
+	if p.session, err = schema.ParseAltMarkSession(session, fields); err != nil {
+		return nil, err
+	}
+	group, err := schema.ParseFlowGroup(p.session.FlowGroup, config[schema.CfgTAMFlowGroup][p.session.FlowGroup])
+	if err != nil {
+		return nil, err
+	}
+	rule := group.Rule()
+	match, ok := config[schema.CfgACLRule][rule.Config()]
+	if !ok {
+		return nil, fmt.Errorf("the configuration has no %s|%s for its flow group", schema.CfgACLRule, rule.Config())
+	}
+	filter, err := truth.ParseFilter(unmarked(match, marks))
+	if err != nil {
+		return nil, fmt.Errorf("%s|%s: %w", schema.CfgACLRule, rule.Config(), err)
+	}
+	p.watch = &markWatch{filter: filter, interval: p.session.Interval, node: n}
+	n.Watch(p.watch)
+	n.points = append(n.points, p)
+	n.Sim().Settled = n.listen
+	return p, nil
+}
+
+// unmarked is a rule's match without some bits of the DSCP: behind the initiator they say
+// which period a packet is of, and not whether it is of the flow.
+func unmarked(match map[string]string, marks uint8) map[string]string {
+	dscp, ok := match["DSCP"]
+	if !ok || marks == 0 {
+		return match
+	}
+	value, text, masked := strings.Cut(dscp, "/")
+	mask := uint64(0x3f)
+	if masked {
+		var err error
+		if mask, err = strconv.ParseUint(strings.TrimSpace(text), 0, 8); err != nil {
+			return match // for the parser of the filter to refuse
+		}
+	}
+	match = maps.Clone(match)
+	match["DSCP"] = fmt.Sprintf("%s/%d", strings.TrimSpace(value), mask&^uint64(marks))
+	return match
+}
+
+// impairments are all that links ever have.
+func impairments(t *lab.Topology) (all []*lab.Impairment) {
+	for i := range t.Links {
+		all = append(all, &t.Links[i].Impairment)
+	}
+	for i := range t.Events {
+		if m := t.Events[i].Impair; m != nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Gather joins what all switches have published since the last time.
+func (m *marking) Gather() {
+	for _, path := range m.paths {
+		path.join.feed(path.points)
+	}
+}
+
+// listen hears at once what a switch publishes: collectors know when a report came.
+func (n *markSwitch) listen(ctx context.Context) error {
+	for _, p := range n.points {
+		if err := p.listen(ctx); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// listen reads the periods that are new, or not as they were, in their order.
+func (p *markPoint) listen(ctx context.Context) error {
+	table := swss.NewTable(p.node.Sim().Redis.DB(swss.CountersDB), schema.CountersAltMarkPast)
+	fields, _, err := table.Get(ctx, p.session.Name)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	var fresh []published
+	for field, value := range fields {
+		if field == "NULL" || p.fields[field] == value {
+			continue
+		}
+		period, err := schema.ParseAltMarkPeriod(p.session.Name, field, value)
+		errs = append(errs, err)
+		fresh = append(fresh, published{period, p.node.Sim().Now()})
+	}
+	p.fields = fields
+	sortPeriods(fresh)
+	p.periods = append(p.periods, fresh...)
+	return errors.Join(errs...)
+}
+
+// Follow takes what all points have seen in a window that ended now.
+func (m *marking) Follow(now lab.Time) {
+	for _, path := range m.paths {
+		path.truth.follow(now)
+	}
+	for _, path := range m.paths {
+		for _, p := range path.points {
+			p.watch.passed = p.watch.passed[:0]
+		}
+	}
+}
+
+func sortPeriods(list []published) {
+	slices.SortFunc(list, func(a, b published) int { return cmp.Compare(a.Number, b.Number) })
+}
+
+// Validate says what is wrong with it.
+func (s *Study) Validate(v *lab.Validator) {
+	const maxPaths = 4096
+	seen := map[string]bool{}
+	paths := s.AltMark.Paths
+	v.Want(len(paths) <= maxPaths, "altmark.paths", len(paths), "at most %d paths", maxPaths)
+	for i := range paths {
+		p := &paths[i]
+		at := lab.Item("altmark.paths", p.Name, i)
+		v.Name(at, p.Name, seen)
+		v.Want(len(p.Points) >= 2 && len(p.Points) <= 16, at+".points", len(p.Points), "2 to 16 points, SWITCH:SESSION")
+		on := map[string]bool{}
+		for j, text := range p.Points {
+			name, session, _ := strings.Cut(text, ":")
+			where := fmt.Sprintf("%s.points[%d]", at, j)
+			v.Want(v.Topology().HasSwitch(name) && session != "", where, text, "SWITCH:SESSION, a switch of this file")
+			v.Want(!on[name], where, text, "a switch that has no other point of the path")
+			on[name] = true
+		}
+	}
+}

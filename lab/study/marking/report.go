@@ -1,0 +1,327 @@
+package marking
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/collector"
+	"tamtam/lab"
+	"tamtam/tam/altmark"
+)
+
+// A Report is that of each path, by name.
+type Report map[string]*PathReport
+
+// PathReport is what was measured on a path, and what was true: from each point
+// to the next, and from the first to the last.
+type PathReport struct {
+	Points   []string   `json:"points"` // SWITCH:SESSION
+	Segments []*Segment `json:"segments"`
+	Notices  []string   `json:"notices"` // what is to be known of the path as a whole
+}
+
+// An Segment is the way between two points.
+type Segment struct {
+	From    string           `json:"from"` // switches
+	To      string           `json:"to"`
+	Numbers map[string]int64 `json:"numbers"` // the metrics: times in ps
+	Periods []Period         `json:"periods"`
+
+	path   string
+	length lab.Time // of a period
+}
+
+// Period is one period. What was not measured is nil.
+type Period struct {
+	Period   uint64         `json:"period"`
+	Start    lab.Time       `json:"start_ps"` // in the run, by a true clock
+	Status   string         `json:"status"`   // ok, flagged, missing
+	Reasons  []string       `json:"reasons"`
+	Sent     *uint64        `json:"sent"`
+	Received *uint64        `json:"received"`
+	Lost     *int64         `json:"lost"`
+	Delay    *time.Duration `json:"delay_ns"`
+	Jitter   *time.Duration `json:"jitter_ns"`
+
+	TrueSent  uint64    `json:"true_sent"`
+	TrueLost  int64     `json:"true_lost"`
+	TrueDelay *lab.Time `json:"true_delay_ps"` // nil: no packet was to be measured, or it was lost
+}
+
+// A markJoin is the collector of one path in the lab.
+type markJoin struct {
+	marks   *collector.AltMark
+	results map[resultKey]collector.AltMarkResult
+	fed     []int // how many periods of each point it has
+}
+
+type resultKey struct {
+	from, to string
+	period   uint64
+}
+
+func newJoin(path *markPath) (*markJoin, error) {
+	p := collector.AltMarkPath{Name: path.name}
+	for _, x := range path.points {
+		p.Points = append(p.Points, collector.AltMarkPoint{Switch: x.node.Name(), Session: x.session.Name, Settings: x.session.Session})
+	}
+	m, err := collector.NewAltMark(p)
+	return &markJoin{m, map[resultKey]collector.AltMarkResult{}, make([]int, len(path.points))}, err
+}
+
+// feed gives the collector what points have published since the last time, in the
+// order of time.
+func (j *markJoin) feed(points []*markPoint) {
+	type report struct {
+		point int
+		published
+	}
+	var list []report
+	for i, p := range points {
+		for _, x := range p.periods[j.fed[i]:] {
+			list = append(list, report{i, x})
+		}
+		j.fed[i] = len(p.periods)
+	}
+	slices.SortStableFunc(list, func(a, b report) int {
+		return cmp.Or(a.at.Compare(b.at), a.point-b.point)
+	})
+	for _, x := range list {
+		j.keep(j.marks.Add(x.point, x.Period, x.at))
+	}
+}
+
+func (j *markJoin) keep(results []collector.AltMarkResult) {
+	for _, r := range results {
+		j.results[resultKey{r.From, r.To, r.Period}] = r
+	}
+}
+
+// Report says what was measured on all paths.
+func (m *marking) Report() lab.Report {
+	all := Report{}
+	for _, path := range m.paths {
+		path.join.keep(path.join.marks.Flush())
+		r := &PathReport{}
+		n := len(path.points)
+		for i, p := range path.points {
+			r.Points = append(r.Points, p.String())
+			if i > 0 {
+				r.Segments = append(r.Segments, path.segment(i-1, i))
+			}
+		}
+		if n > 2 {
+			r.Segments = append(r.Segments, path.segment(0, n-1))
+		}
+		r.Notices = append([]string{}, path.join.marks.Notices()...)
+		all[path.name] = r
+	}
+	return all
+}
+
+func (path *markPath) segment(from, to int) *Segment {
+	a, b := path.points[from], path.points[to]
+	s := &Segment{From: a.node.Name(), To: b.node.Name(), path: path.name, Periods: []Period{}}
+	n := path.points[0].session.Interval
+	s.length = length(n)
+	for key, r := range path.join.results {
+		if key.from == s.From && key.to == s.To {
+			s.Periods = append(s.Periods, path.period(r, n, from, to))
+		}
+	}
+	slices.SortFunc(s.Periods, func(a, b Period) int { return cmp.Compare(a.Period, b.Period) })
+	s.count()
+	for _, p := range path.truth.periods {
+		s.Numbers["truth.sent"] += int64(p.passed[from])
+		s.Numbers["truth.received"] += int64(p.passed[to])
+	}
+	s.Numbers["truth.lost"] = s.Numbers["truth.sent"] - s.Numbers["truth.received"]
+	return s
+}
+
+func (path *markPath) period(r collector.AltMarkResult, n altmark.Interval, from, to int) Period {
+	p := Period{
+		Period: r.Period, Start: lab.Time(n.Start(r.Period).Sub(altmark.At(lab.Epoch()))) * lab.Nanosecond,
+		Status: r.Status.String(), Reasons: append([]string{}, r.Reasons...),
+	}
+	if r.Status != collector.AltMarkMissing {
+		p.Sent, p.Received = &r.Sent, &r.Received
+	}
+	if r.LossValid {
+		p.Lost = &r.Lost
+	}
+	if r.DelayValid {
+		p.Delay = &r.Delay
+	}
+	if r.JitterValid {
+		p.Jitter = &r.Jitter
+	}
+	p.TrueSent, p.TrueLost = path.truth.lost(r.Period, from, to)
+	if d, ok := path.truth.delay(r.Period, from, to); ok {
+		p.TrueDelay = &d
+	}
+	return p
+}
+
+// name is that of the segment's files.
+func (s *Segment) name() string { return "altmark-" + s.path + "-" + s.From + "-" + s.To }
+
+// count makes the metrics.
+func (s *Segment) count() {
+	n := map[string]int64{}
+	s.Numbers = n
+	loss, trueDelay, delay, jitter := newSpread(), newSpread(), newSpread(), newSpread()
+	lossError, delayError := newSpread(), newSpread()
+	var both correlation
+	n["periods"] = int64(len(s.Periods))
+	for _, w := range []string{"complete", "flagged", "missing"} {
+		n[w] = 0
+	}
+	for _, p := range s.Periods {
+		n[map[string]string{"ok": "complete", "flagged": "flagged", "missing": "missing"}[p.Status]]++
+		if p.Lost != nil {
+			loss.add(*p.Lost)
+			lossError.add(abs(*p.Lost - p.TrueLost))
+			n["sent"] += int64(*p.Sent)
+			n["received"] += int64(*p.Received)
+		}
+		if p.Delay == nil {
+			continue
+		}
+		d := int64(*p.Delay) * int64(lab.Nanosecond)
+		delay.add(d)
+		if p.TrueDelay != nil {
+			trueDelay.add(int64(*p.TrueDelay))
+			delayError.add(abs(d - int64(*p.TrueDelay)))
+		} else {
+			n["delay.untrue"]++ // measured of nothing
+		}
+		if p.Jitter != nil {
+			jitter.add(abs(int64(*p.Jitter) * int64(lab.Nanosecond)))
+		}
+		if p.Lost != nil {
+			both.add(float64(*p.Lost), float64(d))
+		}
+	}
+	n["lost"] = n["sent"] - n["received"]
+	n["delay.untrue"] += 0
+	n["correlation"] = both.perMille()
+	loss.into(n, "loss")
+	lossError.into(n, "loss_error")
+	delay.into(n, "delay")
+	trueDelay.into(n, "true_delay")
+	delayError.into(n, "delay_error")
+	jitter.into(n, "jitter")
+}
+
+func abs(v int64) int64 { return max(v, -v) }
+
+// A spread is the least, the mean and the most of some numbers; all 0 of none.
+type spread struct{ samples, least, most, sum int64 }
+
+func newSpread() *spread { return &spread{least: math.MaxInt64, most: math.MinInt64} }
+
+func (s *spread) add(v int64) {
+	s.samples, s.sum = s.samples+1, s.sum+v
+	s.least, s.most = min(s.least, v), max(s.most, v)
+}
+
+func (s *spread) into(n map[string]int64, name string) {
+	if s.samples == 0 {
+		s.least, s.most = 0, 0
+	}
+	n[name+".samples"], n[name+".min"], n[name+".max"] = s.samples, s.least, s.most
+	n[name+".mean"] = s.sum / max(s.samples, 1)
+}
+
+// A correlation is Pearson's, of pairs of numbers.
+type correlation struct{ n, x, y, xx, yy, xy float64 }
+
+func (c *correlation) add(x, y float64) {
+	y /= 1000 // ns: squares of ps are too large to be exact
+	c.n++
+	c.x, c.y = c.x+x, c.y+y
+	c.xx, c.yy, c.xy = c.xx+x*x, c.yy+y*y, c.xy+x*y
+}
+
+// perMille returns the coefficient times 1000; 0 where there is none.
+func (c *correlation) perMille() int64 {
+	v := (c.n*c.xx - c.x*c.x) * (c.n*c.yy - c.y*c.y)
+	if c.n < 3 || v <= 0 {
+		return 0
+	}
+	return int64(math.Round(1000 * (c.n*c.xy - c.x*c.y) / math.Sqrt(v)))
+}
+
+// altMarkUnit is that of a metric.
+func altMarkUnit(name string) string {
+	head, tail, _ := strings.Cut(name, ".")
+	switch {
+	case tail == "samples" || name == "delay.untrue":
+		return "periods"
+	case strings.HasSuffix(head, "delay") || head == "delay_error" || head == "jitter":
+		return "ps"
+	case head == "periods" || head == "complete" || head == "flagged" || head == "missing":
+		return "periods"
+	case head == "correlation":
+		return "per mille"
+	}
+	return "packets"
+}
+
+// Metric finds PATH.FROM.TO.NUMBER; PATH.FROM.TO.flagged.WORD, the periods
+// of which a reason has the word; PATH.FROM.TO.lost.at.TIME, that of one period.
+func (r Report) Metric(name string) (lab.Metric, bool) {
+	part := strings.SplitN(name, ".", 4)
+	if len(part) < 4 || r[part[0]] == nil {
+		return lab.Metric{}, false
+	}
+	for _, s := range r[part[0]].Segments {
+		if s.From != part[1] || s.To != part[2] {
+			continue
+		}
+		if word, ok := strings.CutPrefix(part[3], "flagged."); ok {
+			return lab.Metric{Value: s.flagged(word), Unit: "periods"}, true
+		}
+		if what, at, ok := strings.Cut(part[3], ".at."); ok {
+			return s.at(what, at)
+		}
+		v, ok := s.Numbers[part[3]]
+		return lab.Metric{Value: v, Unit: altMarkUnit(part[3])}, ok
+	}
+	return lab.Metric{}, false
+}
+
+// at finds a number of the period that some time of the run is in.
+func (s *Segment) at(what, text string) (lab.Metric, bool) {
+	var t lab.Time
+	if t.Parse(text) != nil {
+		return lab.Metric{}, false
+	}
+	for _, p := range s.Periods {
+		if t < p.Start || t >= p.Start+s.length {
+			continue
+		}
+		switch {
+		case what == "sent" && p.Sent != nil:
+			return lab.Metric{Value: int64(*p.Sent), Unit: "packets"}, true
+		case what == "lost" && p.Lost != nil:
+			return lab.Metric{Value: *p.Lost, Unit: "packets"}, true
+		case what == "delay" && p.Delay != nil:
+			return lab.Metric{Value: int64(*p.Delay) * int64(lab.Nanosecond), Unit: "ps"}, true
+		}
+	}
+	return lab.Metric{}, false
+}
+
+func (s *Segment) flagged(word string) (n int64) {
+	for _, p := range s.Periods {
+		if slices.ContainsFunc(p.Reasons, func(reason string) bool { return strings.Contains(reason, word) }) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,214 @@
+package marking
+
+import (
+	"slices"
+
+	"tamtam/lab"
+	"tamtam/saisim"
+	"tamtam/saisim/truth"
+	"tamtam/tam/altmark"
+)
+
+// A markWatch sees the packets of a flow group come to a measurement point. It
+// does not look at marks: it tells packets by the name that their sender gave
+// them, which no packet carries, and periods by the clock of the switch.
+type markWatch struct {
+	node     *markSwitch
+	filter   truth.Filter
+	interval altmark.Interval
+
+	received [saisim.CPUPort]arrived // by port: on the wire, not yet in the pipe
+	passed   []passage               // since the last window
+	last     uint64                  // number, in the chip, of the last of passed
+}
+
+// arrived are packets of which the MAC has seen the beginning, in order.
+type arrived struct {
+	list []passage
+	head int
+}
+
+// A passage is a packet at a measurement point.
+type passage struct {
+	id      uint64   // the sender's name of it
+	number  uint64   // the chip's
+	at      lab.Time // of its start-of-frame delimiter, exactly
+	cycle   saisim.Cycle
+	quarter uint64 // of periods, by the switch's clock
+}
+
+// Saw takes what the chip tells of its packets. A packet counts where it comes to
+// the ingress ACLs: the MAC and the first stage have let it in.
+func (w *markWatch) Saw(m saisim.Moment) {
+	switch m.What {
+	case saisim.MomentReceived:
+		if w.filter.Match(m.Data, m.Len, w.node.Port(m.Port), 0) {
+			w.receive(m)
+		}
+	case saisim.MomentEntered:
+		w.enter(m)
+	case saisim.MomentDropped:
+		if n := len(w.passed); n > 0 && w.last == m.Number && refused(m.Why) {
+			w.passed, w.last = w.passed[:n-1], 0
+		}
+	}
+}
+
+// refused says whether a packet was dropped for a reason of the first stage.
+func refused(why saisim.DropReason) bool {
+	switch why {
+	case saisim.DropTagFilter, saisim.DropNoVLAN, saisim.DropNotMember, saisim.DropSourceAddress, saisim.DropNoLAGMember:
+		return true
+	}
+	return false
+}
+
+func (w *markWatch) receive(m saisim.Moment) {
+	q := &w.received[m.Port]
+	if q.head > 0 && q.head >= len(q.list)/2 {
+		q.list = q.list[:copy(q.list, q.list[q.head:])]
+		q.head = 0
+	}
+	q.list = append(q.list, passage{id: m.ID, number: m.Number, at: w.node.Arrival(m), cycle: m.At})
+}
+
+func (w *markWatch) enter(m saisim.Moment) {
+	if m.In >= saisim.CPUPort {
+		return
+	}
+	q := &w.received[m.In]
+	for q.head < len(q.list) && q.list[q.head].number < m.Number {
+		q.head++ // the MAC dropped it
+	}
+	if q.head == len(q.list) || q.list[q.head].number != m.Number {
+		return
+	}
+	p := q.list[q.head]
+	q.head++
+	t := w.node.Sim().Chip.Timestamp(p.cycle)
+	p.quarter = w.interval.Quarter(altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds})
+	w.passed, w.last = append(w.passed, p), m.Number
+}
+
+// Restarted forgets what was in the chip.
+func (w *markWatch) Restarted() {
+	w.last = 0
+	clear(w.received[:])
+}
+
+// A markTruth is what became of the packets of one path.
+type markTruth struct {
+	path *markPath
+	// seen are the packets that have passed the initiator, by name, and in which
+	// period; older ones are forgotten when nothing can be on its way that long.
+	seen, older map[uint64]uint64
+	turn, turns lab.Time
+	double      bool // links may double packets: the last point need not be the end
+	periods     map[uint64]*truePeriod
+	current     *truePeriod
+}
+
+// A truePeriod is one period of the initiator's clock.
+type truePeriod struct {
+	number uint64
+	passed []uint64   // packets that the initiator saw in this period, by point that they came to
+	pulse  uint64     // the packet whose delay is measured, 0: there was none
+	at     []lab.Time // of it, by point; -1: it has not come
+}
+
+func newMarkTruth(path *markPath, links []*lab.Impairment) *markTruth {
+	t := &markTruth{path: path, seen: map[uint64]uint64{}, older: map[uint64]uint64{}, periods: map[uint64]*truePeriod{}}
+	t.turns = max(4*length(path.points[0].session.Interval), lab.Second)
+	for _, m := range links {
+		t.turns = max(t.turns, 16*(m.Delay+m.Jitter.Max+m.Reorder.Delay))
+		t.double = t.double || m.Duplicate > 0
+	}
+	t.turn = t.turns
+	return t
+}
+
+// follow takes what the points have seen in a window. No packet comes to two
+// points in one: the way between them takes longer.
+func (t *markTruth) follow(now lab.Time) {
+	for i, p := range t.path.points {
+		for _, x := range p.watch.passed {
+			if i == 0 {
+				t.begin(x)
+			} else {
+				t.come(i, x)
+			}
+		}
+	}
+	if now >= t.turn {
+		t.turn = now + t.turns
+		t.seen, t.older = t.older, t.seen
+		clear(t.seen)
+	}
+}
+
+// begin is a packet at the initiator. That of which the delay is measured is the
+// first of its period, for muxed marking the first of its third quarter.
+func (t *markTruth) begin(x passage) {
+	s := &t.path.points[0].session
+	k := x.quarter >> 2
+	p := t.period(k)
+	p.passed[0]++
+	t.seen[x.id] = k
+	if s.Method.Delay() && p.pulse == 0 && (s.Method != altmark.Muxed || x.quarter&3 == 2) {
+		p.pulse, p.at[0] = x.id, x.at
+	}
+}
+
+// come is a packet at a later point.
+func (t *markTruth) come(i int, x passage) {
+	from := t.seen
+	k, ok := from[x.id]
+	if !ok {
+		from = t.older
+		if k, ok = from[x.id]; !ok {
+			return // not from the initiator
+		}
+	}
+	p := t.period(k)
+	p.passed[i]++
+	if p.pulse == x.id && p.at[i] < 0 {
+		p.at[i] = x.at
+	}
+	if i == len(t.path.points)-1 && !t.double {
+		delete(from, x.id)
+	}
+}
+
+func (t *markTruth) period(k uint64) *truePeriod {
+	if t.current != nil && t.current.number == k {
+		return t.current
+	}
+	p := t.periods[k]
+	if p == nil {
+		n := len(t.path.points)
+		p = &truePeriod{number: k, passed: make([]uint64, n), at: slices.Repeat([]lab.Time{-1}, n)}
+		t.periods[k] = p
+	}
+	t.current = p
+	return p
+}
+
+// lost returns how many packets of a period were lost between two points, and
+// sent how many came to the first of them.
+func (t *markTruth) lost(k uint64, from, to int) (sent uint64, lost int64) {
+	p := t.periods[k]
+	if p == nil {
+		return 0, 0
+	}
+	return p.passed[from], int64(p.passed[from] - p.passed[to])
+}
+
+// delay returns how long the measured packet of a period took from one point to
+// another; false: there is none, or it did not come.
+func (t *markTruth) delay(k uint64, from, to int) (lab.Time, bool) {
+	p := t.periods[k]
+	if p == nil || p.pulse == 0 || p.at[from] < 0 || p.at[to] < 0 {
+		return 0, false
+	}
+	return p.at[to] - p.at[from], true
+}

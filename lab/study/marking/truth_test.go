@@ -1,0 +1,156 @@
+package marking
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/lab"
+)
+
+// markedPair is two switches and a session on each, method and interval as given.
+// Only what the oracle says is looked at here.
+func markedPair(t *testing.T, method string, interval int, more string) *lab.Topology {
+	t.Helper()
+	mark2 := ""
+	if method == "double" {
+		mark2 = ", mark2: dscp1"
+	}
+	text := fmt.Sprintf(`
+switches:
+- name: s1
+  config: &config
+    PORT:
+      Ethernet0: {lanes: "1,2,3,4", speed: "100000", admin_status: up}
+      Ethernet4: {lanes: "5,6,7,8", speed: "100000", admin_status: up}
+    VLAN: {Vlan10: {vlanid: "10"}}
+    VLAN_MEMBER:
+      Vlan10|Ethernet0: {tagging_mode: untagged}
+      Vlan10|Ethernet4: {tagging_mode: untagged}
+    TAM_FEATURES_TABLE: {ALTMARK: {status: ACTIVE}}
+    TAM_FLOWGROUP_TABLE: {f: {id: "1"}}
+    ACL_RULE: {"TAM|f": {PRIORITY: "10", IP_PROTOCOL: "17", L4_DST_PORT: "5000"}}
+    TAM_ALTMARK_TABLE: {am: {flowgroup: f, role: initiator, method: %[1]s, interval: "%[2]d", mark: dscp0%[3]s}}
+- name: s2
+  config:
+    <<: *config
+    TAM_ALTMARK_TABLE: {am: {flowgroup: f, role: terminator, method: %[1]s, interval: "%[2]d", mark: dscp0%[3]s}}
+hosts:
+- {name: h1, ips: [10.0.0.1/24]}
+- {name: h2, ips: [10.0.0.2/24]}
+links:
+- {a: h1, b: "s1:Ethernet0", delay: 50ns}
+- {name: middle, a: "s1:Ethernet4", b: "s2:Ethernet0", delay: 500ns}
+- {a: "s2:Ethernet4", b: h2, delay: 50ns}
+altmark:
+  paths:
+  - {name: p, points: ["s1:am", "s2:am"]}
+%[4]s`, method, interval, mark2, more)
+	top, err := parse("pair.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
+// runTruth runs a topology and returns what the oracle says of its first path.
+func runTruth(t *testing.T, top *lab.Topology, d lab.Time) (*markTruth, *lab.Result) {
+	t.Helper()
+	l, seen := newLab(t, top, lab.Options{})
+	defer l.Close()
+	if err := l.Run(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Result(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen.paths[0].truth, r
+}
+
+// 1000 frames a second in periods of 1/1024 s: the oracle's count of each period is
+// what falls into it, and what the oracle has lost is what the link lost, of the
+// flow group and not of others.
+func TestTruthOfPeriods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
+	top := markedPair(t, "step", -10, `
+traffic:
+- {name: marked, from: h1, to: h2, dst_port: 5000, pps: 20480, start: 0s, count: 2000}
+- {name: other, from: h1, to: h2, dst_port: 5001, pps: 3000, start: 1ms, count: 200}
+`)
+	top.Links[1].Loss = 1_000_000_000 / 10
+	top.Links[1].Reorder = lab.Reorder{Probability: 1_000_000_000 / 20, Delay: 200 * lab.Microsecond}
+	truth, r := runTruth(t, top, 120*lab.Millisecond)
+	var sent, received uint64
+	first := uint64(lab.Epoch().Unix()) << 10
+	for k, p := range truth.periods {
+		// Frame n leaves at n/20480 s and comes 50 ns and some later: 20 in each period.
+		if k >= first && k < first+100 && p.passed[0] != 20 {
+			t.Errorf("period %d after the start has %d packets, want 20", k-first, p.passed[0])
+		}
+		sent, received = sent+p.passed[0], received+p.passed[1]
+	}
+	if f := r.Flows["marked"]; sent != f.Sent || received != f.Received || f.Lost == 0 {
+		t.Errorf("oracle: %d sent, %d received, want %d and %d", sent, received, f.Sent, f.Received)
+	}
+	if sent, lost := truth.lost(first+7, 0, 1); sent != 20 || lost < 0 || lost > 20 {
+		t.Errorf("period 7: %d sent, %d lost", sent, lost)
+	}
+	if _, ok := truth.delay(first+7, 0, 1); ok {
+		t.Error("step marking has a measured packet")
+	}
+}
+
+// The measured packet is the first of its period, for muxed marking the first of its
+// third quarter; its delay is exact to the picosecond.
+func TestTruthOfDelays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
+	for method, want := range map[string]int{"pulse": 0, "double": 0, "muxed": 10} {
+		top := markedPair(t, method, -10, `
+traffic:
+- {name: marked, from: h1, to: h2, dst_port: 5000, pps: 20480, start: 0s, count: 200}
+`)
+		truth, r := runTruth(t, top, 20*lab.Millisecond)
+		first := uint64(lab.Epoch().Unix()) << 10
+		const timeBits = 48 // of a frame's name: when it was sent
+		for k := first; k < first+10; k++ {
+			id := truth.periods[k].pulse
+			n := int((id&(1<<timeBits-1))*20480/uint64(lab.Second)) - 20*int(k-first)
+			if id == 0 || n != want {
+				t.Errorf("%s: the measured packet of period %d is number %d of it, want %d", method, k-first, n, want)
+			}
+			d, ok := truth.delay(k, 0, 1)
+			// All frames are alike, and alone: host to host is the same as point to point,
+			// two switches later.
+			if least := r.Flows["marked"].Delay.Min; !ok || d <= 500*lab.Nanosecond || d >= least {
+				t.Errorf("%s: true delay %v, want more than the link and less than %v from host to host", method, d, least)
+			}
+		}
+	}
+}
+
+// A path that cannot be is refused, with place, field and value.
+func TestAltMarkPathsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing new for the race detector")
+	}
+	for points, want := range map[string]string{
+		`["s1:am"]`:            "altmark.paths[p].points: \"1\": want 2 to 16 points",
+		`["s1:am", "s3:am"]`:   `altmark.paths[p].points[1]: "s3:am": want SWITCH:SESSION, a switch of this file`,
+		`["s1:am", "s1:am"]`:   "a switch that has no other point of the path",
+		`["s1:am", "s2"]`:      `"s2": want SWITCH:SESSION`,
+		`["s1:am", "s2:none"]`: `altmark.paths[p].points[1]: "s2:none": the switch's configuration has no TAM_ALTMARK_TABLE|none; it has am`,
+	} {
+		top := markedPair(t, "step", 0, "")
+		list := strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", "").Replace(points))
+		studyOf(top).AltMark.Paths[0].Points = list
+		_, err := lab.New(t.Context(), top, lab.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", points, err, want)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+// Package recording is the study of table record plans, after the paper that package tam/record names: path
+// recovery and entropy against bits, what finding plans takes, and the containers and stages that they need.
+package recording
+
+import (
+	"slices"
+	"strings"
+
+	"tamtam/lab"
+	"tamtam/lab/programs"
+	"tamtam/tam/record"
+)
+
+// A Study is the field tablerecord of a topology's file.
+type Study struct {
+	TableRecord Settings `yaml:"tablerecord"`
+	// Program takes the place of all programs: a BMv2 JSON or a graph. Checks, which are about those, are
+	// then left out.
+	Program string `yaml:"program"`
+}
+
+// Name is that of the field.
+func (s *Study) Name() string { return "tablerecord" }
+
+// Asked says whether the file has one.
+func (s *Study) Asked() bool { return s.TableRecord.Study != "" }
+
+// Judged says whether checks are about what runs.
+func (s *Study) Judged() bool { return s.Program == "" }
+
+// Settings are those of the study. It has no switches: programs are graphs, and the planner works on them for
+// many seeds, each of which gives other probabilities.
+type Settings struct {
+	// Study is what is looked at, one of the Record constants; "": this is no study.
+	Study string `yaml:"study"`
+	Seeds int    `yaml:"seeds"` // how many; 0: 1
+	// Programs of the study of paths or resources, of package programs or files.
+	Programs []string `yaml:"programs"`
+	// Stages that a switch has. A program that does not fit gets as many as it needs.
+	Stages int     `yaml:"stages"`
+	Budget uint64  `yaml:"budget"` // sets that one search may weigh; 0: the planner's own
+	Curves []Curve `yaml:"curves"` // of the studies of entropy and effort
+	// Compare has pairs of curves: how often and by how much the first is below the second.
+	Compare [][]string `yaml:"compare"`
+}
+
+// Studies of table record plans, and the figures of the paper that they are for.
+const (
+	Paths     = "paths"     // 8: path recovery rate against bits
+	Entropy   = "entropy"   // 9: entropy against bits
+	Effort    = "effort"    // 10: time and sets of each algorithm
+	Resources = "resources" // table II: containers and stages
+)
+
+func studies() []string {
+	return []string{Paths, Entropy, Effort, Resources}
+}
+
+// A Curve is an algorithm on one pipeline, with 1, 2, 3 ... bits of its containers.
+type Curve struct {
+	Name      string `yaml:"name"`
+	Figure    string `yaml:"figure"`   // curves of one figure are drawn together
+	Program   string `yaml:"program"`  // of package programs, or a file
+	Pipeline  string `yaml:"pipeline"` // ingress or egress
+	PHV       string `yaml:"phv"`      // containers, as 16+16
+	Algorithm string `yaml:"algorithm"`
+	Hits      bool   `yaml:"hits"`   // records hits too
+	Paper     bool   `yaml:"paper"`  // branch-and-bound with the paper's bound alone
+	Budget    uint64 `yaml:"budget"` // sets that a search may weigh; 0: that of the study
+	// Bits for which there is a plan; none: 1 to all that the containers have.
+	Bits []int `yaml:"bits"`
+}
+
+func (c *Curve) bits() []int {
+	if len(c.Bits) > 0 {
+		return c.Bits
+	}
+	phv, _ := record.ParseContainers(c.PHV) // checked by validate
+	var list []int
+	for n := 1; n <= phv.Bits(); n++ {
+		list = append(list, n)
+	}
+	return list
+}
+
+func (r *Settings) seeds() int { return max(1, r.Seeds) }
+
+const maxCurves, maxRecordSeeds, maxRecordStages = 32, 1000, 256
+
+// Validate says what is wrong with it.
+func (s *Study) Validate(v *lab.Validator) {
+	r := &s.TableRecord
+	if r.Study == "" {
+		v.Want(s.Program == "", "program", s.Program, "none, but in a study of table record plans")
+		return
+	}
+	v.Want(slices.Contains(studies(), r.Study), "tablerecord.study", r.Study, "one of %s", strings.Join(studies(), ", "))
+	v.Want(r.Seeds >= 0 && r.Seeds <= maxRecordSeeds, "tablerecord.seeds", r.Seeds, "1 to %d", maxRecordSeeds)
+	v.Want(r.Stages >= 1 && r.Stages <= maxRecordStages, "tablerecord.stages", r.Stages, "1 to %d", maxRecordStages)
+	switch r.Study {
+	case Paths, Resources:
+		v.Want(len(r.Programs) >= 1 && len(r.Programs) <= maxCurves, "tablerecord.programs", len(r.Programs), "1 to %d programs", maxCurves)
+	default:
+		v.Want(len(r.Curves) >= 1 && len(r.Curves) <= maxCurves, "tablerecord.curves", len(r.Curves), "1 to %d curves", maxCurves)
+	}
+	seen := map[string]bool{}
+	for i := range r.Curves {
+		s.validateCurve(v, lab.Item("tablerecord.curves", r.Curves[i].Name, i), &r.Curves[i], seen)
+	}
+	for i, pair := range r.Compare {
+		v.Want(len(pair) == 2 && seen[pair[0]] && seen[pair[1]], lab.Item("tablerecord.compare", "", i), pair, "the names of two curves")
+	}
+}
+
+func (s *Study) validateCurve(v *lab.Validator, p string, c *Curve, seen map[string]bool) {
+	v.Name(p, c.Name, seen)
+	v.Want(c.Program != "" || s.Program != "", p+".program", c.Program, "one of %s, or a file", strings.Join(programs.Names(), ", "))
+	v.Want(slices.Contains([]string{"", "ingress", "egress"}, c.Pipeline), p+".pipeline", c.Pipeline, "ingress or egress")
+	phv, err := record.ParseContainers(c.PHV)
+	v.Want(err == nil, p+".phv", c.PHV, "%s", record.ContainerWords)
+	algorithms := []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound, record.BruteForce}
+	v.Want(slices.Contains(algorithms, c.Algorithm), p+".algorithm", c.Algorithm, "one of %s", strings.Join(algorithms, ", "))
+	for _, n := range c.Bits {
+		v.Want(n >= 1 && n <= phv.Bits(), p+".bits", n, "1 to the %d of its containers", phv.Bits())
+	}
+}

@@ -1,0 +1,123 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"tamtam/bench"
+	"tamtam/lab"
+	"tamtam/lab/programs"
+	"tamtam/lab/study"
+	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
+	"tamtam/tam/recordplan/check"
+)
+
+// A run is a study at work.
+type run struct {
+	*Settings
+	*study.Work
+	program string // in the place of all; "": those of the study
+	t       *lab.Topology
+	plans   atomic.Int64 // made and checked
+	loaded  map[string]*programs.Program
+	results *Report
+}
+
+// Run runs the study.
+func (s *Study) Run(ctx context.Context, t *lab.Topology, opts lab.Options) (lab.Report, error) {
+	r := &run{
+		Settings: &s.TableRecord, Work: study.NewWork(t, opts, s.TableRecord.seeds()), program: s.Program, t: t,
+		loaded: map[string]*programs.Program{},
+	}
+	r.results = &Report{Head: study.Head{Study: r.Study, Seeds: r.Work.Seeds, X: "bits"}, Programs: []Scale{}}
+	r.results.Curves.Curves = []*study.Curve{}
+	work := map[string]func(context.Context) error{
+		Paths: r.paths, Entropy: r.entropies, Effort: r.effort, Resources: r.resources,
+	}[r.Study]
+	err := work(ctx)
+	r.results.Plans = int(r.plans.Load())
+	return r.results, err
+}
+
+// program loads a program, once; --set program=FILE puts that file in the place of all.
+func (s *run) load(name string) (*programs.Program, error) {
+	if s.program != "" {
+		name = s.program
+	}
+	if p := s.loaded[name]; p != nil {
+		return p, nil
+	}
+	var p *programs.Program
+	var err error
+	if strings.ContainsAny(name, "/.") {
+		p, err = programs.Load(s.t.Resolve(name))
+	} else {
+		p, err = programs.Open(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.loaded[name] = p
+	for _, g := range p.Pipelines {
+		m, err := recordplan.NewModel(g, recordplan.Uniform(g))
+		if err != nil {
+			return nil, fmt.Errorf("program %s, %s: %w", p.Name, g.Pipeline, err)
+		}
+		stages, _ := recordplan.MinStages(g)
+		s.results.Programs = append(s.results.Programs, Scale{
+			Program: p.Name, Pipeline: g.Pipeline, Tables: tablesOf(g), NonCut: m.OneBitPerTable(), Deps: len(recordplan.Dependencies(g)), Stages: stages,
+			Sequences: m.Paths().String(), Walks: m.Walks().String(),
+		})
+	}
+	return p, nil
+}
+
+func tablesOf(g *record.Graph) (n int) {
+	for i := range g.Nodes {
+		if g.Nodes[i].Kind == record.Table {
+			n++
+		}
+	}
+	return n
+}
+
+// names of the programs of a study.
+func (s *run) programNames() []string {
+	if s.program != "" {
+		return []string{s.program}
+	}
+	return s.Programs
+}
+
+// model is a pipeline with the probabilities of a seed.
+func (s *run) model(g *record.Graph, seed uint64) (*recordplan.Model, error) {
+	return recordplan.NewModel(g, recordplan.Random(g, seed))
+}
+
+// stagesFor is how many stages plans of a pipeline have: those of the switch, or as many as the program needs.
+func (s *run) stagesFor(g *record.Graph) int {
+	least, _ := recordplan.MinStages(g)
+	return max(s.Stages, least)
+}
+
+// plan makes a plan and has it checked by what knows only the constraints.
+func (s *run) plan(ctx context.Context, m *recordplan.Model, set recordplan.Settings) (bench.TimedPlan, error) {
+	if set.Budget == 0 {
+		set.Budget = s.Budget
+	}
+	p, err := bench.TimePlan(ctx, m, set)
+	if err != nil {
+		return p, err
+	}
+	if err := check.Plan(p.Plan); err != nil {
+		return p, fmt.Errorf("%s plan for %s of %s: %w", set.Algorithm, p.PHV, p.Program, err)
+	}
+	s.plans.Add(1)
+	return p, nil
+}
+
+// expect says that each seed will have so many steps more.
+func (s *run) expect(steps int) { s.Expect(uint64(steps * len(s.Work.Seeds))) }

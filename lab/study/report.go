@@ -1,0 +1,181 @@
+// Package study has what studies that reproduce papers share: seeds and cores, curves of what was measured
+// beside what theory says, and how they are printed, written and drawn. Package lab runs them and knows none;
+// lab/experiments has all of them.
+package study
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"tamtam/lab"
+)
+
+// A Head says of a report which study it is of.
+type Head struct {
+	Study   string   `json:"study"`
+	Traffic string   `json:"traffic,omitempty"`
+	Seeds   []uint64 `json:"seeds"`
+	X       string   `json:"x"` // what the x axis is, with its unit
+}
+
+// Curves are what a study has shown.
+type Curves struct {
+	Curves []*Curve `json:"curves"`
+}
+
+// A Curve is one of a figure.
+type Curve struct {
+	Name   string   `json:"name"`
+	Figure string   `json:"figure,omitempty"` // curves of one figure are drawn together
+	Points []*Point `json:"points"`
+}
+
+// A Point is one place of a curve.
+type Point struct {
+	At      string             `json:"at"` // as asked for: 96KiB, an epoch
+	X       float64            `json:"x"`  // as it is: bytes that the task was given
+	Metrics map[string]*Metric `json:"metrics"`
+}
+
+// A Metric is a number of one point: measured with each seed, how these are spread, and what theory says.
+type Metric struct {
+	Values []float64 `json:"values"` // by seed; one, if it depends on none
+	Min    float64   `json:"min"`
+	Q1     *float64  `json:"q1,omitempty"` // quartiles; nil: not wanted
+	Median float64   `json:"median"`
+	Q3     *float64  `json:"q3,omitempty"`
+	Max    float64   `json:"max"`
+	// Theory is what is expected; Lower and Upper bound each value, but for a chance that the
+	// assumptions say; nil: theory has none.
+	Theory *float64 `json:"theory,omitempty"`
+	Lower  *float64 `json:"lower,omitempty"`
+	Upper  *float64 `json:"upper,omitempty"`
+	// Outside is how many values are outside of the bounds; nil: nobody predicts this study.
+	Outside *int `json:"outside,omitempty"`
+}
+
+// A Prediction is what theory says of a metric; NaN: nothing.
+type Prediction struct{ Expected, Lower, Upper float64 }
+
+// Unpredicted is where theory says nothing.
+func Unpredicted() Prediction { return Prediction{math.NaN(), math.NaN(), math.NaN()} }
+
+// spread takes the values of all seeds, and their quartiles beside.
+func spread(values []float64) (m *Metric, q1, q3 float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	// at is the quantile of n quarters, between two values where it falls between.
+	at := func(n int) float64 {
+		i, rest := n*(len(sorted)-1)/4, float64(n*(len(sorted)-1)%4)/4
+		if rest == 0 {
+			return sorted[i]
+		}
+		return sorted[i]*(1-rest) + sorted[i+1]*rest
+	}
+	return &Metric{Values: values, Min: at(0), Median: at(2), Max: at(4)}, at(1), at(3)
+}
+
+// Quartered is a metric with its quartiles.
+func Quartered(values ...float64) *Metric {
+	m, q1, q3 := spread(values)
+	m.Q1, m.Q3 = &q1, &q3
+	return m
+}
+
+// Predicted is a metric with what theory says of it.
+func Predicted(values []float64, p Prediction) *Metric {
+	m, _, _ := spread(values)
+	for _, x := range []struct {
+		to   **float64
+		from float64
+	}{{&m.Theory, p.Expected}, {&m.Lower, p.Lower}, {&m.Upper, p.Upper}} {
+		if !math.IsNaN(x.from) {
+			*x.to = &x.from
+		}
+	}
+	m.Outside = new(int)
+	for _, v := range values {
+		if m.Lower != nil && v < *m.Lower || m.Upper != nil && v > *m.Upper {
+			*m.Outside++
+		}
+	}
+	return m
+}
+
+// bounded says whether theory bounds the values.
+func (m *Metric) bounded() bool { return m.Lower != nil || m.Upper != nil }
+
+// Curve finds one by its name; nil: there is none.
+func (r *Curves) Curve(name string) *Curve {
+	for _, c := range r.Curves {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Add puts a metric into a curve, and makes curve and point if need be.
+func (r *Curves) Add(curve, figure, at string, x float64, name string, m *Metric) {
+	c := r.Curve(curve)
+	if c == nil {
+		c = &Curve{Name: curve, Figure: figure}
+		r.Curves = append(r.Curves, c)
+	}
+	i := slices.IndexFunc(c.Points, func(p *Point) bool { return p.At == at })
+	if i < 0 {
+		i = len(c.Points)
+		c.Points = append(c.Points, &Point{At: at, X: x, Metrics: map[string]*Metric{}})
+	}
+	c.Points[i].Metrics[name] = m
+}
+
+// Metric finds CURVE.AT.METRIC.(min q1 median q3 max theory lower upper), or over all points
+// CURVE.METRIC.(outside bounded).
+func (r *Curves) Metric(name string) (lab.Metric, bool) {
+	part := strings.Split(name, ".")
+	c := r.Curve(part[0])
+	if c == nil {
+		return lab.Metric{}, false
+	}
+	if len(part) == 3 {
+		return c.total(part[1], part[2])
+	}
+	for _, p := range c.Points {
+		if len(part) != 4 || p.At != part[1] || p.Metrics[part[2]] == nil {
+			continue
+		}
+		m := p.Metrics[part[2]]
+		v := map[string]*float64{
+			"min": &m.Min, "q1": m.Q1, "median": &m.Median, "q3": m.Q3, "max": &m.Max,
+			"theory": m.Theory, "lower": m.Lower, "upper": m.Upper,
+		}[part[3]]
+		if v == nil {
+			return lab.Metric{}, false
+		}
+		return lab.Metric{Value: int64(math.Round(*v * 1e6)), Unit: lab.Millionths}, true
+	}
+	return lab.Metric{}, false
+}
+
+// total counts values of all points that have bounds.
+func (c *Curve) total(name, what string) (lab.Metric, bool) {
+	var outside, bounded int
+	for _, p := range c.Points {
+		m := p.Metrics[name]
+		if m == nil || m.Outside == nil {
+			continue
+		}
+		outside += *m.Outside
+		if m.bounded() {
+			bounded += len(m.Values)
+		}
+	}
+	switch what {
+	case "outside":
+		return lab.Metric{Value: int64(outside), Unit: "values"}, bounded > 0
+	case "bounded":
+		return lab.Metric{Value: int64(bounded), Unit: "values"}, true
+	}
+	return lab.Metric{}, false
+}

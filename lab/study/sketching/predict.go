@@ -1,0 +1,130 @@
+package sketching
+
+import (
+	"math"
+	"time"
+
+	"tamtam/lab"
+	"tamtam/lab/study"
+	"tamtam/tam/flymon"
+)
+
+// predictions are what theory says of each point, from the sizes of the flows.
+func (s *run) predictions(truth *flyTruth) []map[string]study.Prediction {
+	_, packets := truth.seen()
+	sizes := packets
+	if s.Study == Victims {
+		sizes = truth.elements()
+	}
+	all := make([]map[string]study.Prediction, len(s.plans))
+	for i, p := range s.plans {
+		all[i] = s.predict(p, sizes)
+	}
+	return all
+}
+
+func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
+	if p.placed == nil {
+		return nil
+	}
+	switch s.Study {
+	case Heavy, Victims:
+		if d := s.detector(p, sizes); d != nil {
+			rows, load := len(p.placed.Sketch.Rows), 0.0
+			switch p.placed.Sketch.Algorithm {
+			case flymon.Tower: // the others of its rows are full
+				rows, load = 1, float64(len(sizes))/p.rowSize(0)
+			case flymon.CMS:
+				load = float64(len(sizes)) / p.rowSize(0)
+			}
+			return map[string]study.Prediction{"f1": f1(sizes, s.Threshold, rows, load, d)}
+		}
+	case Cardinality:
+		if d := p.cardinalityError(float64(len(sizes))); d > 0 {
+			return map[string]study.Prediction{"re": normalRE(d)}
+		}
+	case Entropy:
+		naive := naiveEntropy(sizes, uint64(p.rowSize(0)), s.seed)
+		return map[string]study.Prediction{"re": {Expected: math.NaN(), Lower: math.NaN(), Upper: relative(naive, entropyOf(sizes))}}
+	case Interval:
+		bound := exactIntervals(len(sizes), p.rowSize(0), len(p.placed.Sketch.Rows))
+		return map[string]study.Prediction{"exact": {Expected: math.NaN(), Lower: max(0, bound-sigmas*math.Sqrt(bound*(1-bound)/float64(len(sizes)))), Upper: math.NaN()}}
+	case Members:
+		var bits []float64
+		for i := range p.placed.Sketch.Rows {
+			perBucket := math.Exp2(math.Floor(math.Log2(float64(p.geo.Width))))
+			if p.curve.OneBit {
+				perBucket = 1
+			}
+			bits = append(bits, p.rowSize(i)*perBucket)
+		}
+		return map[string]study.Prediction{
+			"fp": falsePositives(s.Members, bits, float64(max(1, len(sizes)-s.Members))), "missed": {Expected: 0, Lower: 0, Upper: 0},
+		}
+	}
+	return nil
+}
+
+// rowSize is how many buckets a row has.
+func (p *planned) rowSize(row int) float64 {
+	return float64(p.placed.Layout.Units[p.placed.Sketch.Rows[row][0]].Size)
+}
+
+// detector is theory's of a task that reports flows; nil: it has none.
+func (s *run) detector(p *planned, sizes []uint32) detector {
+	rows, share := len(p.placed.Sketch.Rows), math.Exp2(-float64(p.curve.Share))
+	most := int(math.Ceil(float64(s.Threshold)*share)) + 1
+	shifts := rowShifts(&p.placed.Layout, &p.placed.Sketch)
+	switch p.placed.Sketch.Algorithm {
+	case flymon.CMS:
+		return counting(sampled(sizes, share, most).least(p.rowSize(0), rows, shifts), s.Threshold, share)
+	case flymon.Tower:
+		return towering(newPopulation(sizes, most).beyond(p.rowSize(0)), p.placed.Sketch.Bits, s.Threshold)
+	case flymon.SuMaxSum:
+		return conservative(newPopulation(sizes, most).least(p.rowSize(0), rows, nil), s.Threshold)
+	case flymon.BeauCoup:
+		m, q := int(p.placed.Sketch.Coupons), math.Exp2(-float64(p.placed.Sketch.CouponShift))
+		return collecting(m, q, newPopulation(sizes, 4*most).least(p.rowSize(0), rows, shifts))
+	}
+	return nil
+}
+
+// cardinalityError is the standard error of a number of distinct flows, relative; 0: none is
+// known.
+func (p *planned) cardinalityError(n float64) float64 {
+	m := p.rowSize(0)
+	switch p.placed.Sketch.Algorithm {
+	case flymon.HyperLogLog:
+		return 1.04 / math.Sqrt(m)
+	case flymon.LinearCounting:
+		m *= float64(p.geo.Width)
+		load := n / m
+		if load > math.Log(m) {
+			return 0 // all bits are set, or soon will be
+		}
+		return math.Sqrt(m*(math.Exp(load)-load-1)) / n
+	}
+	return 0
+}
+
+// assumptions are those of the theory, in words.
+func (s *run) assumptions() []string {
+	hashes := "hashes are uniform and independent of each other, but for rows that take their addresses from one compressed key"
+	bounds := "bounds are 4 standard deviations from what is expected: a value is outside once in 16,000"
+	switch s.Study {
+	case Heavy, Victims:
+		return []string{hashes, bounds, "candidates are all flows there were", "flow sizes are known: what others add to a bucket is compound Poisson"}
+	case Cardinality:
+		return []string{hashes, bounds, "HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; its logarithm is normal"}
+	case Entropy:
+		return []string{"the bound is the error of the entropy of the buckets' counts, with ideal hashes, the mean of 8 draws"}
+	case Interval:
+		return []string{hashes, bounds, "flows are right to a unit of time if in no instance another has the bucket of their last arrival, and in one none that of their longest interval"}
+	case Members:
+		return []string{hashes, bounds}
+	}
+	return nil
+}
+
+// nanoseconds is a time as tasks have it.
+func nanoseconds(t lab.Time) time.Duration { return time.Duration(t / lab.Nanosecond) }

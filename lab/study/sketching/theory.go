@@ -1,0 +1,421 @@
+package sketching
+
+import (
+	"math"
+	mathbits "math/bits"
+	"slices"
+
+	"tamtam/lab/chance"
+	"tamtam/lab/study"
+	"tamtam/tam/flymon"
+)
+
+// A population is how many flows there are of each size, as far as theory needs to
+// know it. Sizes of most and more are large: they are not told apart.
+type population struct {
+	count []float64 // by size, 1 to most-1; of a sample not whole
+	sizes []int     // those of which there are some, ascending
+	large float64
+}
+
+// sigmas is how far values may be from what is expected: a normal one is further away
+// in one of 16,000.
+const sigmas = 4
+
+func newPopulation(sizes []uint32, most int) *population {
+	p := &population{count: make([]float64, most)}
+	for _, s := range sizes {
+		if s > 0 && int(s) < most {
+			p.count[s]++
+		} else if s > 0 {
+			p.large++
+		}
+	}
+	p.list()
+	return p
+}
+
+func (p *population) list() {
+	p.sizes = p.sizes[:0]
+	for s, n := range p.count {
+		if n > 0 {
+			p.sizes = append(p.sizes, s)
+		}
+	}
+}
+
+func (p *population) flows() float64 {
+	sum := p.large
+	for _, s := range p.sizes {
+		sum += p.count[s]
+	}
+	return sum
+}
+
+// sampled is the population that is left when each packet is taken with chance q.
+func sampled(sizes []uint32, q float64, most int) *population {
+	p := &population{count: make([]float64, most)}
+	for _, h := range histogram(sizes) {
+		n := h.count
+		binomial(int(h.size), q, func(k int, chance float64) {
+			switch {
+			case k >= most:
+				p.large += float64(n) * chance
+			case k > 0:
+				p.count[k] += float64(n) * chance
+			}
+		})
+	}
+	p.list()
+	return p
+}
+
+// A sizeCount says how many flows have a size.
+type sizeCount struct {
+	size  uint32
+	count int
+}
+
+// histogram counts the sizes, ascending: who sums over them gets the same to the last bit each time.
+func histogram(sizes []uint32) (list []sizeCount) {
+	for _, s := range slices.Sorted(slices.Values(sizes)) {
+		if last := len(list) - 1; last >= 0 && list[last].size == s {
+			list[last].count++
+		} else {
+			list = append(list, sizeCount{s, 1})
+		}
+	}
+	return list
+}
+
+// binomial calls f for each number of successes of n trials that is likelier than 1e-9
+// or so.
+func binomial(n int, q float64, f func(k int, chance float64)) {
+	if q >= 1 {
+		f(n, 1)
+		return
+	}
+	mean, wide := float64(n)*q, 7*math.Sqrt(float64(n)*q*(1-q))+8
+	lnN, _ := math.Lgamma(float64(n) + 1)
+	for k := int(max(0, mean-wide)); k <= min(n, int(mean+wide)); k++ {
+		a, _ := math.Lgamma(float64(k) + 1)
+		b, _ := math.Lgamma(float64(n-k) + 1)
+		f(k, math.Exp(lnN-a-b+float64(k)*math.Log(q)+float64(n-k)*math.Log1p(-q)))
+	}
+}
+
+// beyond returns, for y from 0 to most, the chance that what other flows add to a bucket
+// is y or more. A flow hits the bucket with chance 1/buckets, so the sum is compound
+// Poisson; its probabilities follow by Panjer's recursion.
+func (p *population) beyond(buckets float64) []float64 {
+	most := len(p.count)
+	// e^-rate must be a number: the noise of a fraction of the flows is folded with itself.
+	folds := 0
+	for rate := p.flows() / buckets; rate > 500; rate /= 2 {
+		folds++
+	}
+	buckets = math.Ldexp(buckets, folds)
+	at := make([]float64, most)
+	at[0] = math.Exp(-p.flows() / buckets)
+	for y := 1; y < most; y++ {
+		var sum float64
+		for _, s := range p.sizes {
+			if s > y {
+				break
+			}
+			sum += float64(s) * p.count[s] * at[y-s]
+		}
+		at[y] = sum / buckets / float64(y)
+	}
+	for range folds {
+		at = folded(at)
+	}
+	t := make([]float64, most+1)
+	t[0] = 1
+	for y := range at {
+		t[y+1] = max(0, t[y]-at[y])
+	}
+	return t
+}
+
+// folded is the distribution of the sum of two that are distributed alike.
+func folded(at []float64) []float64 {
+	sum := make([]float64, len(at))
+	for i, a := range at {
+		if a == 0 {
+			continue
+		}
+		for j := range at[:len(at)-i] {
+			sum[i+j] += a * at[j]
+		}
+	}
+	return sum
+}
+
+// least returns the chance that the noise is y or more in all rows, of which each takes its
+// address from the same compressed key, turned by a shift of its own (section 3.2); shifts
+// nil: the keys are independent of each other. Addresses overlap where they have
+// more bits than the shifts differ: a flow that meets another in two rows then meets it
+// oftener than by chance. That is taken into account to first order: one such flow at most.
+func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 {
+	power := float64(rows)
+	both, all := meetings(int(math.Log2(buckets)), shifts)
+	// Flows that meet in one row only are fewer for that.
+	t := p.beyond(1 / max(1/buckets-2*both/power-all, 1e-3/buckets))
+	q := make([]float64, len(t))
+	for y := range t {
+		q[y] = math.Pow(t[y], power)
+	}
+	if both == 0 && all == 0 {
+		return q
+	}
+	corrected := slices.Clone(q)
+	for y := 1; y < len(t); y++ {
+		rest := math.Pow(t[y], power-2)
+		add := func(n, then float64) {
+			corrected[y] += n * (both*(then*then*rest-q[y]) + all*(math.Pow(then, power)-q[y]))
+		}
+		above := p.large
+		for _, s := range p.sizes {
+			if s < y {
+				add(p.count[s], t[y-s])
+			} else {
+				above += p.count[s]
+			}
+		}
+		add(above, 1)
+		corrected[y] = min(1, corrected[y])
+	}
+	return corrected
+}
+
+// meetings returns how likely it is, beyond chance, that two flows have the same bucket in
+// exactly two of the rows (the sum over all pairs), and in all.
+func meetings(bits int, shifts []uint8) (both, all float64) {
+	window := func(s uint8) uint32 { return mathbits.RotateLeft32(uint32(1<<bits-1), int(s)) }
+	var union uint32
+	for i, s := range shifts {
+		union |= window(s)
+		for _, r := range shifts[:i] {
+			both += math.Exp2(-float64(mathbits.OnesCount32(window(s)|window(r)))) - math.Exp2(-2*float64(bits))
+		}
+	}
+	if len(shifts) == 3 {
+		all = math.Exp2(-float64(mathbits.OnesCount32(union)))
+		both = max(0, both-3*all)
+	}
+	return both, all
+}
+
+// A detector says with what chance a flow of each size is reported: at least, as
+// expected, and at most.
+type detector func(size uint32) (low, mid, high float64)
+
+// f1 is what is expected of reports of flows at or above a threshold. Those below it are reported
+// because of others in their buckets, of which so many rows have load flows each, and so not
+// independently of each other. Load 0: they are.
+//
+// With t as the chance that a bucket is as full, a flow is reported with q = t^d by d rows. Two flows
+// share a bucket in a row of w with chance 1/w, and are then both reported with t^(2d-1), so n flows
+// vary by nq(1-q) + n^2 d/w (t^(2d-1) - t^2d). That the flows are fixed in number makes it less, and
+// that sizes differ too (Cauchy-Schwarz).
+func f1(sizes []uint32, threshold uint64, rows int, load float64, report detector) study.Prediction {
+	var actual float64
+	var hit, miss, hits, misses [3]float64 // sums of chances; variances
+	for _, h := range histogram(sizes) {
+		size, n := h.size, float64(h.count)
+		low, mid, high := report(size)
+		to, spread := &miss, &misses
+		if uint64(size) >= threshold {
+			to, spread = &hit, &hits
+			actual += n
+		}
+		for i, p := range [3]float64{low, mid, high} {
+			to[i] += n * p
+			spread[i] += n * p * (1 - p)
+			if load > 0 && p > 0 && to == &miss {
+				t := math.Pow(p, 1/float64(rows))
+				spread[i] += n * load * float64(rows) * p * p * (1 - t) / t
+			}
+		}
+	}
+	score := func(hit, miss float64) float64 {
+		hit = min(max(0, hit), actual)
+		if hit+miss+actual == 0 {
+			return 1
+		}
+		return 2 * hit / (hit + max(0, miss) + actual)
+	}
+	off := func(variance float64) float64 { return sigmas*math.Sqrt(variance) + boolean(variance > 1e-6)*sigmas }
+	return study.Prediction{
+		Expected: score(hit[1], miss[1]),
+		Lower:    score(hit[0]-off(hits[0]), miss[2]+off(misses[2])),
+		Upper:    score(hit[2]+off(hits[2]), miss[0]-off(misses[0])),
+	}
+}
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// counting detects flows by the least counter of their rows, each packet counted with
+// chance share.
+func counting(least []float64, threshold uint64, share float64) detector {
+	want := int(math.Ceil(float64(threshold) * share))
+	return func(size uint32) (low, mid, high float64) {
+		binomial(int(size), share, func(k int, chance float64) {
+			switch need := want - k; {
+			case need <= 0:
+				mid += chance
+			case need < len(least):
+				mid += chance * least[need]
+			}
+		})
+		return mid, mid, mid
+	}
+}
+
+// towering detects flows by counters of different width: one that is full says nothing.
+func towering(beyond []float64, widths []uint8, threshold uint64) detector {
+	return func(size uint32) (low, mid, high float64) {
+		mid = 1
+		for _, w := range widths {
+			if need := int64(min(threshold, 1<<w-1)) - int64(size); need > 0 {
+				mid *= beyond[need]
+			}
+		}
+		return mid, mid, mid
+	}
+}
+
+// naiveEntropy is that of the counts of buckets, where each flow has one at random: the
+// mean of 8 draws.
+func naiveEntropy(sizes []uint32, buckets, seed uint64) float64 {
+	const draws = 8
+	r := chance.New(seed, "theory/entropy")
+	var sum float64
+	for range draws {
+		counts := make([]uint32, buckets)
+		for _, n := range sizes {
+			counts[r.Below(buckets)] += n
+		}
+		sum += entropyOf(counts)
+	}
+	return sum / draws
+}
+
+// conservative bounds SuMax(Sum), which never has more in a counter than a Count-Min Sketch
+// of independent rows, and never less than a flow's own.
+func conservative(least []float64, threshold uint64) detector {
+	count := counting(least, threshold, 1)
+	return func(size uint32) (low, mid, high float64) {
+		_, _, high = count(size)
+		if uint64(size) >= threshold {
+			return 1, math.NaN(), 1
+		}
+		return 0, math.NaN(), high
+	}
+}
+
+// collected is the chance that all m coupons are there after n draws, each of a coupon
+// with chance q for each coupon.
+func collected(m int, q float64, n int) float64 {
+	sum, choose := 0.0, 1.0
+	for j := 0; j <= m; j++ {
+		sum += choose * math.Pow(max(0, 1-float64(j)*q), float64(n))
+		choose *= -float64(m-j) / float64(j+1)
+	}
+	return min(1, max(0, sum))
+}
+
+// collecting detects flows by their coupons in all tables. What other flows add can
+// only complete a table: with none of it the chance is least. A flow is not reported before the
+// table to which others add least is complete.
+func collecting(m int, q float64, least []float64) detector {
+	most := 64 << 10
+	chance := make([]float64, 0, most)
+	for n := 0; n < most; n++ {
+		c := collected(m, q, n)
+		chance = append(chance, c)
+		if 1-c < 1e-9 {
+			break
+		}
+	}
+	at := func(n int) float64 { return chance[min(n, len(chance)-1)] }
+	return func(size uint32) (low, mid, high float64) {
+		low = at(int(size))
+		high = low
+		for y := 1; y < len(least); y++ { // sum of the chance of y or more times what the y-th adds
+			high += least[y] * (at(int(size)+y) - at(int(size)+y-1))
+		}
+		// More noise than is told apart completes it for certain.
+		high += least[len(least)-1] * (1 - at(int(size)+len(least)-1))
+		return low, high, high
+	}
+}
+
+// countError is what is expected of the average relative error of a Count-Min Sketch:
+// the mean of the least noise times the mean of 1/size. Its deviation is that of as many
+// independent flows.
+func countError(sizes []uint32, least []float64) study.Prediction {
+	var mean, square, inverse, inverses float64
+	for y, q := range least[1:] { // the sum of the chances of y+1 or more is the mean
+		mean += q
+		square += float64(2*y+1) * q
+	}
+	for _, s := range sizes {
+		inverse += 1 / float64(s)
+		inverses += 1 / float64(s) / float64(s)
+	}
+	n := float64(len(sizes))
+	are := mean * inverse / n
+	off := sigmas * math.Sqrt((square-mean*mean)*inverses) / n
+	return study.Prediction{Expected: are, Lower: max(0, are-off), Upper: are + off}
+}
+
+// normalRE is the relative error of an estimate whose standard error is given: its
+// median, and its bound, by an estimate whose logarithm is normal: with few buckets it
+// is oftener far too high than far too low.
+func normalRE(deviation float64) study.Prediction {
+	return study.Prediction{Expected: 0.6745 * deviation, Lower: math.NaN(), Upper: math.Expm1(sigmas * deviation)}
+}
+
+// falsePositives is how many of n elements that are not in it a Bloom filter has all the
+// same, whose rows have so many bits each: those whose bits are set in all rows. How many
+// bits of a row are set varies too.
+func falsePositives(members int, bits []float64, n float64) study.Prediction {
+	p, loads := 1.0, 0.0
+	for _, m := range bits {
+		clear := math.Exp(-float64(members) / m)
+		p *= 1 - clear
+		loads += math.Sqrt(clear*max(0, 1-(1+float64(members)/m)*clear)/m) / (1 - clear)
+	}
+	off := sigmas * (math.Sqrt(p*(1-p)/n) + p*loads + 1/n)
+	return study.Prediction{Expected: p, Lower: max(0, p-off), Upper: min(1, p+off)}
+}
+
+// exactIntervals is at least the part of flows whose longest interval is right: in no
+// instance does another flow share the bucket of their last arrival, which makes intervals too
+// short, and too long if the Bloom filter takes a new flow for known; and in one instance none shares that
+// of the longest interval, which makes it too long.
+func exactIntervals(flows int, buckets float64, instances int) float64 {
+	alone := math.Exp(-float64(flows) / buckets)
+	return math.Pow(alone, float64(instances)) * (1 - math.Pow(1-alone, float64(instances)))
+}
+
+// rowShifts are those of the rows of a sketch that take their addresses from one compressed
+// key; nil: each has its own.
+func rowShifts(l *flymon.Layout, s *flymon.Sketch) (shifts []uint8) {
+	first := &l.Units[s.Rows[0][0]]
+	for _, row := range s.Rows {
+		u := &l.Units[row[0]]
+		if u.Group != first.Group || u.Key.A != first.Key.A || u.Key.B != first.Key.B {
+			return nil
+		}
+		shifts = append(shifts, u.Key.Shift)
+	}
+	return shifts
+}

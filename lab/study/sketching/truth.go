@@ -1,0 +1,145 @@
+package sketching
+
+import (
+	"math"
+	"slices"
+
+	"tamtam/tam/flymon"
+)
+
+// A flyTruth is what a traffic really was. It is kept by number of flow, not by what
+// CMU groups see.
+type flyTruth struct {
+	key     flymon.Key // of the tasks
+	element flymon.Key // of victims: what is counted for each
+	source  sightings
+	whole   bool // the key tells all flows apart
+	index   map[flymon.Vector]int32
+	group   []int32         // flow of the traffic: flow of the key
+	vectors []flymon.Vector // flows of the key
+	packets []uint32        // of each
+	last    []uint64        // arrival
+	longest []uint64        // interval, ns
+}
+
+func newFlyTruth(source sightings, key, element flymon.Key) *flyTruth {
+	tuple, _ := flymon.ParseKey("5-tuple")
+	return &flyTruth{key: key, element: element, source: source, whole: key.Or(tuple) == key, index: map[flymon.Vector]int32{}}
+}
+
+// see counts a packet.
+func (x *flyTruth) see(p *sighting) {
+	if int(p.flow) >= len(x.group) {
+		x.meet(int(p.flow))
+	}
+	i := x.group[p.flow]
+	if x.packets[i] > 0 {
+		x.longest[i] = max(x.longest[i], p.at-x.last[i])
+	}
+	x.packets[i]++
+	x.last[i] = p.at
+}
+
+// meet makes flows of the key for all flows up to number n.
+func (x *flyTruth) meet(n int) {
+	keys := x.source.keys()
+	for f := len(x.group); f <= n; f++ {
+		v := keys[f].And(x.key)
+		i, known := int32(f), false
+		if !x.whole {
+			i, known = x.index[v]
+		}
+		if !known {
+			i = int32(len(x.vectors))
+			x.vectors = append(x.vectors, v)
+			if !x.whole {
+				x.index[v] = i
+			}
+			x.packets, x.last, x.longest = append(x.packets, 0), append(x.last, 0), append(x.longest, 0)
+		}
+		x.group = append(x.group, i)
+	}
+}
+
+// seen are the flows of the key that had packets, and how many. Flows of a made traffic all
+// have some at its end.
+func (x *flyTruth) seen() ([]flymon.Vector, []uint32) {
+	if !slices.Contains(x.packets, 0) {
+		return x.vectors, x.packets
+	}
+	var v []flymon.Vector
+	var n []uint32
+	for i, packets := range x.packets {
+		if packets > 0 {
+			v, n = append(v, x.vectors[i]), append(n, packets)
+		}
+	}
+	return v, n
+}
+
+// elements counts distinct elements of each flow of the key.
+func (x *flyTruth) elements() []uint32 {
+	type pair struct {
+		flow    int32
+		element flymon.Vector
+	}
+	seen := make(map[pair]bool, len(x.group))
+	n := make([]uint32, len(x.vectors))
+	for f, v := range x.source.keys()[:len(x.group)] {
+		if p := (pair{x.group[f], v.And(x.element)}); !seen[p] {
+			seen[p] = true
+			n[p.flow]++
+		}
+	}
+	return n
+}
+
+// entropyOf is that of flow sizes as the packets have them, in bits: - sum p log2 p, p being the
+// share of packets that a flow has.
+func entropyOf(sizes []uint32) float64 {
+	var all, sum float64
+	for _, n := range sizes {
+		all += float64(n)
+	}
+	for _, n := range sizes {
+		if n > 0 {
+			p := float64(n) / all
+			sum -= p * math.Log2(p)
+		}
+	}
+	return sum
+}
+
+// scoreReports returns F1 of reports (true and false ones), and its two parts.
+func scoreReports(right, wrong, actual int) map[string]float64 {
+	m := map[string]float64{"f1": 0, "precision": 1, "recall": 1}
+	if right+wrong > 0 {
+		m["precision"] = float64(right) / float64(right+wrong)
+	}
+	if actual > 0 {
+		m["recall"] = float64(right) / float64(actual)
+	}
+	switch {
+	case right+wrong+actual == 0:
+		m["f1"] = 1
+	case right > 0:
+		m["f1"] = 2 * m["precision"] * m["recall"] / (m["precision"] + m["recall"])
+	}
+	return m
+}
+
+// worst is the error that an estimate without end has.
+const worst = 1e6
+
+// relative is the relative error of an estimate, at most worst; of a truth of 0 it is the
+// absolute one.
+func relative(estimate, truth float64) float64 {
+	off := math.Abs(estimate - truth)
+	if truth > 0 {
+		off /= truth
+	}
+	if math.IsNaN(off) {
+		return worst
+	}
+	return min(off, worst)
+}
