@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 )
 
@@ -247,11 +248,14 @@ func (v *Validator) generated(p string, f *Traffic) {
 	v.Want(f.ECN < 4, p+".ecn", f.ECN, "0 to 3")
 	v.Want(f.VLAN < 4095, p+".vlan", f.VLAN, "0 to 4094")
 	v.Want(f.PCP < 8 && (f.PCP == 0 || f.VLAN > 0), p+".pcp", f.PCP, "0 to 7, and a vlan with it")
-	from, to := v.t.host(f.From), v.t.host(f.To)
-	if from == nil || to == nil {
-		return
+	if from, to := v.t.host(f.From), v.t.host(f.To); from != nil && to != nil {
+		src, dst := f.addresses(from, to)
+		v.between(p, f, src, dst)
 	}
-	src, dst := f.addresses(from, to)
+}
+
+// between checks the addresses of generated frames, and their lengths, which depend on the family.
+func (v *Validator) between(p string, f *Traffic, src, dst netip.Addr) {
 	v.Want(src.IsValid() && dst.IsValid() && src.Is4() == dst.Is4() && !src.Is4In6() && !dst.Is4In6(), p+".dst", dst,
 		"addresses of one family: give %s and %s ips of one family, or src and dst here", f.From, f.To)
 	if src.IsValid() {

@@ -204,11 +204,7 @@ func (s *Study) Validate(v *lab.Validator) {
 	v.Want(f.Epochs >= 0 && f.Epochs <= 1000, "flymon.epochs", f.Epochs, "at most 1000")
 	v.Want(f.Deployments >= 0 && f.Deployments <= 10_000, "flymon.deployments", f.Deployments, "1 to 10000")
 	v.Want(f.Members >= 0, "flymon.members", f.Members, "0 or more")
-	g := f.geometry()
-	v.Want(g.Groups <= flymon.MaxGroups-g.Spliced, "flymon.geometry.groups", g.Groups, "1 to %d", flymon.MaxGroups-g.Spliced)
-	v.Want(g.Width >= 8 && g.Width <= 32, "flymon.geometry.width", g.Width, "8 to 32")
-	v.Want(g.Depth >= 32 && g.Depth <= 1<<20 && g.Depth&(g.Depth-1) == 0, "flymon.geometry.depth", g.Depth, "a power of two, 32 to %d", 1<<20)
-	v.Want(g.Partitions <= g.Depth && g.Partitions&(g.Partitions-1) == 0, "flymon.geometry.partitions", g.Partitions, "a power of two, at most depth")
+	f.validateGeometry(v)
 	if f.Key != "" {
 		k, err := flymon.ParseKey(f.Key)
 		v.Want(err == nil && !k.IsZero(), "flymon.key", f.Key, "%s, but not none", flymon.KeyWords)
@@ -225,12 +221,26 @@ func (s *Study) Validate(v *lab.Validator) {
 	if f.Study == Epochs {
 		f.validateSpike(v)
 	}
+	f.validateCurves(v, accuracy)
+}
+
+func (f *Settings) validateGeometry(v *lab.Validator) {
+	g := f.geometry()
+	v.Want(g.Groups <= flymon.MaxGroups-g.Spliced, "flymon.geometry.groups", g.Groups, "1 to %d", flymon.MaxGroups-g.Spliced)
+	v.Want(g.Width >= 8 && g.Width <= 32, "flymon.geometry.width", g.Width, "8 to 32")
+	power := g.Depth >= 32 && g.Depth <= 1<<20 && g.Depth&(g.Depth-1) == 0
+	v.Want(power, "flymon.geometry.depth", g.Depth, "a power of two, 32 to %d", 1<<20)
+	v.Want(g.Partitions <= g.Depth && g.Partitions&(g.Partitions-1) == 0, "flymon.geometry.partitions", g.Partitions, "a power of two, at most depth")
+}
+
+func (f *Settings) validateCurves(v *lab.Validator, accuracy bool) {
 	seen := map[string]bool{}
 	for i := range f.Curves {
 		c := &f.Curves[i]
 		p := lab.Item("flymon.curves", c.Name, i)
 		v.Name(p, c.Name, seen)
-		v.Want(c.baseline() || slices.Contains(flymon.Algorithms(), flymon.Algorithm(c.Algorithm)), p+".algorithm", c.Algorithm, "%s, %s or one of %v", OriginalBeauCoup, UnivMon, flymon.Algorithms())
+		known := c.baseline() || slices.Contains(flymon.Algorithms(), flymon.Algorithm(c.Algorithm))
+		v.Want(known, p+".algorithm", c.Algorithm, "%s, %s or one of %v", OriginalBeauCoup, UnivMon, flymon.Algorithms())
 		v.Want(c.Rows <= flymon.MaxRows, p+".rows", c.Rows, "0 to %d", flymon.MaxRows)
 		v.Want(c.Share <= flymon.MaxShare, p+".share", c.Share, "0 to %d", flymon.MaxShare)
 		n := len(f.memory(c))
