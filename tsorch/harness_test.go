@@ -111,7 +111,7 @@ func (b *bench) start() {
 	b.poller = &poller{fake: b.fake, polled: map[sai.OID]bool{}}
 	b.daemon = orch.NewDaemon(orch.Orchagent, b.redis, orch.Options{Logger: slog.New(slog.NewTextHandler(logs{b}, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 	b.t.Cleanup(func() { b.daemon.Close() })
-	var watch portsorch.Poller = b.poller
+	var watch orch.Poller = b.poller
 	if b.layer != nil {
 		watch = lax{}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -16,34 +17,19 @@ import (
 // counterGroup is the flex counter group of ACL counters.
 const counterGroup = "ACL_STAT_COUNTER"
 
-// counterInterval is how often ACL counters are read unless FLEX_COUNTER_TABLE
-// says otherwise; as in SONiC.
-const counterInterval = 10 * time.Second
-
-// A Poller has counters of objects read by syncd into COUNTERS_DB. The client of
-// sairedis is one, once its groups can be set this way.
-type Poller interface {
-	// SetGroup says how often the counters of a group are read, and whether.
-	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
-	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
-	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
-}
-
 // counters keeps what COUNTERS_DB says about which counter is which rule's, and
 // what is polled. Changes are collected and written by flush.
 type counters struct {
-	poller   Poller
-	log      *slog.Logger
-	rows     *swss.Table                 // COUNTERS
-	names    *swss.Table                 // ACL_COUNTER_RULE_MAP
-	fresh    []sai.OID                   // to be polled
-	gone     []string                    // rows to be deleted
-	renamed  map[schema.ACLRuleKey]*rule // whose names have to be looked at
-	put      swss.FieldValues            // names to be written
-	del      map[string]bool             // names to be deleted
-	enabled  bool
-	interval time.Duration
-	dirty    bool // the group's settings have to be sent
+	poller  orch.Poller
+	group   orch.FlexGroup
+	log     *slog.Logger
+	rows    *swss.Table                 // COUNTERS
+	names   *swss.Table                 // ACL_COUNTER_RULE_MAP
+	fresh   []sai.OID                   // to be polled
+	gone    []string                    // rows to be deleted
+	renamed map[schema.ACLRuleKey]*rule // whose names have to be looked at
+	put     swss.FieldValues            // names to be written
+	del     map[string]bool             // names to be deleted
 }
 
 // open removes what a former life left in the map.
@@ -53,7 +39,7 @@ func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	c.names = swss.NewTable(db, schema.CountersACLRuleMap)
 	c.renamed = map[schema.ACLRuleKey]*rule{}
 	c.put, c.del = swss.FieldValues{}, map[string]bool{}
-	c.enabled, c.interval, c.dirty = true, counterInterval, true
+	c.group = orch.FlexGroup{Row: "ACL", Name: counterGroup, Default: 10 * time.Second}
 	old, _, err := c.names.Get(ctx, "")
 	if err != nil {
 		return err
@@ -62,20 +48,6 @@ func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 		return err
 	}
 	return c.names.Del(ctx, "")
-}
-
-// configure takes a row of FLEX_COUNTER_TABLE; nil if there is none.
-func (c *counters) configure(row *schema.FlexCounter) {
-	enabled, interval := true, counterInterval
-	if row != nil {
-		enabled = !row.Given || row.Enabled
-		if row.Interval > 0 {
-			interval = row.Interval
-		}
-	}
-	if enabled != c.enabled || interval != c.interval {
-		c.enabled, c.interval, c.dirty = enabled, interval, true
-	}
 }
 
 func (c *counters) start(oid sai.OID) { c.fresh = append(c.fresh, oid) }
@@ -113,7 +85,7 @@ func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 
 // retry is when to flush again what could not be written.
 func (c *counters) retry() time.Duration {
-	if c.dirty && c.poller != nil || len(c.fresh)+len(c.gone)+len(c.renamed)+len(c.put)+len(c.del) > 0 {
+	if !c.group.Sent() && c.poller != nil || len(c.fresh)+len(c.gone)+len(c.renamed)+len(c.put)+len(c.del) > 0 {
 		return time.Second
 	}
 	return 0
@@ -121,11 +93,8 @@ func (c *counters) retry() time.Duration {
 
 // flush sends what has changed.
 func (c *counters) flush(ctx context.Context) error {
-	if c.dirty && c.poller != nil {
-		if err := c.poller.SetGroup(ctx, counterGroup, c.interval, c.enabled); err != nil {
-			return err
-		}
-		c.dirty = false
+	if err := c.group.Send(ctx, c.poller); err != nil {
+		return err
 	}
 	if c.poller != nil && len(c.fresh) > 0 {
 		ids := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}

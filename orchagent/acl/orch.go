@@ -53,7 +53,7 @@ type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
-	Poller Poller // polls the counters; nil: nobody does
+	Poller orch.Poller // polls the counters; nil: nobody does
 	Switch sai.OID
 
 	Sessions Sessions // nil: there are no mirror sessions
@@ -167,15 +167,12 @@ func (o *Orch) register(cfg Config) {
 	consume(schema.AppACLTable, schema.StateACLTable, wordsOf, o.tableRow)
 	consume(schema.AppACLRule, schema.StateACLRule, wordsOf, o.ruleRow)
 
-	subscribe := func(table, state string, each func(context.Context, orch.Task)) {
-		source := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, config, table) }
-		cfg.Daemon.Consume(source, table, orch.Each(func(ctx context.Context, t orch.Task) error {
-			each(ctx, t)
-			return o.counters.flush(ctx)
-		}), orch.Reporting{StateTable: state, None: true})
-	}
-	subscribe(schema.CfgFlexCounter, schema.StateFlexCounter, o.flexRow)
-	subscribe(schema.CfgCRM, schema.StateCRM, o.crmRow)
+	orch.ConsumeFlexGroups(cfg.Daemon, o.counters.flush, &o.counters.group)
+	crmSource := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, config, schema.CfgCRM) }
+	cfg.Daemon.Consume(crmSource, schema.CfgCRM, orch.Each(func(ctx context.Context, t orch.Task) error {
+		o.crmRow(ctx, t)
+		return o.counters.flush(ctx)
+	}), orch.Reporting{StateTable: schema.StateCRM, None: true})
 	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
 	cfg.Daemon.Every(o.counters.retry, func(ctx context.Context, _ time.Time) error { return o.counters.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(o.portsChanged)
@@ -293,27 +290,6 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 	r.configured, r.fields, r.reported = t.Op == orch.Set, t.Fields, ""
 	r.parsedAs, r.parsed, r.parseErr = schema.ACLTableType{}, schema.ACLRule{}, nil
 	o.markRule(r)
-}
-
-// flexRow takes a row of FLEX_COUNTER_TABLE. One that is not valid counts for
-// nothing.
-func (o *Orch) flexRow(ctx context.Context, t orch.Task) {
-	const group = "ACL"
-	if t.Key != group {
-		return
-	}
-	if t.Op == orch.Del {
-		o.counters.configure(nil)
-		o.daemon.Unreport(ctx, schema.StateFlexCounter, group)
-		return
-	}
-	row, err := schema.ParseFlexCounter(t.Key, t.Fields)
-	if err != nil {
-		o.counters.configure(nil)
-	} else {
-		o.counters.configure(&row)
-	}
-	o.reportConfig(ctx, schema.StateFlexCounter, group, err)
 }
 
 // Count has CRM watch what another orch uses: counts by the attribute of the

@@ -132,9 +132,4 @@ func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label 
 func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
 
 // PollInterval is how often ACL counters are polled; 0 when they are not.
-func (o *Orch) PollInterval() time.Duration {
-	if !o.counters.enabled {
-		return 0
-	}
-	return o.counters.interval
-}
+func (o *Orch) PollInterval() time.Duration { return o.counters.group.Interval() }

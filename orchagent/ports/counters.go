@@ -13,22 +13,6 @@ import (
 	"tamtam/swss"
 )
 
-// statGroup is the flex counter group of port statistics.
-const statGroup = "PORT_STAT_COUNTER"
-
-// statInterval is how often port statistics are read unless FLEX_COUNTER_TABLE
-// says otherwise; as in SONiC.
-const statInterval = time.Second
-
-// A Poller has counters of objects read by syncd into COUNTERS_DB. The client of
-// sairedis is one, once its groups can be set this way.
-type Poller interface {
-	// SetGroup says how often the counters of a group are read, and whether.
-	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
-	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
-	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
-}
-
 // wantedStats are the statistics of SONiC's port counters.
 var wantedStats = []sai.StatID{
 	sai.PortStatIfInOctets, sai.PortStatIfInUcastPkts, sai.PortStatIfInNonUcastPkts, sai.PortStatIfInDiscards,
@@ -53,17 +37,15 @@ func portStats(ctx context.Context, api sai.API) []sai.StatID {
 // counters keeps what COUNTERS_DB says about which object is which port, and
 // what is polled. Changes are collected and written by flush.
 type counters struct {
-	poller   Poller
-	ids      []string    // statistics
-	rows     *swss.Table // COUNTERS
-	ports    swss.Hash
-	lags     swss.Hash
-	start    []sai.OID
-	stop     []sai.OID
-	polled   map[sai.OID]bool
-	enabled  bool
-	interval time.Duration
-	dirty    bool // the group's settings have to be sent
+	poller orch.Poller
+	group  orch.FlexGroup
+	ids    []string    // statistics
+	rows   *swss.Table // COUNTERS
+	ports  swss.Hash
+	lags   swss.Hash
+	start  []sai.OID
+	stop   []sai.OID
+	polled map[sai.OID]bool
 }
 
 // open removes what a former life left in the maps.
@@ -73,7 +55,7 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	c.rows = swss.NewTable(db, schema.CountersTable)
 	c.ports = swss.Hash{Table: swss.NewTable(db, schema.CountersPortNameMap)}
 	c.lags = swss.Hash{Table: swss.NewTable(db, schema.CountersLAGNameMap)}
-	c.enabled, c.interval, c.dirty = true, statInterval, true
+	c.group = orch.FlexGroup{Row: "PORT", Name: "PORT_STAT_COUNTER", Default: time.Second}
 	c.polled = map[sai.OID]bool{}
 	for _, id := range chip.stats {
 		c.ids = append(c.ids, id.String())
@@ -84,34 +66,6 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 		}
 	}
 	return nil
-}
-
-// flexRow takes a row of FLEX_COUNTER_TABLE. One that is not valid counts for
-// nothing.
-func (o *Orch) flexRow(ctx context.Context, t orch.Task) error {
-	const group = "PORT"
-	if t.Key != group {
-		return nil
-	}
-	c := &o.counters
-	enabled, interval := true, statInterval
-	if t.Op == orch.Set {
-		row, err := schema.ParseFlexCounter(t.Key, t.Fields)
-		if err == nil && row.Given {
-			enabled = row.Enabled
-		}
-		if err == nil && row.Interval > 0 {
-			interval = row.Interval
-		}
-		status, reason := o.daemon.Verdict(schema.StateFlexCounter, err)
-		o.daemon.Report(ctx, schema.StateFlexCounter, group, status, reason)
-	} else {
-		o.daemon.Unreport(ctx, schema.StateFlexCounter, group)
-	}
-	if enabled != c.enabled || interval != c.interval {
-		c.enabled, c.interval, c.dirty = enabled, interval, true
-	}
-	return c.flush(ctx)
 }
 
 func (c *counters) addPort(name string, oid sai.OID) {
@@ -137,7 +91,7 @@ func (c *counters) stopPolling(ctx context.Context) error {
 		return nil
 	}
 	if c.poller != nil {
-		if err := c.poller.StopPoll(ctx, statGroup, c.stop...); err != nil {
+		if err := c.poller.StopPoll(ctx, c.group.Name, c.stop...); err != nil {
 			return err
 		}
 	}
@@ -158,11 +112,11 @@ func (c *counters) flush(ctx context.Context) error {
 	if err := c.stopPolling(ctx); err != nil {
 		return err
 	}
-	if err := c.sendGroup(ctx); err != nil {
+	if err := c.group.Send(ctx, c.poller); err != nil {
 		return err
 	}
 	if len(c.start) > 0 && c.poller != nil {
-		if err := c.poller.StartPoll(ctx, statGroup, "PORT_COUNTER_ID_LIST", c.ids, c.start...); err != nil {
+		if err := c.poller.StartPoll(ctx, c.group.Name, "PORT_COUNTER_ID_LIST", c.ids, c.start...); err != nil {
 			return err
 		}
 	}
@@ -171,17 +125,6 @@ func (c *counters) flush(ctx context.Context) error {
 	}
 	c.start = nil
 	return errors.Join(c.ports.Flush(ctx), c.lags.Flush(ctx))
-}
-
-func (c *counters) sendGroup(ctx context.Context) error {
-	if !c.dirty || c.poller == nil {
-		return nil
-	}
-	if err := c.poller.SetGroup(ctx, statGroup, c.interval, c.enabled); err != nil {
-		return err
-	}
-	c.dirty = false
-	return nil
 }
 
 // clearMap removes a map of names to objects, and the counters of the objects that it

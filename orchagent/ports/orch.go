@@ -14,7 +14,7 @@ type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	Poller Poller // polls the port counters; nil: nobody does
+	Poller orch.Poller // polls the port counters; nil: nobody does
 	// MAC is the switch's own address at the start. Later it is what
 	// DEVICE_METADATA says, or Fallback.
 	MAC, Fallback sai.MAC
@@ -24,7 +24,6 @@ type Config struct {
 // the daemon's goroutine.
 type Orch struct {
 	asic
-	daemon  *orch.Daemon
 	ledger  *orch.Ledger
 	ready   bool // all configured ports are in the ledger
 	applied bool // the view of the ASIC is complete
@@ -51,7 +50,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, err
 	}
 	o := &Orch{
-		asic: newASIC(cfg.SAI, cfg.Daemon.Logger(), chip), daemon: cfg.Daemon, mac: cfg.MAC, fallback: cfg.Fallback,
+		asic: newASIC(cfg.SAI, cfg.Daemon.Logger(), chip), mac: cfg.MAC, fallback: cfg.Fallback,
 	}
 	if err := o.counters.open(ctx, cfg, chip); err != nil {
 		return nil, err
@@ -67,9 +66,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		orch.LedgerTable{Name: schema.AppVLAN, State: schema.StateVLAN},
 		orch.LedgerTable{Name: schema.AppVLANMember, State: schema.StateVLANMember, StateKey: stateKey})
 	config := cfg.Redis.DB(swss.ConfigDB)
-	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
-		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)
-	}, schema.CfgFlexCounter, orch.Each(o.flexRow), orch.Reporting{StateTable: schema.StateFlexCounter, None: true})
+	orch.ConsumeFlexGroups(cfg.Daemon, o.counters.flush, &o.counters.group)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)
 	}, schema.CfgDeviceMetadata, orch.Each(o.setMAC), orch.Reporting{None: true})

@@ -118,8 +118,8 @@ func TestFlexCounterRow(t *testing.T) {
 		}
 		b.Step()
 		b.WantStatus(schema.StateFlexCounter, "PORT", tt.want)
-		if c := b.orch.counters; c.enabled != tt.enabled || c.interval.Milliseconds() != tt.ms {
-			t.Errorf("%v: enabled %v, every %v", tt.row, c.enabled, c.interval)
+		if g := b.Poller.Groups["PORT_STAT_COUNTER"]; g.Enabled != tt.enabled || g.Interval.Milliseconds() != tt.ms {
+			t.Errorf("%v: enabled %v, every %v", tt.row, g.Enabled, g.Interval)
 		}
 	}
 }

@@ -16,13 +16,13 @@ import (
 // Flex counter groups of queues and how often they are read unless
 // FLEX_COUNTER_TABLE says otherwise; as in SONiC.
 var flexGroups = []flexGroup{
-	{row: "QUEUE", name: "QUEUE_STAT_COUNTER", interval: 10 * time.Second, wanted: []sai.StatID{
+	{FlexGroup: orch.FlexGroup{Row: "QUEUE", Name: "QUEUE_STAT_COUNTER", Default: 10 * time.Second}, wanted: []sai.StatID{
 		sai.QueueStatPackets, sai.QueueStatBytes, sai.QueueStatDroppedPackets, sai.QueueStatDroppedBytes,
 		sai.QueueStatWREDDroppedPackets, sai.QueueStatWREDDroppedBytes,
 		sai.QueueStatWREDECNMarkedPackets, sai.QueueStatWREDECNMarkedBytes,
 		sai.QueueStatCurrOccupancyBytes,
 	}},
-	{row: "QUEUE_WATERMARK", name: "QUEUE_WATERMARK_STAT_COUNTER", interval: 60 * time.Second, wanted: []sai.StatID{
+	{FlexGroup: orch.FlexGroup{Row: "QUEUE_WATERMARK", Name: "QUEUE_WATERMARK_STAT_COUNTER", Default: 60 * time.Second}, wanted: []sai.StatID{
 		sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes,
 	}},
 }
@@ -30,22 +30,17 @@ var flexGroups = []flexGroup{
 // queueField is the field of FLEX_COUNTER_TABLE with the statistics.
 const queueField = "QUEUE_COUNTER_ID_LIST"
 
-// A flexGroup is one group: what it reads, and whether that was said.
+// A flexGroup is one group, and what it reads.
 type flexGroup struct {
-	row, name string
-	wanted    []sai.StatID
-	interval  time.Duration // by default
-
-	ids     []string
-	now     time.Duration
-	enabled bool
-	dirty   bool
+	orch.FlexGroup
+	wanted []sai.StatID
+	ids    []string // those of wanted that the ASIC has
 }
 
 // counters keeps what COUNTERS_DB says about queues, and what is polled.
 // Changes are collected and written by flush.
 type counters struct {
-	poller Poller
+	poller orch.Poller
 	groups []flexGroup
 	rows   *swss.Table // COUNTERS
 	maps   []swss.Hash // name, port, index, type
@@ -62,7 +57,6 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	c.groups = slices.Clone(flexGroups)
 	for i := range c.groups {
 		g := &c.groups[i]
-		g.now, g.enabled, g.dirty = g.interval, true, true
 		for _, id := range g.wanted {
 			if err != nil || slices.Contains(has, id) {
 				g.ids = append(g.ids, id.String())
@@ -88,34 +82,6 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 		}
 	}
 	return nil
-}
-
-// flexRow takes a row of FLEX_COUNTER_TABLE. One that is not valid counts for
-// nothing.
-func (c *counters) flexRow(ctx context.Context, d *orch.Daemon, t orch.Task) error {
-	i := slices.IndexFunc(c.groups, func(g flexGroup) bool { return g.row == t.Key })
-	if i < 0 {
-		return nil
-	}
-	g := &c.groups[i]
-	enabled, interval := true, g.interval
-	if t.Op == orch.Set {
-		row, err := schema.ParseFlexCounter(t.Key, t.Fields)
-		if err == nil && row.Given {
-			enabled = row.Enabled
-		}
-		if err == nil && row.Interval > 0 {
-			interval = row.Interval
-		}
-		status, reason := d.Verdict(schema.StateFlexCounter, err)
-		d.Report(ctx, schema.StateFlexCounter, t.Key, status, reason)
-	} else {
-		d.Unreport(ctx, schema.StateFlexCounter, t.Key)
-	}
-	if enabled != g.enabled || interval != g.now {
-		g.enabled, g.now, g.dirty = enabled, interval, true
-	}
-	return c.flush(ctx)
 }
 
 func (c *counters) add(port string, q *portQueues) {
@@ -177,18 +143,15 @@ func (c *counters) poll(ctx context.Context) error {
 			continue
 		}
 		if len(c.stop) > 0 {
-			if err := c.poller.StopPoll(ctx, g.name, c.stop...); err != nil {
+			if err := c.poller.StopPoll(ctx, g.Name, c.stop...); err != nil {
 				return err
 			}
 		}
-		if g.dirty {
-			if err := c.poller.SetGroup(ctx, g.name, g.now, g.enabled); err != nil {
-				return err
-			}
-			g.dirty = false
+		if err := g.Send(ctx, c.poller); err != nil {
+			return err
 		}
 		if len(c.start) > 0 {
-			if err := c.poller.StartPoll(ctx, g.name, queueField, g.ids, c.start...); err != nil {
+			if err := c.poller.StartPoll(ctx, g.Name, queueField, g.ids, c.start...); err != nil {
 				return err
 			}
 		}

@@ -33,20 +33,13 @@ type Ports interface {
 	Changes() *orch.Topic[[]string]
 }
 
-// A Poller has counters of objects read by syncd into COUNTERS_DB.
-type Poller interface {
-	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
-	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
-	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
-}
-
 // Config is what an [Orch] works with.
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
-	Poller Poller // polls the queue counters; nil: nobody does
+	Poller orch.Poller // polls the queue counters; nil: nobody does
 }
 
 // tables are those of APPL_DB, each object after those that it refers to.
@@ -105,12 +98,11 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, err
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
-	config := cfg.Redis.DB(swss.ConfigDB)
-	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
-		return swss.NewSubscriber(l, config, schema.CfgFlexCounter)
-	}, schema.CfgFlexCounter, orch.Each(func(ctx context.Context, t orch.Task) error {
-		return o.counts.flexRow(ctx, cfg.Daemon, t)
-	}), orch.Reporting{StateTable: schema.StateFlexCounter, None: true})
+	var groups []*orch.FlexGroup
+	for i := range o.counts.groups {
+		groups = append(groups, &o.counts.groups[i].FlexGroup)
+	}
+	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, groups...)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
 		if err := o.ledger.Settle(ctx); err != nil {

@@ -1,0 +1,100 @@
+package orch
+
+import (
+	"context"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A Poller has counters of objects read by syncd into COUNTERS_DB; the client of
+// sairedis is one.
+type Poller interface {
+	// SetGroup says how often the counters of a group are read, and whether.
+	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
+	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
+	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
+}
+
+// A FlexGroup is a group of counters that syncd reads. How often it does, and whether,
+// is what a row of FLEX_COUNTER_TABLE says; a row that is not valid counts for nothing.
+type FlexGroup struct {
+	Row     string        // key of FLEX_COUNTER_TABLE
+	Name    string        // what syncd calls the group
+	Default time.Duration // the interval unless the row says another, as in SONiC
+
+	interval time.Duration // 0: Default
+	disabled bool
+	sent     bool // syncd has these settings
+}
+
+// Interval is how often the counters are read; 0 when they are not.
+func (g *FlexGroup) Interval() time.Duration {
+	switch {
+	case g.disabled:
+		return 0
+	case g.interval == 0:
+		return g.Default
+	}
+	return g.interval
+}
+
+// Sent says whether syncd has the settings.
+func (g *FlexGroup) Sent() bool { return g.sent }
+
+// Send sends the settings, unless that was done.
+func (g *FlexGroup) Send(ctx context.Context, p Poller) error {
+	if g.sent || p == nil {
+		return nil
+	}
+	interval := g.interval
+	if interval == 0 {
+		interval = g.Default
+	}
+	if err := p.SetGroup(ctx, g.Name, interval, !g.disabled); err != nil {
+		return err
+	}
+	g.sent = true
+	return nil
+}
+
+// take takes the group's row; nil: there is none.
+func (g *FlexGroup) take(fields swss.FieldValues) error {
+	was := *g
+	g.interval, g.disabled = 0, false
+	var err error
+	if fields != nil {
+		var row schema.FlexCounter
+		if row, err = schema.ParseFlexCounter(g.Row, fields); err == nil {
+			g.interval, g.disabled = row.Interval, row.Given && !row.Enabled
+		}
+	}
+	g.sent = was.sent && g.interval == was.interval && g.disabled == was.disabled
+	return err
+}
+
+// ConsumeFlexGroups has the rows of FLEX_COUNTER_TABLE of these groups taken, tells
+// whether they are valid, and then calls changed.
+func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ...*FlexGroup) {
+	source := func(l *swss.Listener) swss.Source {
+		return swss.NewSubscriber(l, d.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
+	}
+	d.Consume(source, schema.CfgFlexCounter, Each(func(ctx context.Context, t Task) error {
+		for _, g := range groups {
+			if g.Row != t.Key {
+				continue
+			}
+			if t.Op == Del {
+				_ = g.take(nil) // no row is valid
+				d.Unreport(ctx, schema.StateFlexCounter, g.Row)
+			} else {
+				status, reason := d.Verdict(schema.StateFlexCounter, g.take(t.Fields))
+				d.Report(ctx, schema.StateFlexCounter, g.Row, status, reason)
+			}
+			return changed(ctx)
+		}
+		return nil
+	}), Reporting{StateTable: schema.StateFlexCounter, None: true})
+}
