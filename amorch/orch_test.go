@@ -236,6 +236,26 @@ func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 	}
 }
 
+// A session that could not be taken out of the ASIC is taken out a second later, whether or not
+// anything else happens.
+func TestStuckSession(t *testing.T) {
+	b := newBench(t, 8, 100)
+	b.am.Running = false
+	b.rule("web", web...)
+	b.session("s1", "web", initiator())
+	b.step()
+	b.rec.FailAt(1, sai.StatusFailure)
+	b.del(schema.AppTAMAltMark, "s1")
+	b.step()
+	if len(b.left()) == 0 {
+		t.Fatal("nothing failed")
+	}
+	b.pass(time.Second)
+	if left := b.left(); len(left) > 0 {
+		t.Errorf("these stay: %v", left)
+	}
+}
+
 // Random rows, with some SAI calls that fail: profiles are those of the sessions
 // that are bound, indices are their own, and at the end nothing is left.
 func TestRandomSessions(t *testing.T) {

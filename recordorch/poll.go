@@ -39,13 +39,12 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 }
 
 // PollCounters looks at the chip now: whether its graph has changed, how many packets it
-// has counted, and what the sessions have recorded. What could not be taken down is tried again.
+// has counted, and what the sessions have recorded.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	o.pollAt = o.Daemon.Now().Add(pollPeriod)
 	if !o.asked() {
 		return nil
 	}
-	o.MarkStuck()
 	if err := o.look(ctx); errors.Is(err, swss.ErrUnavailable) {
 		return err
 	} else if err != nil {

@@ -9,6 +9,12 @@
 // where they belong, in passes: first those go that must, then those come that can. So a session
 // that leaves makes room for others in the same settling.
 //
+// A session for which there was no room is looked at again when another leaves, or when its rule or
+// another comes, goes or changes. One that could not be taken out of the ASIC is tried again every
+// second ([TryAgain]): it counts and takes room where nobody wants it, and nothing tells when the
+// ASIC would let it go. What SAI refused otherwise is not tried again before its row
+// or what it depends on changes.
+//
 // What became of a session is told in STATE_DB: active, pending and on what, or failed and why. The
 // feature is short of resources while the switch has no room for some.
 //

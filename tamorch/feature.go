@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -118,7 +119,9 @@ type Feature[R, B any] struct {
 	dirty    map[string]*Session[R, B]
 	again    map[string]*Session[R, B] // those that may fare better when something changes
 	busy     bool
-	reported string // of the feature
+	stuck    map[string]*Session[R, B] // those that could not be taken out of the ASIC
+	retryAt  time.Time                 // when it is tried again; zero: there are none
+	reported string                    // of the feature
 }
 
 // Start notes for the managers whether the switch can do the feature, removes what a former life
@@ -126,7 +129,7 @@ type Feature[R, B any] struct {
 func (f *Feature[R, B]) Start(ctx context.Context, cfg Config) error {
 	f.SAI, f.Daemon, f.Log, f.Windows = cfg.SAI, cfg.Daemon, cfg.Daemon.Logger(), NewWindows(cfg)
 	f.Sessions, f.byRule = map[string]*Session[R, B]{}, map[schema.ACLRuleKey]map[string]*Session[R, B]{}
-	f.dirty, f.again = map[string]*Session[R, B]{}, map[string]*Session[R, B]{}
+	f.dirty, f.again, f.stuck = map[string]*Session[R, B]{}, map[string]*Session[R, B]{}, map[string]*Session[R, B]{}
 	cfg.Features.Can(f.Name, f.Unsupported)
 	for _, rows := range f.Counters {
 		if err := rows.open(ctx, cfg); err != nil {
@@ -135,6 +138,7 @@ func (f *Feature[R, B]) Start(ctx context.Context, cfg Config) error {
 	}
 	cfg.Features.On(f.Name, f.featureRow)
 	f.Consume(cfg, f.Table, f.State, f.sessionRow)
+	cfg.Daemon.At(func() time.Time { return f.retryAt }, f.retry)
 	if f.Rules != nil {
 		f.Rules.Watch().Subscribe(f.rulesChanged)
 	}
@@ -234,13 +238,11 @@ func (f *Feature[R, B]) MarkRefused() { f.Mark(f.again) }
 // Later has a session looked at when something changes.
 func (f *Feature[R, B]) Later(s *Session[R, B]) { f.again[s.Name] = s }
 
-// MarkStuck marks the sessions that could not be taken out of the ASIC, or not changed there.
-func (f *Feature[R, B]) MarkStuck() {
-	for name, s := range f.again {
-		if s.On != nil {
-			f.dirty[name] = s
-		}
-	}
+// retry looks again at the sessions that could not be taken out of the ASIC.
+func (f *Feature[R, B]) retry(ctx context.Context, _ time.Time) error {
+	f.retryAt = time.Time{}
+	f.Mark(f.stuck)
+	return f.Settle(ctx)
 }
 
 // Idle says whether there is no session that waits to be looked at, or to be tried again.
@@ -270,6 +272,11 @@ func (f *Feature[R, B]) Settle(ctx context.Context) error {
 			f.pass(ctx, sessions)
 		}
 	}
+	if len(f.stuck) == 0 {
+		f.retryAt = time.Time{}
+	} else if f.retryAt.IsZero() {
+		f.retryAt = f.Daemon.Now().Add(TryAgain)
+	}
 	if f.Done != nil {
 		f.Done(ctx)
 	}
@@ -297,13 +304,40 @@ func (f *Feature[R, B]) Flush(ctx context.Context) error {
 // pass takes the sessions out of the ASIC that must not be there as they are, and then brings
 // those in that must. Where that left room, those that had none are looked at in the next pass.
 func (f *Feature[R, B]) pass(ctx context.Context, sessions []*Session[R, B]) {
-	var out, in []*Session[R, B]
-	before, after := 0, 0
+	before := inASIC(sessions)
+	f.takeOut(ctx, sessions)
+	if inASIC(sessions) < before {
+		f.MarkRefused()
+	}
+	var in []*Session[R, B]
+	for _, s := range sessions {
+		if s.Err == nil {
+			in = append(in, s)
+		}
+	}
+	f.Deploy(ctx, in)
+	for _, s := range sessions {
+		f.Report(ctx, s)
+	}
+}
+
+// inASIC counts the sessions that have something in the ASIC.
+func inASIC[R, B any](sessions []*Session[R, B]) (n int) {
 	for _, s := range sessions {
 		if s.On != nil {
-			if before++; f.Lost != nil && f.Lost(s) {
-				f.Leave(s)
-			}
+			n++
+		}
+	}
+	return n
+}
+
+// takeOut finds which sessions are wanted, and takes those out that must not be there as they are.
+func (f *Feature[R, B]) takeOut(ctx context.Context, sessions []*Session[R, B]) {
+	var out []*Session[R, B]
+	for _, s := range sessions {
+		delete(f.stuck, s.Name)
+		if s.On != nil && f.Lost != nil && f.Lost(s) {
+			f.Leave(s)
 		}
 		s.Err = f.wanted(ctx, s)
 		if s.On != nil && (s.Err != nil || !f.Stays(ctx, s)) {
@@ -315,20 +349,10 @@ func (f *Feature[R, B]) pass(ctx context.Context, sessions []*Session[R, B]) {
 	} else {
 		f.unbind(ctx, out)
 	}
-	for _, s := range sessions {
+	for _, s := range out {
 		if s.On != nil {
-			after++
+			f.stuck[s.Name] = s
 		}
-		if s.Err == nil {
-			in = append(in, s)
-		}
-	}
-	if after < before {
-		f.MarkRefused()
-	}
-	f.Deploy(ctx, in)
-	for _, s := range sessions {
-		f.Report(ctx, s)
 	}
 }
 
