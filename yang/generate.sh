@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Generates tamyang from the modules of this folder: go generate ./yang. Usage: generate.sh [OUTPUT]
+set -euo pipefail
+output=${1:-tamyang/zz_generated.go}
+options=(
+	-path=.
+	-output_file="$output"
+	-package_name=tamyang
+	-generate_fakeroot
+	-fakeroot_name=device
+	-compress_paths=false
+	-shorten_enum_leaf_names
+	-typedef_enum_with_defmod
+	-generate_simple_unions
+	-include_model_data
+	-include_descriptions=false
+	-logtostderr
+)
+modules=(
+	tamtam-deviations
+	tamtam-status
+	openconfig-acl
+	openconfig-interfaces
+	openconfig-tam
+	tamtam-interfaces
+	tamtam-routing
+	tamtam-qos
+	tamtam-altmark
+	tamtam-flymon
+	tamtam-tablerecord
+)
+go run -trimpath github.com/openconfig/ygot/generator "${options[@]}" "${modules[@]/%/.yang}"
+gofmt -w "$output"
