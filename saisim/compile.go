@@ -10,6 +10,8 @@ func (c *engine) apply(ch config.Change) {
 			continue
 		}
 		switch r := x.Row.(type) {
+		case config.TrapRule:
+			c.applyTrap(r, x.Gone)
 		case config.Mirror:
 			c.applyMirror(r, x.Gone)
 		}

@@ -99,6 +99,7 @@ type control struct {
 	lanes       []*port // who uses a lane
 	bridgePorts []*bridgePort
 	names       map[string]*port // of host interfaces; nil: not a port's
+	trapTypes   map[sai.Enum]config.Trap
 	mirrorsUsed [profile.MaxMirrors]bool
 
 	routingObjects

@@ -27,7 +27,7 @@ type Tables struct {
 	BridgePorts []BridgePortRow
 	VLANs       []VLANRow
 	FDB         []FDBRow // static, set and learned
-	Traps       []TrapRow
+	Traps       []config.TrapRule
 	TAMInts     []TAMIntRow
 	ACLTables   []ACLTableRow
 	ACLGroups   []ACLGroupRow
@@ -134,15 +134,6 @@ type FDBRow struct {
 	Drop, Copy bool  // the packet action: to the CPU, not forwarded
 	Moves      bool  // static, but learned elsewhere like others
 	Seen       Cycle // when it was last learned or set
-}
-
-// A TrapRow is a HOSTIF_TRAP object whose trap group is up; others do nothing.
-type TrapRow struct {
-	OID    sai.OID
-	Type   sai.Enum // a sai_hostif_trap_type_t
-	Action sai.Enum // a sai_packet_action_t
-	// Priority decides between traps that a packet falls in at one place.
-	Priority uint32
 }
 
 // A TAMIntRow is a TAM INT object.
@@ -254,12 +245,6 @@ func (c *Chip) Tables() Tables {
 				OID: o.key.OID, On: o.ref(sai.BridgePortAttrPortID), Admin: o.flag(sai.BridgePortAttrAdminState),
 				Learning: o.enum(sai.BridgePortAttrFDBLearningMode),
 			})
-		case sai.ObjectTypeHostifTrap:
-			if !c.trapGroupUp(o.ref(sai.HostifTrapAttrTrapGroup)) {
-				continue
-			}
-			t.Traps = append(t.Traps, TrapRow{o.key.OID, o.enum(sai.HostifTrapAttrTrapType), o.enum(sai.HostifTrapAttrPacketAction),
-				uint32(o.number(sai.HostifTrapAttrTrapPriority))})
 		case sai.ObjectTypeTAMInt:
 			t.TAMInts = append(t.TAMInts, TAMIntRow{o.key.OID, uint32(o.number(sai.TAMIntAttrDeviceID))})
 		}
@@ -274,6 +259,7 @@ func (c *Chip) Tables() Tables {
 		}
 	}
 	rows := c.tables.Tables()
+	t.Traps = rows.Traps
 	t.Routing, t.Mirrors = rows.Routing, rows.Mirrors
 	t.Sketches = c.sketches()
 	t.RecordPlans = c.recordPlans(objects)

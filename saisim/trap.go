@@ -3,71 +3,55 @@ package saisim
 import (
 	"encoding/binary"
 
-	"tamtam/sai"
 	"tamtam/saisim/config"
 )
 
-// A trapRow says what a trap is in SAI, and what the chip does without a
-// HOSTIF_TRAP object.
-type trapRow struct {
-	trap     config.Trap
-	kind     sai.Enum
-	standing actions
-}
-
-func trapRows() []trapRow {
-	const punt = actDrop | actCopy
-	return []trapRow{
-		{config.TrapSTP, sai.HostifTrapTypeStp, punt},
-		{config.TrapLACP, sai.HostifTrapTypeLacp, punt},
-		{config.TrapEAPOL, sai.HostifTrapTypeEapol, punt},
-		{config.TrapLLDP, sai.HostifTrapTypeLldp, punt},
-		{config.TrapPVRST, sai.HostifTrapTypePvrst, 0},
-		{config.TrapUDLD, sai.HostifTrapTypeUdld, 0},
-		{config.TrapCDP, sai.HostifTrapTypeCdp, 0},
-		{config.TrapARPRequest, sai.HostifTrapTypeArpRequest, 0},
-		{config.TrapARPResponse, sai.HostifTrapTypeArpResponse, 0},
-		{config.TrapDHCP, sai.HostifTrapTypeDhcp, 0},
-		{config.TrapDHCPv6, sai.HostifTrapTypeDhcpv6, 0},
-		{config.TrapND, sai.HostifTrapTypeIPv6NeighborDiscovery, 0},
-		{config.TrapNS, sai.HostifTrapTypeIPv6NeighborSolicitation, 0},
-		{config.TrapNA, sai.HostifTrapTypeIPv6NeighborAdvertisement, 0},
-		{config.TrapOSPF, sai.HostifTrapTypeOspf, 0},
-		{config.TrapOSPFv6, sai.HostifTrapTypeOspfv6, 0},
-		{config.TrapPIM, sai.HostifTrapTypePim, 0},
-		{config.TrapVRRP, sai.HostifTrapTypeVrrp, 0},
-		{config.TrapVRRPv6, sai.HostifTrapTypeVrrpv6, 0},
-		{config.TrapIP2ME, sai.HostifTrapTypeIp2me, punt},
-		{config.TrapSSH, sai.HostifTrapTypeSsh, punt},
-		{config.TrapSNMP, sai.HostifTrapTypeSnmp, punt},
-		{config.TrapBGP, sai.HostifTrapTypeBgp, punt},
-		{config.TrapBGPv6, sai.HostifTrapTypeBgpv6, punt},
-		{config.TrapBFD, sai.HostifTrapTypeBfd, punt},
-		{config.TrapBFDv6, sai.HostifTrapTypeBfdv6, punt},
-		{config.TrapGNMI, sai.HostifTrapTypeGnmi, punt},
-		{config.TrapP4RT, sai.HostifTrapTypeP4rt, punt},
-		{config.TrapNTPClient, sai.HostifTrapTypeNtpclient, punt},
-		{config.TrapNTPServer, sai.HostifTrapTypeNtpserver, punt},
-		{config.TrapStaticMove, sai.HostifTrapTypeStaticFDBMove, actDrop},
-		{config.TrapNeighborMiss, sai.HostifTrapTypeNeighborMiss, punt},
-		{config.TrapL3MTU, sai.HostifTrapTypeL3MTUError, actDrop},
-		{config.TrapTTL, sai.HostifTrapTypeTTLError, punt},
+// standing is what the chip does without a rule for a trap.
+func standing(t config.Trap) actions {
+	switch t {
+	case config.TrapLinkLocal, config.TrapSTP, config.TrapLACP, config.TrapEAPOL, config.TrapLLDP,
+		config.TrapNeighborMiss, config.TrapTTL:
+		return actDrop | actCopy
+	case config.TrapStaticMove, config.TrapL3MTU:
+		return actDrop
 	}
+	if t >= config.TrapIP2ME && t <= config.TrapNTPServer { // to the switch itself
+		return actDrop | actCopy
+	}
+	return 0
 }
 
 // A trapState is what the chip does when a trap's packets come.
 type trapState struct {
 	act      actions
-	set      bool // by a HOSTIF_TRAP object
+	set      bool // by a rule
 	priority uint32
 }
 
 func (c *engine) defaultTraps() {
-	c.traps = [config.NumTraps]trapState{config.TrapLinkLocal: {act: actDrop | actCopy}}
-	for _, r := range trapRows() {
-		c.traps[r.trap].act = r.standing
+	for t := range config.NumTraps {
+		c.traps[t] = trapState{act: standing(t)}
 	}
 	c.trapsIP = false
+}
+
+// applyTrap has a rule count for its trap, or none.
+func (c *engine) applyTrap(r config.TrapRule, gone bool) {
+	if gone {
+		t := at[config.Trap](c, r.ID)
+		if t == config.TrapNone {
+			return
+		}
+		delete(c.ids, r.ID)
+		c.traps[t] = trapState{act: standing(t)}
+	} else {
+		c.ids[r.ID] = r.Trap
+		c.traps[r.Trap] = trapState{act: actionsOf(r.Action), set: true, priority: r.Priority}
+	}
+	c.trapsIP = false
+	for t := config.TrapDHCP; t < config.TrapIP2ME; t++ {
+		c.trapsIP = c.trapsIP || c.traps[t].set
+	}
 }
 
 // trap does to the packet what a trap says.
@@ -81,7 +65,7 @@ func (c *engine) trapAs(pk *packet, t config.Trap, act actions) {
 }
 
 // better returns of two traps that a packet falls in the one that counts: one
-// with a HOSTIF_TRAP object, the higher priority, the one later in the list.
+// with a rule, the higher priority, the one later in the list.
 func (c *engine) better(a, b config.Trap) config.Trap {
 	x, y := &c.traps[a], &c.traps[b]
 	switch {
@@ -112,6 +96,9 @@ const (
 	dhcpClient  = 68
 	dhcp6Client = 546
 	dhcp6Server = 547
+	protoOSPF   = 89
+	protoPIM    = 103
+	protoVRRP   = 112
 )
 
 // trapFrame traps a packet for what it is, at admission.
@@ -170,40 +157,84 @@ func (c *engine) trapSNAP(pk *packet) {
 }
 
 // trapIP traps IP protocols that the switch hears whoever they are for. It is
-// called only while there is a HOSTIF_TRAP object of one of them.
+// called only while there is a rule for one of them.
 func (c *engine) trapIP(pk *packet) {
 	h := &pk.h
-	v4 := h.flags&flagIPv4 != 0
-	group := v4 && h.dst[1]>>28 == 0xe || !v4 && h.dst[0]>>56 == 0xff
-	one := func(t4, t6 config.Trap) {
-		if v4 {
-			c.trap(pk, t4)
-		} else if t6 != config.TrapNone {
-			c.trap(pk, t6)
-		}
-	}
+	t := config.TrapNone
 	switch {
-	case h.proto == protoUDP && v4 && h.dst[1] == 0xffffffff && (isDHCP(h.l4src) || isDHCP(h.l4dst)):
-		c.trap(pk, config.TrapDHCP)
-	case h.proto == protoUDP && !v4 && group && (isDHCPv6(h.l4src) || isDHCPv6(h.l4dst)):
-		c.trap(pk, config.TrapDHCPv6)
 	case h.flags&flagICMPv6 != 0 && h.icmpType >= 133 && h.icmpType <= 137 && h.ttl == 255:
-		t := config.TrapND
-		switch h.icmpType {
-		case 135:
-			t = c.better(t, config.TrapNS)
-		case 136:
-			t = c.better(t, config.TrapNA)
-		}
-		c.trap(pk, t)
-	case !group:
-	case h.proto == 89:
-		one(config.TrapOSPF, config.TrapOSPFv6)
-	case h.proto == 103:
-		one(config.TrapPIM, config.TrapNone)
-	case h.proto == 112:
-		one(config.TrapVRRP, config.TrapVRRPv6)
+		t = c.discoveryTrap(h.icmpType)
+	case h.proto == protoUDP:
+		t = broadcastDHCP(h)
+	case h.group():
+		t = groupTrap(h)
 	}
+	if t != config.TrapNone {
+		c.trap(pk, t)
+	}
+}
+
+// group reports whether an IP packet is to a group.
+func (h *headers) group() bool {
+	if h.flags&flagIPv4 != 0 {
+		return h.dst[1]>>28 == 0xe
+	}
+	return h.dst[0]>>56 == 0xff
+}
+
+// discoveryTrap returns the trap of an ICMPv6 message of neighbour discovery.
+func (c *engine) discoveryTrap(icmpType uint8) config.Trap {
+	switch icmpType {
+	case 135:
+		return c.better(config.TrapND, config.TrapNS)
+	case 136:
+		return c.better(config.TrapND, config.TrapNA)
+	}
+	return config.TrapND
+}
+
+// broadcastDHCP returns the trap of a UDP packet that DHCP sends to everybody, or to a group.
+func broadcastDHCP(h *headers) config.Trap {
+	everybody := h.dst[1] == 0xffffffff
+	if h.flags&flagIPv4 == 0 {
+		everybody = h.group()
+	}
+	if !everybody {
+		return config.TrapNone
+	}
+	return dhcpTrap(h)
+}
+
+// dhcpTrap returns the trap of a UDP packet by its ports.
+func dhcpTrap(h *headers) config.Trap {
+	v4 := h.flags&flagIPv4 != 0
+	switch {
+	case v4 && (isDHCP(h.l4src) || isDHCP(h.l4dst)):
+		return config.TrapDHCP
+	case !v4 && (isDHCPv6(h.l4src) || isDHCPv6(h.l4dst)):
+		return config.TrapDHCPv6
+	}
+	return config.TrapNone
+}
+
+// groupTrap returns the trap of an IP packet to a group, by its protocol.
+func groupTrap(h *headers) config.Trap {
+	switch h.proto {
+	case protoOSPF:
+		return h.byVersion(config.TrapOSPF, config.TrapOSPFv6)
+	case protoPIM:
+		return h.byVersion(config.TrapPIM, config.TrapNone)
+	case protoVRRP:
+		return h.byVersion(config.TrapVRRP, config.TrapVRRPv6)
+	}
+	return config.TrapNone
+}
+
+func (h *headers) byVersion(t4, t6 config.Trap) config.Trap {
+	if h.flags&flagIPv4 != 0 {
+		return t4
+	}
+	return t6
 }
 
 func isDHCP(p uint16) bool   { return p == dhcpServer || p == dhcpClient }
@@ -220,19 +251,12 @@ func (c *engine) trapLocal(pk *packet) {
 	c.trap(pk, t)
 }
 
-// localTrap returns the trap type of a packet to the switch, by its protocol.
+// localTrap returns the trap of a packet to the switch, by its protocol.
 func localTrap(h *headers) config.Trap {
-	v4 := h.flags&flagIPv4 != 0
-	pick := func(t4, t6 config.Trap) config.Trap {
-		if v4 {
-			return t4
-		}
-		return t6
-	}
 	switch {
 	case h.flags&flagL4 == 0:
-		if h.proto == 89 {
-			return pick(config.TrapOSPF, config.TrapOSPFv6)
+		if h.proto == protoOSPF {
+			return h.byVersion(config.TrapOSPF, config.TrapOSPFv6)
 		}
 	case h.proto != protoTCP && h.proto != protoUDP:
 	case h.l4src == 123:
@@ -240,24 +264,28 @@ func localTrap(h *headers) config.Trap {
 	case h.l4dst == 123:
 		return config.TrapNTPServer
 	case h.proto == protoTCP:
-		switch {
-		case h.l4src == 179 || h.l4dst == 179:
-			return pick(config.TrapBGP, config.TrapBGPv6)
-		case h.l4dst == 22:
-			return config.TrapSSH
-		case h.l4dst == 9339:
-			return config.TrapGNMI
-		case h.l4dst == 9559:
-			return config.TrapP4RT
-		}
+		return localTCP(h)
 	case h.l4dst == 3784 || h.l4dst == 4784:
-		return pick(config.TrapBFD, config.TrapBFDv6)
+		return h.byVersion(config.TrapBFD, config.TrapBFDv6)
 	case h.l4dst == 161:
 		return config.TrapSNMP
-	case v4 && (isDHCP(h.l4src) || isDHCP(h.l4dst)):
-		return config.TrapDHCP
-	case !v4 && (isDHCPv6(h.l4src) || isDHCPv6(h.l4dst)):
-		return config.TrapDHCPv6
+	default:
+		return dhcpTrap(h)
+	}
+	return config.TrapNone
+}
+
+func localTCP(h *headers) config.Trap {
+	if h.l4src == 179 || h.l4dst == 179 {
+		return h.byVersion(config.TrapBGP, config.TrapBGPv6)
+	}
+	switch h.l4dst {
+	case 22:
+		return config.TrapSSH
+	case 9339:
+		return config.TrapGNMI
+	case 9559:
+		return config.TrapP4RT
 	}
 	return config.TrapNone
 }

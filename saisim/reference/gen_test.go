@@ -371,11 +371,6 @@ func (g *gen) trapOp() {
 			return
 		}
 		typ := pick(g, types...)
-		for _, r := range g.chip.Tables().Traps {
-			if r.Type == typ {
-				return
-			}
-		}
 		if g.chance(50) {
 			g.create(t, sai.HostifTrapAttrTrapType, typ, sai.HostifTrapAttrPacketAction, g.packetAction())
 		} else {

@@ -7,61 +7,31 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A trapType is a trap with its SAI type and what is done where no HOSTIF_TRAP
-// object says otherwise.
-type trapType struct {
-	trap     config.Trap
-	sai      sai.Enum
-	standing effects
-}
-
 var (
 	punted  = effects{drop: true, copy: true}
 	nothing = effects{}
-
-	trapTypes = []trapType{
-		{config.TrapSTP, sai.HostifTrapTypeStp, punted}, {config.TrapLACP, sai.HostifTrapTypeLacp, punted},
-		{config.TrapEAPOL, sai.HostifTrapTypeEapol, punted}, {config.TrapLLDP, sai.HostifTrapTypeLldp, punted},
-		{config.TrapPVRST, sai.HostifTrapTypePvrst, nothing}, {config.TrapUDLD, sai.HostifTrapTypeUdld, nothing},
-		{config.TrapCDP, sai.HostifTrapTypeCdp, nothing}, {config.TrapARPRequest, sai.HostifTrapTypeArpRequest, nothing},
-		{config.TrapARPResponse, sai.HostifTrapTypeArpResponse, nothing}, {config.TrapDHCP, sai.HostifTrapTypeDhcp, nothing},
-		{config.TrapDHCPv6, sai.HostifTrapTypeDhcpv6, nothing}, {config.TrapND, sai.HostifTrapTypeIPv6NeighborDiscovery, nothing},
-		{config.TrapNS, sai.HostifTrapTypeIPv6NeighborSolicitation, nothing},
-		{config.TrapNA, sai.HostifTrapTypeIPv6NeighborAdvertisement, nothing},
-		{config.TrapOSPF, sai.HostifTrapTypeOspf, nothing}, {config.TrapOSPFv6, sai.HostifTrapTypeOspfv6, nothing},
-		{config.TrapPIM, sai.HostifTrapTypePim, nothing}, {config.TrapVRRP, sai.HostifTrapTypeVrrp, nothing},
-		{config.TrapVRRPv6, sai.HostifTrapTypeVrrpv6, nothing},
-		{config.TrapIP2ME, sai.HostifTrapTypeIp2me, punted}, {config.TrapSSH, sai.HostifTrapTypeSsh, punted},
-		{config.TrapSNMP, sai.HostifTrapTypeSnmp, punted}, {config.TrapBGP, sai.HostifTrapTypeBgp, punted},
-		{config.TrapBGPv6, sai.HostifTrapTypeBgpv6, punted}, {config.TrapBFD, sai.HostifTrapTypeBfd, punted},
-		{config.TrapBFDv6, sai.HostifTrapTypeBfdv6, punted}, {config.TrapGNMI, sai.HostifTrapTypeGnmi, punted},
-		{config.TrapP4RT, sai.HostifTrapTypeP4rt, punted}, {config.TrapNTPClient, sai.HostifTrapTypeNtpclient, punted},
-		{config.TrapNTPServer, sai.HostifTrapTypeNtpserver, punted},
-		{config.TrapStaticMove, sai.HostifTrapTypeStaticFDBMove, effects{drop: true}},
-		{config.TrapNeighborMiss, sai.HostifTrapTypeNeighborMiss, punted},
-		{config.TrapL3MTU, sai.HostifTrapTypeL3MTUError, effects{drop: true}},
-		{config.TrapTTL, sai.HostifTrapTypeTTLError, punted},
-	}
 )
 
+// standing is what is done with the packets of a trap where no rule says otherwise.
+var standing = map[config.Trap]effects{
+	config.TrapLinkLocal: punted,
+	config.TrapSTP:       punted, config.TrapLACP: punted, config.TrapEAPOL: punted, config.TrapLLDP: punted,
+	config.TrapIP2ME: punted, config.TrapSSH: punted, config.TrapSNMP: punted, config.TrapBGP: punted,
+	config.TrapBGPv6: punted, config.TrapBFD: punted, config.TrapBFDv6: punted, config.TrapGNMI: punted,
+	config.TrapP4RT: punted, config.TrapNTPClient: punted, config.TrapNTPServer: punted,
+	config.TrapStaticMove: {drop: true}, config.TrapNeighborMiss: punted,
+	config.TrapL3MTU: {drop: true}, config.TrapTTL: punted,
+}
+
 // trapOf returns what is done with the packets of a trap, and its priority; set:
-// a HOSTIF_TRAP object says so.
+// a rule says so.
 func (conf *settings) trapOf(t config.Trap) (does effects, priority uint32, set bool) {
-	if t == config.TrapLinkLocal {
-		return punted, 0, false
-	}
-	for _, k := range trapTypes {
-		if k.trap != t {
-			continue
+	for _, r := range conf.Traps {
+		if r.Trap == t {
+			return doesOf(r.Action), r.Priority, true
 		}
-		for _, r := range conf.Traps {
-			if r.Type == k.sai {
-				return packetAction(r.Action), r.Priority, true
-			}
-		}
-		return k.standing, 0, false
 	}
-	return nothing, 0, false
+	return standing[t], 0, false
 }
 
 // trapAs does to a packet what a trap says. The CPU is told of the first trap
@@ -78,7 +48,7 @@ func (conf *settings) trapPacket(pk *packet, t config.Trap) {
 	pk.trapAs(t, does)
 }
 
-// better returns which of two traps of a packet counts: one that has an object,
+// better returns which of two traps of a packet counts: one that has a rule,
 // then the higher priority, then the one later in SAI's list.
 func (conf *settings) better(a, b config.Trap) config.Trap {
 	_, pa, sa := conf.trapOf(a)
