@@ -127,6 +127,10 @@ func TestSAIACLBindPoints(t *testing.T) {
 				other = sai.ACLStageEgress
 			}
 			return []refusal{{dropping(other), sai.StatusInvalidParameter}, {func(d *dut) sai.Value {
+				if group {
+					return d.create(sai.ObjectTypeACLTableGroup, sai.ACLTableGroupAttrACLStage, stage,
+						sai.ACLTableGroupAttrACLBindPointTypeList, sai.Enums{point})
+				}
 				return d.table(stage, sai.ACLTableAttrACLBindPointTypeList, sai.Enums{point})
 			}, sai.StatusInvalidParameter}, {func(d *dut) sai.Value { return d.port(0).OID }, sai.StatusInvalidParameter}}
 		}

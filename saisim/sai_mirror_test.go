@@ -142,5 +142,24 @@ func TestSAIMirrorSession(t *testing.T) {
 		vlanRow("VLAN_CFI", sai.MirrorSessionAttrVLANCfi, sai.Uint(1), 0x8100, 1<<12),
 		vlanRow("VLAN_TPID", sai.MirrorSessionAttrVLANTpid, sai.Uint(0x9100), 0x9100, 0),
 	}
-	runSpec(t, local, remote, erspan, inVLAN)
+	typeII := session(slices.Concat(base[:2], []any{sai.MirrorSessionAttrErspanEncapsulationType,
+		sai.ErspanEncapsulationTypeIi},
+		base[4:])...)
+	typeII.name = "ERSPAN II"
+	gre := func(id byte) func(h *head) {
+		return func(h *head) { h.gre = []byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 0, 0x10, 0, 0, id, 0, 0, 0, 0} }
+	}
+	typeII.rows = []specRow{{name: "ERSPAN_SESSION_ID", attr: sai.MirrorSessionAttrErspanSessionID, value: sai.Uint(9),
+		in:   in(untagged),
+		with: with(gre(9)), without: with(gre(0)), refused: []refusal{{sai.Uint(1024), sai.StatusInvalidParameter}},
+		see: func(d *dut, in ...frameAt) frames {
+			left := d.send(in...)
+			for _, f := range left {
+				if f.port == 1 {
+					clear(f.data[38:42]) // the sequence number, which goes on
+				}
+			}
+			return left
+		}}}
+	runSpec(t, local, remote, erspan, inVLAN, typeII)
 }
