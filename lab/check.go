@@ -296,7 +296,9 @@ func (f *Flow) metric(field string, r *Result) (Metric, bool) {
 		}
 		_, isLink := r.Links[rest[:i]]
 		_, isSwitch := r.Switches[rest[:i]]
-		return Metric{int64(f.LostBy[rest[:i]+": "+rest[i+1:]]), "frames"}, isLink && knownLoss(rest[i+1:], linkLossNames[:]) || isSwitch && knownDrop(rest[i+1:])
+		place, reason := rest[:i], rest[i+1:]
+		known := isLink && knownLoss(reason, linkLossNames[:]) || isSwitch && knownDrop(reason)
+		return Metric{int64(f.LostBy[place+": "+reason]), "frames"}, known
 	case "stamps":
 		if f.Stamps == nil {
 			return Metric{0, "frames"}, rest == "frames" || rest == "records"

@@ -60,7 +60,8 @@ var prefixType, addrType = reflect.TypeFor[netip.Prefix](), reflect.TypeFor[neti
 func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string, depth int) {
 	if d.nodes++; d.nodes > maxNodes || depth > maxDepth {
 		if d.nodes == maxNodes+1 || depth > maxDepth {
-			d.errorf(n, path, "want at most %d values, aliases counted as often as they are used, and %d levels", maxNodes, maxDepth)
+			d.errorf(n, path, "want at most %d values, aliases counted as often as they are used, and %d levels", maxNodes,
+				maxDepth)
 		}
 		return
 	}

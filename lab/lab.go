@@ -104,7 +104,8 @@ func (l *Lab) makeSwitches(ctx context.Context) error {
 	var errs []error
 	for i, n := range l.nodes {
 		if n.err != nil {
-			errs = append(errs, fmt.Errorf("%sswitch %q: %w", l.t.Where(fmt.Sprintf("switches[%s]", l.t.Switches[i].Name)), n.s.Name, n.err))
+			errs = append(errs, fmt.Errorf("%sswitch %q: %w", l.t.Where(fmt.Sprintf("switches[%s]", l.t.Switches[i].Name)),
+				n.s.Name, n.err))
 		}
 	}
 	return errors.Join(errs...)

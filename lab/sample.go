@@ -47,7 +47,8 @@ func (l *Lab) makeSamplers(context.Context) error {
 	for i := range l.t.Measure {
 		m := l.t.Measure[i]
 		n := l.byName[m.Switch]
-		s := &sampler{m: m, at: m.Every, series: &Series{Name: m.name(), Unit: quantities[m.What], Start: m.Every, Every: m.Every}}
+		s := &sampler{m: m, at: m.Every, series: &Series{Name: m.name(), Unit: quantities[m.What], Start: m.Every,
+			Every: m.Every}}
 		if m.Port != "" {
 			e, err := l.endOf(m.Switch + ":" + m.Port)
 			if err != nil {

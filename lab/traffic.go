@@ -189,7 +189,8 @@ func (s *source) prepareReplay() error {
 		}
 		after := ns - int64(r.origin)
 		if after > int64(maxTime/Nanosecond) {
-			return fmt.Errorf("traffic %q: %s: packet %d is %d s after the first, want at most 30 days", s.t.Name, r.path, p.Number, after/1e9)
+			return fmt.Errorf("traffic %q: %s: packet %d is %d s after the first, want at most 30 days", s.t.Name, r.path,
+				p.Number, after/1e9)
 		}
 		r.head, s.size = p, p.Len
 		r.last = r.base + Time(max(0, after))*Nanosecond

@@ -36,7 +36,8 @@ func (v *Validator) Topology() *Topology { return v.t }
 // Want notes an error unless ok.
 func (v *Validator) Want(ok bool, path string, value any, want string, args ...any) {
 	if !ok && len(v.errs) < maxErrors {
-		v.errs = append(v.errs, fmt.Errorf("%s%s: %q: want %s", v.t.Where(path), path, fmt.Sprint(value), fmt.Sprintf(want, args...)))
+		v.errs = append(v.errs, fmt.Errorf("%s%s: %q: want %s", v.t.Where(path), path, fmt.Sprint(value),
+			fmt.Sprintf(want, args...)))
 	}
 }
 
@@ -63,7 +64,8 @@ const maxSwitches, maxHosts, maxTraffic = 256, 4096, 4096
 
 func (v *Validator) switches() {
 	t := v.t
-	v.Want((len(t.Switches) >= 1 || t.lone() != nil) && len(t.Switches) <= maxSwitches, "switches", len(t.Switches), "1 to %d switches", maxSwitches)
+	v.Want((len(t.Switches) >= 1 || t.lone() != nil) && len(t.Switches) <= maxSwitches, "switches", len(t.Switches),
+		"1 to %d switches", maxSwitches)
 	seen := map[string]bool{}
 	for i := range t.Switches {
 		s := &t.Switches[i]
@@ -75,7 +77,8 @@ func (v *Validator) switches() {
 		if ptp.Master == "" {
 			continue
 		}
-		v.Want(t.HasSwitch(ptp.Master) && ptp.Master != s.Name, p+".clock.ptp.master", ptp.Master, "the name of another switch")
+		v.Want(t.HasSwitch(ptp.Master) && ptp.Master != s.Name, p+".clock.ptp.master", ptp.Master,
+			"the name of another switch")
 		v.Want(ptp.Interval == 0 || ptp.Interval >= 100*Microsecond, p+".clock.ptp.interval", ptp.Interval, "at least 100us")
 		v.Want(ptp.Delay >= 0 && ptp.Delay <= Second, p+".clock.ptp.delay", ptp.Delay, "0s to 1s")
 		v.Want(ptp.Jitter >= 0 && ptp.Jitter <= Second, p+".clock.ptp.jitter", ptp.Jitter, "0s to 1s")
@@ -198,7 +201,8 @@ func (v *Validator) impairment(p string, m *Impairment) {
 	default:
 		v.Want(false, p+".jitter.distribution", m.Jitter.Distribution, "uniform, normal or exponential")
 	}
-	v.Want(m.Reorder.Probability == 0 || m.Reorder.Delay > 0, p+".reorder.delay", m.Reorder.Delay, "more than 0, as frames are to be held back")
+	v.Want(m.Reorder.Probability == 0 || m.Reorder.Delay > 0, p+".reorder.delay", m.Reorder.Delay,
+		"more than 0, as frames are to be held back")
 	v.Want(m.Reorder.Delay >= 0 && m.Reorder.Delay <= 10*Second, p+".reorder.delay", m.Reorder.Delay, "0s to 10s")
 	b := m.Burst
 	v.Want(b.GoodToBad > 0 || b == Burst{}, p+".burst.good_to_bad", 0, "more than 0, or no burst at all")
@@ -214,8 +218,10 @@ func (v *Validator) traffic() {
 		p := Item("traffic", f.Name, i)
 		v.Name(p, f.Name, seen)
 		v.Want(t.host(f.From) != nil, p+".from", f.From, "the name of a host")
-		v.Want(f.To == "" && f.Kind == "pcap" || t.host(f.To) != nil && f.To != f.From, p+".to", f.To, "the name of another host")
-		v.Want(f.Start >= 0 && f.Stop >= 0 && (f.Stop == 0 || f.Stop > f.Start), p+".stop", f.Stop, "a time after start, %v", f.Start)
+		v.Want(f.To == "" && f.Kind == "pcap" || t.host(f.To) != nil && f.To != f.From, p+".to", f.To,
+			"the name of another host")
+		v.Want(f.Start >= 0 && f.Stop >= 0 && (f.Stop == 0 || f.Stop > f.Start), p+".stop", f.Stop,
+			"a time after start, %v", f.Start)
 		if f.Kind == "pcap" {
 			v.Want(f.File != "", p+".file", f.File, "the path of a capture")
 			continue
@@ -230,7 +236,8 @@ func (v *Validator) generated(p string, f *Traffic) {
 	case "", "constant", "poisson":
 		v.Want(f.Burst == OnOff{}, p+".bursts", f.Burst, "none but for kind onoff")
 	case "onoff":
-		v.Want(f.Burst.On > 0 && f.Burst.Off > 0 && f.Burst.On <= maxTime && f.Burst.Off <= maxTime, p+".bursts", f.Burst, "on and off, both more than 0s")
+		v.Want(f.Burst.On > 0 && f.Burst.Off > 0 && f.Burst.On <= maxTime && f.Burst.Off <= maxTime, p+".bursts",
+			f.Burst, "on and off, both more than 0s")
 	case "spaced":
 		v.Want(f.Burst == OnOff{}, p+".bursts", f.Burst, "none but for kind onoff")
 		v.Want(f.Rate > 0, p+".rate", f.Rate, "that of the line whose frames have the gap between them")

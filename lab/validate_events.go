@@ -33,7 +33,8 @@ func (v *Validator) events() {
 func (v *Validator) switchEvent(p string, e *Event) {
 	switch e.Do {
 	case "restart":
-		v.Want(e.What == "syncd" || e.What == "orchagent" || e.What == "managers", p+".what", e.What, "syncd, orchagent or managers")
+		v.Want(e.What == "syncd" || e.What == "orchagent" || e.What == "managers", p+".what", e.What,
+			"syncd, orchagent or managers")
 	case "config":
 		v.Want(len(e.Set)+len(e.Delete) > 0, p+".set", "", "rows to set or delete")
 		for row := range e.Set {
@@ -70,9 +71,11 @@ func (v *Validator) measures() {
 		_, known := quantities[m.What]
 		v.Want(known, p+".what", m.What, "%s", fieldList(keys(quantities)))
 		whole := m.What == "buffer-bytes" || m.What == "clock-error"
-		v.Want(!known || whole == (m.Port == ""), p+".port", m.Port, "the name of a port, but none for buffer-bytes and clock-error")
+		v.Want(!known || whole == (m.Port == ""), p+".port", m.Port,
+			"the name of a port, but none for buffer-bytes and clock-error")
 		if m.Queue != nil {
-			v.Want(*m.Queue >= 0 && *m.Queue < 16 && strings.HasPrefix(m.What, "queue-"), p+".queue", *m.Queue, "0 to 15, and what a queue has")
+			v.Want(*m.Queue >= 0 && *m.Queue < 16 && strings.HasPrefix(m.What, "queue-"), p+".queue", *m.Queue,
+				"0 to 15, and what a queue has")
 		}
 		v.Want(m.Every >= 100*Nanosecond, p+".every", m.Every, "at least 100ns")
 	}

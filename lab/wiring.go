@@ -14,7 +14,8 @@ const defaultDelay = 500 * Nanosecond
 
 func (l *Lab) makeLinks(context.Context) error {
 	for i := range l.t.Hosts {
-		h := &station{host: &l.t.Hosts[i], mac: l.t.Hosts[i].MAC, scratch: make([]byte, 0, maxFrameSize), flows: make([]*arrivals, len(l.t.Traffic)+1), strays: make([]uint64, len(l.t.Traffic)+1)}
+		h := &station{host: &l.t.Hosts[i], mac: l.t.Hosts[i].MAC, scratch: make([]byte, 0, maxFrameSize),
+			flows: make([]*arrivals, len(l.t.Traffic)+1), strays: make([]uint64, len(l.t.Traffic)+1)}
 		if h.mac == (MAC{}) {
 			h.mac = madeMAC("host/" + h.host.Name)
 		}
@@ -52,7 +53,8 @@ func (l *Lab) makeLink(t *Link) error {
 		from, to := ends[i], ends[1-i]
 		w := &wire{name: k.name, from: from, to: to, link: k, Impairment: t.Impairment, earliest: forever}
 		dir := fmt.Sprintf("link/%s/%s/", k.name, from.text)
-		w.loss, w.jitter, w.more = chance.New(l.opts.Seed, dir+"loss"), chance.New(l.opts.Seed, dir+"jitter"), chance.New(l.opts.Seed, dir+"more")
+		w.loss, w.jitter, w.more = chance.New(l.opts.Seed, dir+"loss"), chance.New(l.opts.Seed,
+			dir+"jitter"), chance.New(l.opts.Seed, dir+"more")
 		w.stats.byFlow = make([][numFates]uint64, len(l.t.Traffic)+1)
 		k.wires[i], to.wire = w, w
 		if from.host == nil {
@@ -199,7 +201,8 @@ func (t *Traffic) addresses(from, to *Host) (src, dst netip.Addr) {
 	src, dst = t.Src, t.Dst
 	for _, d := range to.IPs {
 		for _, s := range from.IPs {
-			if d.Addr().Is4() != s.Addr().Is4() || src.IsValid() && src.Is4() != d.Addr().Is4() || dst.IsValid() && dst.Is4() != s.Addr().Is4() {
+			if d.Addr().Is4() != s.Addr().Is4() ||
+				src.IsValid() && src.Is4() != d.Addr().Is4() || dst.IsValid() && dst.Is4() != s.Addr().Is4() {
 				continue
 			}
 			if !dst.IsValid() {

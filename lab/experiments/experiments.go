@@ -50,7 +50,8 @@ func Open(nameOrFile string, set []string) (*lab.Topology, error) {
 	}
 	text, err := files.ReadFile(nameOrFile + ".yaml")
 	if os.IsNotExist(err) {
-		return nil, fmt.Errorf("%w %q: want one of %s, or a file (FILE.yaml)", ErrUnknown, nameOrFile, strings.Join(names(), ", "))
+		return nil, fmt.Errorf("%w %q: want one of %s, or a file (FILE.yaml)", ErrUnknown, nameOrFile,
+			strings.Join(names(), ", "))
 	}
 	if err != nil {
 		return nil, err

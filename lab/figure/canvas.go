@@ -40,7 +40,10 @@ func marker(i int, at Point) []Point {
 		n     int
 		turn  float64 // of the first corner, in full turns from the right
 		scale float64
-	}{{round, 0, 1}, {4, 0.125, 1.25}, {3, -0.25, 1.35}, {4, 0, 1.35}, {3, 0.25, 1.35}, {5, -0.25, 1.2}, {6, 0, 1.15}, {8, 0.0625, 1}}
+	}{
+		{round, 0, 1}, {4, 0.125, 1.25}, {3, -0.25, 1.35}, {4, 0, 1.35}, {3, 0.25, 1.35}, {5, -0.25, 1.2},
+		{6, 0, 1.15}, {8, 0.0625, 1},
+	}
 	c := corners[i%len(corners)]
 	const radius = 3.2
 	path := make([]Point, c.n)

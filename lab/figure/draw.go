@@ -70,7 +70,10 @@ func (p *panelLayout) drawBands(c canvas, curve *Curve) {
 		ranges []Range
 		bars   bool
 		ink    colour
-	}{{curve.Most, len(curve.Most) <= mostBars && len(curve.Half) == 0, ink.faint(0x22)}, {curve.Half, false, ink.faint(0x44)}} {
+	}{
+		{curve.Most, len(curve.Most) <= mostBars && len(curve.Half) == 0, ink.faint(0x22)},
+		{curve.Half, false, ink.faint(0x44)},
+	} {
 		var above, below []Point
 		for k, r := range band.ranges {
 			above = append(above, p.at(Point{curve.Points[k].X, r.High}))

@@ -61,7 +61,7 @@ type Range struct{ Low, High float64 }
 type Style int
 
 // Measured is a line with markers, Theory one that is dashed, Truth crosses without a line, Series a thin line
-// of many points, Steps one that changes its height at points only.
+// of many points.
 const (
 	Measured Style = iota
 	Theory

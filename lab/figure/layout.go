@@ -142,7 +142,10 @@ func (p *panelLayout) placeLegend() (beside float64) {
 	middle := (left + right) / 2
 	centre := (top + bottom) / 2
 	if left < right && top < bottom {
-		for _, at := range []Point{{right, top}, {left, top}, {right, bottom}, {left, bottom}, {middle, top}, {middle, bottom}, {right, centre}, {left, centre}} {
+		for _, at := range []Point{
+			{right, top}, {left, top}, {right, bottom}, {left, bottom},
+			{middle, top}, {middle, bottom}, {right, centre}, {left, centre},
+		} {
 			p.legend = [2]Point{at, {at.X + wide, at.Y + high}}
 			if len(p.covered()) == 0 {
 				return 0

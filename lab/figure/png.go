@@ -22,6 +22,7 @@ const sharpness = 1.5
 type bitmap struct {
 	picture *image.RGBA
 	shape   *vector.Rasterizer
+	rings   [][]Point // of the shape
 	letters *letters
 }
 
@@ -31,7 +32,7 @@ func newPNG(width, height float64) (*bitmap, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bitmap{image.NewRGBA(image.Rect(0, 0, w, h)), vector.NewRasterizer(w, h), letters}
+	b := &bitmap{image.NewRGBA(image.Rect(0, 0, w, h)), vector.NewRasterizer(w, h), nil, letters}
 	draw.Draw(b.picture, b.picture.Bounds(), image.White, image.Point{}, draw.Src)
 	return b, nil
 }
@@ -45,24 +46,42 @@ func (b *bitmap) ring(path []Point) {
 		q := path[(i+1)%len(path)]
 		area += p.X*q.Y - q.X*p.Y
 	}
-	for i := range path {
-		p := path[i]
+	ring := make([]Point, len(path))
+	for i, p := range path {
+		k := i
 		if area < 0 {
-			p = path[len(path)-1-i]
+			k = len(path) - 1 - i
 		}
-		if x, y := float32(p.X*sharpness), float32(p.Y*sharpness); i == 0 {
-			b.shape.MoveTo(x, y)
-		} else {
-			b.shape.LineTo(x, y)
-		}
+		ring[k] = Point{p.X * sharpness, p.Y * sharpness}
 	}
-	b.shape.ClosePath()
+	b.rings = append(b.rings, ring)
 }
 
-// paint draws the shape and begins another.
+// paint draws the shape and begins another. Only the pixels around it are looked at.
 func (b *bitmap) paint(ink colour) {
-	b.shape.Draw(b.picture, b.picture.Bounds(), ink.ink(), image.Point{})
-	b.shape.Reset(b.picture.Bounds().Dx(), b.picture.Bounds().Dy())
+	low, high := Point{math.Inf(1), math.Inf(1)}, Point{}
+	for _, ring := range b.rings {
+		for _, p := range ring {
+			low, high = Point{min(low.X, p.X), min(low.Y, p.Y)}, Point{max(high.X, p.X), max(high.Y, p.Y)}
+		}
+	}
+	around := image.Rect(int(low.X), int(low.Y), int(high.X)+2, int(high.Y)+2).Intersect(b.picture.Bounds())
+	if len(b.rings) == 0 || around.Empty() {
+		return
+	}
+	b.shape.Reset(around.Dx(), around.Dy())
+	for _, ring := range b.rings {
+		for i, p := range ring {
+			if x, y := float32(p.X-float64(around.Min.X)), float32(p.Y-float64(around.Min.Y)); i == 0 {
+				b.shape.MoveTo(x, y)
+			} else {
+				b.shape.LineTo(x, y)
+			}
+		}
+		b.shape.ClosePath()
+	}
+	b.shape.Draw(b.picture, around, ink.ink(), image.Point{})
+	b.rings = b.rings[:0]
 }
 
 func (b *bitmap) fill(path []Point, ink colour) {

@@ -80,7 +80,8 @@ func Load(path string) (*Program, error) {
 		}
 	}
 	// An empty pipeline has nothing to record.
-	p.Pipelines = slices.DeleteFunc(p.Pipelines, func(g *record.Graph) bool { return g.Init == record.Exit || g.Init == "" })
+	p.Pipelines = slices.DeleteFunc(p.Pipelines,
+		func(g *record.Graph) bool { return g.Init == record.Exit || g.Init == "" })
 	if len(p.Pipelines) == 0 {
 		return nil, fmt.Errorf("%s: no pipeline has a table", path)
 	}

@@ -63,7 +63,8 @@ func (s *Segment) csv() []byte {
 	var b bytes.Buffer
 	b.WriteString("period,start_ps,status,sent,received,lost,delay_ns,jitter_ns,true_sent,true_lost,true_delay_ps,reasons\n")
 	for _, p := range s.Periods {
-		fmt.Fprintf(&b, "%d,%d,%s,%s,%s,%s,%s,%s,%d,%d,%s,%q\n", p.Period, int64(p.Start), p.Status, cell(p.Sent), cell(p.Received), cell(p.Lost),
+		fmt.Fprintf(&b, "%d,%d,%s,%s,%s,%s,%s,%s,%d,%d,%s,%q\n", p.Period, int64(p.Start), p.Status, cell(p.Sent),
+			cell(p.Received), cell(p.Lost),
 			cell(p.Delay), cell(p.Jitter), p.TrueSent, p.TrueLost, cell(p.TrueDelay), strings.Join(p.Reasons, "; "))
 	}
 	return b.Bytes()

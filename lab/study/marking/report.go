@@ -66,7 +66,8 @@ type resultKey struct {
 func newJoin(path *markPath) (*markJoin, error) {
 	p := collector.AltMarkPath{Name: path.name}
 	for _, x := range path.points {
-		p.Points = append(p.Points, collector.AltMarkPoint{Switch: x.node.Name(), Session: x.session.Name, Settings: x.session.Session})
+		p.Points = append(p.Points, collector.AltMarkPoint{Switch: x.node.Name(), Session: x.session.Name,
+			Settings: x.session.Session})
 	}
 	m, err := collector.NewAltMark(p)
 	return &markJoin{m, map[resultKey]collector.AltMarkResult{}, make([]int, len(path.points))}, err

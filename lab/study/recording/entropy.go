@@ -23,7 +23,8 @@ func (s *run) curveOf(ctx context.Context, c *Curve, g *record.Graph, seed uint6
 	if err != nil {
 		return nil, err
 	}
-	set := recordplan.Settings{Containers: phv, Stages: s.stagesFor(g), Algorithm: c.Algorithm, Hits: c.Hits, Paper: c.Paper, Budget: c.Budget}
+	set := recordplan.Settings{Containers: phv, Stages: s.stagesFor(g), Algorithm: c.Algorithm, Hits: c.Hits,
+		Paper: c.Paper, Budget: c.Budget}
 	list := make([]measured, len(c.bits()))
 	for i, n := range c.bits() {
 		set.Bits = n

@@ -151,7 +151,8 @@ func (s *run) codingOf(ctx context.Context, g *record.Graph, curves []recoveryCu
 		phv[i] = 8
 	}
 	for ; c.least > 1; c.least-- {
-		p, err := s.plan(ctx, m, recordplan.Settings{Containers: phv, Bits: c.least - 1, Stages: s.stagesFor(g), Algorithm: record.BranchAndBound})
+		p, err := s.plan(ctx, m, recordplan.Settings{Containers: phv, Bits: c.least - 1, Stages: s.stagesFor(g),
+			Algorithm: record.BranchAndBound})
 		if err != nil {
 			return c, err
 		}

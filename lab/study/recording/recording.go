@@ -99,27 +99,32 @@ func (s *Study) Validate(v *lab.Validator) {
 	v.Want(r.Stages >= 1 && r.Stages <= maxRecordStages, "tablerecord.stages", r.Stages, "1 to %d", maxRecordStages)
 	switch r.Study {
 	case Paths, Resources:
-		v.Want(len(r.Programs) >= 1 && len(r.Programs) <= maxCurves, "tablerecord.programs", len(r.Programs), "1 to %d programs", maxCurves)
+		v.Want(len(r.Programs) >= 1 && len(r.Programs) <= maxCurves, "tablerecord.programs", len(r.Programs),
+			"1 to %d programs", maxCurves)
 	default:
-		v.Want(len(r.Curves) >= 1 && len(r.Curves) <= maxCurves, "tablerecord.curves", len(r.Curves), "1 to %d curves", maxCurves)
+		v.Want(len(r.Curves) >= 1 && len(r.Curves) <= maxCurves, "tablerecord.curves", len(r.Curves), "1 to %d curves",
+			maxCurves)
 	}
 	seen := map[string]bool{}
 	for i := range r.Curves {
 		s.validateCurve(v, lab.Item("tablerecord.curves", r.Curves[i].Name, i), &r.Curves[i], seen)
 	}
 	for i, pair := range r.Compare {
-		v.Want(len(pair) == 2 && seen[pair[0]] && seen[pair[1]], lab.Item("tablerecord.compare", "", i), pair, "the names of two curves")
+		v.Want(len(pair) == 2 && seen[pair[0]] && seen[pair[1]], lab.Item("tablerecord.compare", "", i), pair,
+			"the names of two curves")
 	}
 }
 
 func (s *Study) validateCurve(v *lab.Validator, p string, c *Curve, seen map[string]bool) {
 	v.Name(p, c.Name, seen)
-	v.Want(c.Program != "" || s.Program != "", p+".program", c.Program, "one of %s, or a file", strings.Join(programs.Names(), ", "))
+	v.Want(c.Program != "" || s.Program != "", p+".program", c.Program, "one of %s, or a file",
+		strings.Join(programs.Names(), ", "))
 	v.Want(slices.Contains([]string{"", "ingress", "egress"}, c.Pipeline), p+".pipeline", c.Pipeline, "ingress or egress")
 	phv, err := record.ParseContainers(c.PHV)
 	v.Want(err == nil, p+".phv", c.PHV, "%s", record.ContainerWords)
 	algorithms := []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound, record.BruteForce}
-	v.Want(slices.Contains(algorithms, c.Algorithm), p+".algorithm", c.Algorithm, "one of %s", strings.Join(algorithms, ", "))
+	v.Want(slices.Contains(algorithms, c.Algorithm), p+".algorithm", c.Algorithm, "one of %s",
+		strings.Join(algorithms, ", "))
 	for _, n := range c.Bits {
 		v.Want(n >= 1 && n <= phv.Bits(), p+".bits", n, "1 to the %d of its containers", phv.Bits())
 	}

@@ -254,7 +254,8 @@ func (r *epochRun) predict(placed *plan.Placed, sizes []uint32) study.Prediction
 	at := [2]int{len(sizes), int(p.rowSize(0))}
 	known, ok := r.known[at]
 	if !ok {
-		noise := newPopulation(sizes, 8192).least(p.rowSize(0), len(placed.Sketch.Rows), rowShifts(&placed.Layout, &placed.Sketch))
+		noise := newPopulation(sizes, 8192).least(p.rowSize(0), len(placed.Sketch.Rows), rowShifts(&placed.Layout,
+			&placed.Sketch))
 		known = countError(sizes, noise)
 		r.known[at] = known
 	}

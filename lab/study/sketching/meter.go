@@ -90,7 +90,8 @@ func atLeast(list []answer.FlowEstimate, threshold uint64) []answer.FlowEstimate
 }
 
 // reports compares reported flows with those that are at or above the threshold.
-func reports(list []answer.FlowEstimate, vectors []flymon.Vector, values []uint32, threshold uint64) map[string]float64 {
+func reports(list []answer.FlowEstimate, vectors []flymon.Vector, values []uint32,
+	threshold uint64) map[string]float64 {
 	actual := make(map[flymon.Vector]uint32)
 	for i, n := range values {
 		if uint64(n) >= threshold {

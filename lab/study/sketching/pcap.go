@@ -49,7 +49,8 @@ func (r *replayed) next(p *sighting) (bool, error) {
 		i, known := r.index[v]
 		if !known {
 			if len(r.vectors) == maxCaptureFlows {
-				return false, fmt.Errorf("%s: packet %d: more than %d flows, which is the limit", r.path, packet.Number, maxCaptureFlows)
+				return false, fmt.Errorf("%s: packet %d: more than %d flows, which is the limit", r.path, packet.Number,
+					maxCaptureFlows)
 			}
 			i = int32(len(r.vectors))
 			r.index[v] = i

@@ -41,7 +41,8 @@ func (f *Settings) task(c *Curve) (flymon.Task, error) {
 	if err != nil {
 		return flymon.Task{}, err
 	}
-	t := flymon.Task{Key: key, Algorithm: flymon.Algorithm(c.Algorithm), Rows: c.Rows, Accurate: true, Share: c.Share, Attribute: flymon.Attribute{Kind: flymon.Packets}}
+	t := flymon.Task{Key: key, Algorithm: flymon.Algorithm(c.Algorithm), Rows: c.Rows, Accurate: true, Share: c.Share,
+		Attribute: flymon.Attribute{Kind: flymon.Packets}}
 	switch f.Study {
 	case Heavy:
 		t.Threshold = f.Threshold

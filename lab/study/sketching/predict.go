@@ -45,10 +45,12 @@ func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
 		}
 	case Entropy:
 		naive := naiveEntropy(sizes, uint64(p.rowSize(0)), s.seed)
-		return map[string]study.Prediction{"re": {Expected: math.NaN(), Lower: math.NaN(), Upper: relative(naive, entropyOf(sizes))}}
+		return map[string]study.Prediction{"re": {Expected: math.NaN(), Lower: math.NaN(), Upper: relative(naive,
+			entropyOf(sizes))}}
 	case Interval:
 		bound := exactIntervals(len(sizes), p.rowSize(0), len(p.placed.Sketch.Rows))
-		return map[string]study.Prediction{"exact": {Expected: math.NaN(), Lower: max(0, bound-sigmas*math.Sqrt(bound*(1-bound)/float64(len(sizes)))), Upper: math.NaN()}}
+		return map[string]study.Prediction{"exact": {Expected: math.NaN(), Lower: max(0,
+			bound-sigmas*math.Sqrt(bound*(1-bound)/float64(len(sizes)))), Upper: math.NaN()}}
 	case Members:
 		var bits []float64
 		for i := range p.placed.Sketch.Rows {
@@ -59,7 +61,8 @@ func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
 			bits = append(bits, p.rowSize(i)*perBucket)
 		}
 		return map[string]study.Prediction{
-			"fp": falsePositives(s.Members, bits, float64(max(1, len(sizes)-s.Members))), "missed": {Expected: 0, Lower: 0, Upper: 0},
+			"fp": falsePositives(s.Members, bits, float64(max(1, len(sizes)-s.Members))), "missed": {Expected: 0, Lower: 0,
+				Upper: 0},
 		}
 	}
 	return nil
@@ -113,7 +116,8 @@ func (s *run) assumptions() []string {
 	bounds := "bounds are 4 standard deviations from what is expected: a value is outside once in 16,000"
 	switch s.Study {
 	case Heavy, Victims:
-		return []string{hashes, bounds, "candidates are all flows there were", "flow sizes are known: what others add to a bucket is compound Poisson"}
+		return []string{hashes, bounds, "candidates are all flows there were",
+			"flow sizes are known: what others add to a bucket is compound Poisson"}
 	case Cardinality:
 		return []string{hashes, bounds, "HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; its logarithm is normal"}
 	case Entropy:

@@ -159,7 +159,8 @@ func (b Bytes) String() string {
 
 // geometry returns what the chip has.
 func (f *Settings) geometry() flymon.Geometry {
-	g := flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32, MapEntries: 256, Digests: 1024}
+	g := flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32,
+		MapEntries: 256, Digests: 1024}
 	c := &f.Geometry
 	for _, v := range []struct {
 		to   *int
@@ -226,11 +227,13 @@ func (s *Study) Validate(v *lab.Validator) {
 
 func (f *Settings) validateGeometry(v *lab.Validator) {
 	g := f.geometry()
-	v.Want(g.Groups <= flymon.MaxGroups-g.Spliced, "flymon.geometry.groups", g.Groups, "1 to %d", flymon.MaxGroups-g.Spliced)
+	v.Want(g.Groups <= flymon.MaxGroups-g.Spliced, "flymon.geometry.groups", g.Groups, "1 to %d",
+		flymon.MaxGroups-g.Spliced)
 	v.Want(g.Width >= 8 && g.Width <= 32, "flymon.geometry.width", g.Width, "8 to 32")
 	power := g.Depth >= 32 && g.Depth <= 1<<20 && g.Depth&(g.Depth-1) == 0
 	v.Want(power, "flymon.geometry.depth", g.Depth, "a power of two, 32 to %d", 1<<20)
-	v.Want(g.Partitions <= g.Depth && g.Partitions&(g.Partitions-1) == 0, "flymon.geometry.partitions", g.Partitions, "a power of two, at most depth")
+	v.Want(g.Partitions <= g.Depth && g.Partitions&(g.Partitions-1) == 0, "flymon.geometry.partitions", g.Partitions,
+		"a power of two, at most depth")
 }
 
 func (f *Settings) validateCurves(v *lab.Validator, accuracy bool) {
@@ -253,7 +256,8 @@ func (f *Settings) validateSpike(v *lab.Validator) {
 	v.Want(f.Epochs >= 1, "flymon.epochs", f.Epochs, "1 to 1000")
 	v.Want(s.First >= 0 && s.Last >= s.First, "flymon.spike.last", s.Last, "at least first, %d", s.First)
 	v.Want(s.Flows >= 0 && s.Flows <= 1_000_000, "flymon.spike.flows", s.Flows, "0 to 1000000")
-	v.Want(s.Packets >= uint64(max(0, s.Flows)) && s.Packets <= 100_000_000, "flymon.spike.packets", s.Packets, "one for each of %d flows, 100000000 at most", s.Flows)
+	v.Want(s.Packets >= uint64(max(0, s.Flows)) && s.Packets <= 100_000_000, "flymon.spike.packets", s.Packets,
+		"one for each of %d flows, 100000000 at most", s.Flows)
 	v.Want(s.To > 0, "flymon.spike.to", s.To, "a size such as 96KiB")
 	v.Want(len(f.Memory) == 1, "flymon.memory", len(f.Memory), "one size")
 }

@@ -107,7 +107,8 @@ const anySide = 2
 
 func newSidedCrowd(t *Traffic, seed uint64, name string, side uint32) *crowd {
 	sizes := shares(t.Packets, t.Flows, t.Zipf)
-	c := &crowd{vectors: makeFlows(t, seed, name, side), chance: chance.New(seed, name+"/times"), waiting: make([]flowState, t.Flows)}
+	c := &crowd{vectors: makeFlows(t, seed, name, side), chance: chance.New(seed, name+"/times"),
+		waiting: make([]flowState, t.Flows)}
 	for i, n := range sizes {
 		start, end := c.life(t)
 		s := &c.waiting[i]
@@ -269,7 +270,8 @@ func (t *Traffic) validate(v *lab.Validator, p string) {
 		return
 	}
 	v.Want(t.Flows >= 1 && t.Flows <= 4_000_000, p+".flows", t.Flows, "1 to 4000000, or pcap")
-	v.Want(t.Packets >= uint64(max(0, t.Flows)) && t.Packets <= 200_000_000, p+".packets", t.Packets, "one for each of %d flows, 200000000 at most", t.Flows)
+	v.Want(t.Packets >= uint64(max(0, t.Flows)) && t.Packets <= 200_000_000, p+".packets", t.Packets,
+		"one for each of %d flows, 200000000 at most", t.Flows)
 	v.Want(t.Zipf <= 4000, p+".zipf", t.Zipf, "0 to 4")
 	v.Want(t.Time >= lab.Microsecond && t.Time <= 3600*lab.Second, p+".time", t.Time, "1us to 3600s")
 	v.Want(t.Lifetime >= 0 && t.Lifetime <= 3600*lab.Second, p+".lifetime", t.Lifetime, "0s to 3600s")

@@ -24,7 +24,8 @@ type flyTruth struct {
 
 func newFlyTruth(source sightings, key, element flymon.Key) *flyTruth {
 	tuple, _ := flymon.ParseKey("5-tuple")
-	return &flyTruth{key: key, element: element, source: source, whole: key.Or(tuple) == key, index: map[flymon.Vector]int32{}}
+	return &flyTruth{key: key, element: element, source: source, whole: key.Or(tuple) == key,
+		index: map[flymon.Vector]int32{}}
 }
 
 // see counts a packet.
