@@ -65,7 +65,12 @@ func (c *store) createPort(o *object) error {
 	p.id = PortID(p.lanes[0])
 	p.queues = tm.NewPort[copyOf](c.buffer, uint16(p.id), int(c.prof.Queues))
 	o.self = p
-	for _, a := range o.attrs {
+	// The admin state is last: it tells of the port, and nothing after it may fail.
+	attrs := slices.Clone(o.attrs)
+	slices.SortStableFunc(attrs, func(a, b sai.Attr) int {
+		return isAdmin(a) - isAdmin(b)
+	})
+	for _, a := range attrs {
 		if err := c.setPort(o, a); err != nil {
 			return err
 		}
@@ -79,6 +84,13 @@ func (c *store) createPort(o *object) error {
 	c.makeQueues(p)
 	c.stale = true
 	return nil
+}
+
+func isAdmin(a sai.Attr) int {
+	if a.ID == sai.PortAttrAdminState {
+		return 1
+	}
+	return 0
 }
 
 func (c *store) setPort(o *object, a sai.Attr) error {

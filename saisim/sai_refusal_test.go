@@ -159,3 +159,21 @@ func TestSAICreateRefusals(t *testing.T) {
 	d.wantStatus("remove a route that is not there", d.Remove(context.Background(), sai.EntryKey(sai.RouteEntry{
 		Switch: d.sw, VR: vr, Dest: netip.MustParsePrefix("192.0.2.0/24")})), sai.StatusItemNotFound)
 }
+
+// saiport.h: a port that was refused is not told of, whichever of its attributes was wrong.
+func TestSAIRefusedPortIsSilent(t *testing.T) {
+	d := newDUT(t)
+	d.boot(attrs(sai.SwitchAttrPortStateChangeNotify, sai.Pointer(1))...)
+	d.unbridge(0)
+	d.remove(d.port(0))
+	d.told = nil
+	pairs := []any{sai.PortAttrHWLaneList, sai.Uints{0}, sai.PortAttrSpeed, sai.Uint(10000), sai.PortAttrAdminState, sai.Bool(true)}
+	d.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypePort, append(pairs, sai.PortAttrMTU, sai.Uint(3))...)
+	if len(d.told) != 0 {
+		t.Errorf("told of a port that does not exist: %v", d.told)
+	}
+	d.create(sai.ObjectTypePort, pairs...)
+	if len(d.told) != 1 {
+		t.Errorf("told %v of a port that is up, want that once", d.told)
+	}
+}

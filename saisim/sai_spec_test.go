@@ -26,6 +26,7 @@ type dut struct {
 	*saisim.Chip
 	sw    sai.OID
 	known map[string]sai.OID // what a world has made for its objects
+	told  []sai.Notification
 	left  frames
 }
 
@@ -70,7 +71,8 @@ func (f frames) String() string {
 func newDUT(t testing.TB) *dut {
 	t.Helper()
 	d := &dut{TB: t, known: map[string]sai.OID{}}
-	c, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: start})
+	c, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: start,
+		Notify: func(n sai.Notification) { d.told = append(d.told, n) }})
 	if err != nil {
 		t.Fatal(err)
 	}
