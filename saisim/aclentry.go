@@ -331,6 +331,8 @@ func (c *store) describe(oid sai.OID) string {
 		return ""
 	}
 	switch x := c.engine.ids[o.id()].(type) {
+	case *tamInt:
+		return fmt.Sprintf("tam int %d", x.switchID)
 	case *nextHop:
 		return fmt.Sprintf("next hop %s %05d", x.adj.ip, x.adj.rif.order())
 	case *hopGroup:
@@ -354,8 +356,6 @@ func (c *store) describe(oid sai.OID) string {
 		return "counter " + x.label()
 	case mirrorIndex:
 		return fmt.Sprintf("mirror %02d", int(x))
-	case *tamInt:
-		return fmt.Sprintf("tam int %d", x.switchID)
 	}
 	return ""
 }

@@ -9,104 +9,121 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/tam/altmark"
 )
+
+// A markObject is what the store keeps of a profile.
+type markObject struct{ lane int } // -1: another object has taken it, or it is new
 
 // apply makes the profile that of its lane. One that is changed takes a lane from
 // the profile that has it: where syncd brings the chip from one view to another, two
 // may exchange theirs, one after the other.
-func (p *markProfile) apply(c *store, text []byte) error {
+func (p *markObject) apply(c *store, text []byte) error {
 	next, err := c.parseMarkProfile(text)
 	if err != nil {
 		return err
 	}
-	m := &c.marking
-	if created := p.lane < 0; created && m.lanes[next.lane] != nil {
-		return fmt.Errorf("lane is %d, want one that no other profile has", next.lane)
+	if created := p.lane < 0; created && c.markLanes[next.Lane] != nil {
+		return fmt.Errorf("lane is %d, want one that no other profile has", next.Lane)
 	}
 	p.leave(c)
-	*p = next
-	if m.lanes[p.lane] == nil {
-		m.used++
+	if other := c.markLanes[next.Lane]; other != nil {
+		other.lane = -1
 	}
-	m.lanes[p.lane] = p
+	p.lane, c.markLanes[next.Lane] = next.Lane, p
+	c.put(next)
 	return nil
 }
 
-// leave frees the lane, unless another profile has taken it.
-func (p *markProfile) leave(c *store) {
-	if p.lane >= 0 && c.marking.lanes[p.lane] == p {
-		c.marking.lanes[p.lane] = nil
-		c.marking.used--
+// leave frees the lane.
+func (p *markObject) leave(c *store) {
+	if p.lane >= 0 {
+		c.markLanes[p.lane] = nil
+		c.drop(config.AltMark{Lane: p.lane})
 	}
 	p.lane = -1
 }
 
-func (p *markProfile) read(*store) sai.Value { return nil }
+func (p *markObject) read(*store) sai.Value { return nil }
+
+// missing is a number that ENTRY does not have.
+const missing = math.MinInt
 
 // parseMarkProfile reads a profile's ENTRY and says all that is wrong with it.
-func (c *store) parseMarkProfile(text []byte) (markProfile, error) {
-	const missing = math.MinInt
+func (c *store) parseMarkProfile(text []byte) (config.AltMark, error) {
 	v := altmark.ChipProfile{Lane: missing, Interval: missing}
 	given, err := readExtension(text, altmark.AttrProfile, &v)
 	if err != nil {
-		return markProfile{}, err
+		return config.AltMark{}, err
 	}
 	if given == nil {
-		return markProfile{}, errors.New("profile is missing, want the profile's settings")
+		return config.AltMark{}, errors.New("profile is missing, want the profile's settings")
 	}
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if v.Drop && v.Role != altmark.Initiator.String() {
-		bad("drop-marked is true, but the role is %s: only an initiator drops what comes marked", v.Role)
-	}
-	p := markProfile{s: altmark.Session{Clear: v.Clear, SlotSync: v.SlotSync}, guard: time.Duration(v.GuardNS), early: time.Duration(v.EarlyNS)}
-	shown := func(n int) string {
-		if n == missing {
-			return "missing"
-		}
-		return strconv.Itoa(n)
-	}
-	if v.Lane < 0 || v.Lane >= int(c.prof.AltMark.Profiles) {
-		bad("lane is %s, want 0 to %d", shown(v.Lane), c.prof.AltMark.Profiles-1)
-	} else {
-		p.lane = v.Lane
-	}
-	if v.Interval < int(altmark.MinInterval) || v.Interval > int(altmark.MaxInterval) {
-		bad("interval is %s, want %d to %d", shown(v.Interval), altmark.MinInterval, altmark.MaxInterval)
-	} else if p.s.Interval = altmark.Interval(v.Interval); c.tod.Load().cycleAt(p.s.Interval.Duration()/4) < 16 {
-		bad("interval is %d, want one with a quarter of at least 16 cycles of %d Hz", v.Interval, c.prof.ClockHz)
-	}
-	word := func(err error) {
-		if err != nil {
-			errs = append(errs, err)
-		}
-	}
-	p.s.Role, err = altmark.ParseRole(v.Role)
-	word(err)
-	p.s.Method, err = altmark.ParseMethod(v.Method)
-	word(err)
-	p.s.Mark, err = altmark.ParseMark(v.Mark)
-	word(err)
-	if v.Mark2 != "" {
-		p.s.Mark2, err = altmark.ParseMark(v.Mark2)
-		word(err)
-	}
-	if v.GuardNS < 0 || p.guard > altmark.MaxInterval.Duration() {
-		bad("guard-ns is %d, want 0 to %d", v.GuardNS, altmark.MaxInterval.Duration())
-	}
-	if v.EarlyNS < 0 || p.early > altmark.MaxInterval.Duration() {
-		bad("early-ns is %d, want 0 to %d", v.EarlyNS, altmark.MaxInterval.Duration())
-	}
-	if len(errs) == 0 {
-		word(p.s.Check())
+	session, err := markSession(&v)
+	err = errors.Join(checkDrop(&v), c.checkLane(v.Lane), c.checkInterval(v.Interval), err,
+		checkMargin("guard-ns", v.GuardNS), checkMargin("early-ns", v.EarlyNS))
+	if err == nil {
+		err = session.Check()
 	}
 	if v.Drop {
-		p.s.Foreign = altmark.DropForeign
+		session.Foreign = altmark.DropForeign
 	}
-	p.gap, _ = eighths(p.s.Interval, 1)
-	_, p.step = eighths(p.s.Interval, 6)
-	return p, errors.Join(errs...)
+	return config.AltMark{
+		Lane: v.Lane, Guard: time.Duration(v.GuardNS), Early: time.Duration(v.EarlyNS), Session: session,
+	}, err
+}
+
+// markSession reads the words of a profile; its interval is as it stands there.
+func markSession(v *altmark.ChipProfile) (altmark.Session, error) {
+	s := altmark.Session{Interval: altmark.Interval(v.Interval), Clear: v.Clear, SlotSync: v.SlotSync}
+	var role, method, mark, mark2 error
+	s.Role, role = altmark.ParseRole(v.Role)
+	s.Method, method = altmark.ParseMethod(v.Method)
+	s.Mark, mark = altmark.ParseMark(v.Mark)
+	if v.Mark2 != "" {
+		s.Mark2, mark2 = altmark.ParseMark(v.Mark2)
+	}
+	return s, errors.Join(role, method, mark, mark2)
+}
+
+func checkDrop(v *altmark.ChipProfile) error {
+	if v.Drop && v.Role != altmark.Initiator.String() {
+		return fmt.Errorf("drop-marked is true, but the role is %s: only an initiator drops what comes marked", v.Role)
+	}
+	return nil
+}
+
+func (c *store) checkLane(lane int) error {
+	if lane < 0 || lane >= int(c.prof.AltMark.Profiles) {
+		return fmt.Errorf("lane is %s, want 0 to %d", numberOrMissing(lane), c.prof.AltMark.Profiles-1)
+	}
+	return nil
+}
+
+func (c *store) checkInterval(n int) error {
+	if n < int(altmark.MinInterval) || n > int(altmark.MaxInterval) {
+		return fmt.Errorf("interval is %s, want %d to %d", numberOrMissing(n), altmark.MinInterval, altmark.MaxInterval)
+	}
+	if c.tod.Load().cycleAt(altmark.Interval(n).Duration()/4) < 16 {
+		return fmt.Errorf("interval is %d, want one with a quarter of at least 16 cycles of %d Hz", n, c.prof.ClockHz)
+	}
+	return nil
+}
+
+// checkMargin refuses the time at an end of a period.
+func checkMargin(name string, ns int64) error {
+	if most := altmark.MaxInterval.Duration(); ns < 0 || time.Duration(ns) > most {
+		return fmt.Errorf("%s is %d, want 0 to %d", name, ns, most)
+	}
+	return nil
+}
+
+func numberOrMissing(n int) string {
+	if n == missing {
+		return "missing"
+	}
+	return strconv.Itoa(n)
 }
 
 // A markWindow reads flows. It is no configuration.
@@ -151,7 +168,8 @@ func (w *markWindow) read(c *store) sai.Value {
 			x := &f.of[colour]
 			values = altmark.ChipCounts{
 				Packets: packets, Bytes: bytes, Captures: x.captures, Captured: x.at, Unsynchronised: x.unsync,
-				Outside: x.outside, PulseBytes: x.pulseBytes, Foreign: x.foreign, ForeignBytes: x.foreignBytes, Digest: x.digest,
+				Outside: x.outside, PulseBytes: x.pulseBytes,
+				Foreign: x.foreign, ForeignBytes: x.foreignBytes, Digest: x.digest,
 			}.Words(values)
 		}
 	}
@@ -167,5 +185,7 @@ func (w *markWindow) read(c *store) sai.Value {
 func (c *store) clockNumbers() []uint64 {
 	tod := c.tod.Load()
 	t, unsync := tod.read(c.now)
-	return altmark.ChipClock{At: altmark.Time(t), Synchronised: !unsync, Steps: tod.steps, Started: uint64(c.cfg.Start.UnixNano())}.Words()
+	return altmark.ChipClock{
+		At: altmark.Time(t), Synchronised: !unsync, Steps: tod.steps, Started: uint64(c.cfg.Start.UnixNano()),
+	}.Words()
 }

@@ -9,12 +9,21 @@ func (c *engine) apply(ch config.Change) {
 		if c.applyRouting(x.Row, x.Gone) {
 			continue
 		}
-		switch r := x.Row.(type) {
-		case config.TrapRule:
-			c.applyTrap(r, x.Gone)
-		case config.Mirror:
-			c.applyMirror(r, x.Gone)
-		}
+		c.applyTAM(x.Row, x.Gone)
+	}
+}
+
+// applyTAM compiles what is measured and copied.
+func (c *engine) applyTAM(row config.Row, gone bool) {
+	switch r := row.(type) {
+	case config.TrapRule:
+		c.applyTrap(r, gone)
+	case config.Mirror:
+		c.applyMirror(r, gone)
+	case config.TAMInt:
+		c.applyTAMInt(r, gone)
+	case config.AltMark:
+		c.applyAltMark(r, gone)
 	}
 }
 

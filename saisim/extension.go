@@ -38,7 +38,7 @@ func (c *store) newExtension(name string) extension {
 	case name == altmark.ObjectFlows && c.prof.AltMark.Flows > 0:
 		return &markWindow{}
 	case name == altmark.ObjectProfile && c.prof.AltMark.Profiles > 0:
-		return &markProfile{lane: -1}
+		return &markObject{lane: -1}
 	}
 	if x := c.newRecordExtension(name); x != nil {
 		return x
@@ -57,7 +57,7 @@ func (c *store) extensionsLeft(name string) uint64 {
 	switch c.newExtension(name).(type) {
 	case nil:
 		return 0
-	case *markProfile:
+	case *markObject:
 		return uint64(c.prof.AltMark.Profiles) - uint64(c.extensions[name])
 	case *sketchTask:
 		return c.maxSketchTasks() - uint64(c.extensions[name])

@@ -69,6 +69,7 @@ package saisim
 import (
 	"time"
 
+	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 	"tamtam/tam/altmark"
 )
@@ -78,8 +79,8 @@ const markEntry = 0xA
 
 // marking is the state of alternate marking.
 type marking struct {
-	lanes       [profile.MarkLanes]*markProfile
-	used        int // lanes that have a profile
+	lanes       [profile.MarkLanes]*markProfile // nil: free
+	used        int                             // lanes that have a profile
 	flows       []markFlow
 	generations uint64
 }
@@ -92,6 +93,26 @@ type markProfile struct {
 	// Without slots: a packet later than gap after the one before follows a gap; a
 	// step comes at least step after the one before.
 	gap, step time.Duration
+}
+
+// applyAltMark gives a lane a profile. No packet holds one.
+func (c *engine) applyAltMark(r config.AltMark, gone bool) {
+	m := &c.marking
+	if m.lanes[r.Lane] != nil {
+		m.used--
+	}
+	m.lanes[r.Lane] = nil
+	if !gone {
+		m.used++
+		m.lanes[r.Lane] = newMarkProfile(&r)
+	}
+}
+
+func newMarkProfile(r *config.AltMark) *markProfile {
+	p := &markProfile{lane: r.Lane, s: r.Session, guard: r.Guard, early: r.Early}
+	p.gap, _ = eighths(r.Interval, 1)
+	_, p.step = eighths(r.Interval, 6)
+	return p
 }
 
 // eighths returns n eighths of an interval in nanoseconds, rounded down and up.

@@ -1,6 +1,9 @@
 package saisim
 
-import "tamtam/saisim/tailstamp"
+import (
+	"tamtam/saisim/config"
+	"tamtam/saisim/tailstamp"
+)
 
 // What became of a copy that a tail-stamping session matched; the order is that
 // of the words in a counter window.
@@ -14,6 +17,17 @@ const (
 	stampMTU                                          // with the record it would exceed the MTU
 	numStampResults   = tailstamp.CounterWords        // the last ones are not of copies
 )
+
+// A tamInt says what a tail-stamping session writes.
+type tamInt struct{ switchID uint32 }
+
+func (c *engine) applyTAMInt(r config.TAMInt, gone bool) {
+	if gone {
+		delete(c.ids, r.ID)
+		return
+	}
+	c.ids[r.ID] = &tamInt{switchID: r.SwitchID}
+}
 
 // A stampAction is the tail-stamping that an ACL entry asks for. It does not
 // change once it is made; packets in the chip keep the one they met.

@@ -104,7 +104,13 @@ type control struct {
 
 	routingObjects
 	aclObjects
-	extensions map[string]int // objects, by name
+	extensionObjects
+}
+
+// extensionObjects is what the store knows of extensions.
+type extensionObjects struct {
+	extensions map[string]int                 // objects, by name
+	markLanes  [profile.MarkLanes]*markObject // whose profile a lane has; nil: none
 }
 
 // defaults are the objects that the switch comes with.
@@ -132,10 +138,10 @@ func (c *store) reset() {
 		valid:   sai.NewValidator(),
 		objects: map[sai.OID]*object{}, entries: map[sai.Entry]*object{},
 		made: map[sai.ObjectType]uint64{}, live: map[sai.ObjectType]uint32{},
-		lanes:      make([]*port, c.prof.FirstLane+c.prof.Lanes),
-		extensions: map[string]int{},
-		names:      map[string]*port{},
-		aclObjects: aclObjects{labelled: map[string][]*aclCounter{}},
+		lanes:            make([]*port, c.prof.FirstLane+c.prof.Lanes),
+		extensionObjects: extensionObjects{extensions: map[string]int{}},
+		names:            map[string]*port{},
+		aclObjects:       aclObjects{labelled: map[string][]*aclCounter{}},
 	}
 	c.kinds = c.allKinds()
 }

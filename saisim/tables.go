@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/tm"
-	"tamtam/tam/altmark"
 	"tamtam/tam/flymon"
 )
 
@@ -28,7 +26,7 @@ type Tables struct {
 	VLANs       []VLANRow
 	FDB         []FDBRow // static, set and learned
 	Traps       []config.TrapRule
-	TAMInts     []TAMIntRow
+	TAMInts     []config.TAMInt
 	ACLTables   []ACLTableRow
 	ACLGroups   []ACLGroupRow
 	ACLRanges   []ACLRangeRow
@@ -37,7 +35,7 @@ type Tables struct {
 	config.Routing
 	Mirrors  []config.Mirror
 	Pools    []uint64 // cells of each pool of the packet memory
-	AltMarks []AltMarkRow
+	AltMarks []config.AltMark
 	Sketches []flymon.Layout // tasks of FlyMon, by name
 	// RecordPlans are those in effect.
 	RecordPlans []RecordPlanRow
@@ -136,12 +134,6 @@ type FDBRow struct {
 	Seen       Cycle // when it was last learned or set
 }
 
-// A TAMIntRow is a TAM INT object.
-type TAMIntRow struct {
-	OID      sai.OID
-	SwitchID uint32
-}
-
 // An ACLTableRow is an ACL table. Its entries are in their order of precedence:
 // the first that matches is the hit.
 type ACLTableRow struct {
@@ -193,13 +185,6 @@ type ACLCounterRow struct {
 	Stamps                   [numStampResults]uint64 // as in a window of tail-stamping
 }
 
-// An AltMarkRow is a profile of alternate marking.
-type AltMarkRow struct {
-	Lane         int
-	Guard, Early time.Duration
-	altmark.Session
-}
-
 // Tables returns the chip's configuration, its FDB and its ACL counters at this
 // instant.
 func (c *Chip) Tables() Tables {
@@ -245,22 +230,15 @@ func (c *Chip) Tables() Tables {
 				OID: o.key.OID, On: o.ref(sai.BridgePortAttrPortID), Admin: o.flag(sai.BridgePortAttrAdminState),
 				Learning: o.enum(sai.BridgePortAttrFDBLearningMode),
 			})
-		case sai.ObjectTypeTAMInt:
-			t.TAMInts = append(t.TAMInts, TAMIntRow{o.key.OID, uint32(o.number(sai.TAMIntAttrDeviceID))})
 		}
 	}
 	c.aclTables(&t, objects, tables, groups)
 	slices.SortFunc(t.Ports, func(a, b PortRow) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(t.VLANs, func(a, b VLANRow) int { return cmp.Compare(a.ID, b.ID) })
 	t.FDB = c.fdbRows()
-	for _, p := range c.marking.lanes {
-		if p != nil {
-			t.AltMarks = append(t.AltMarks, AltMarkRow{p.lane, p.guard, p.early, p.s})
-		}
-	}
 	rows := c.tables.Tables()
-	t.Traps = rows.Traps
 	t.Routing, t.Mirrors = rows.Routing, rows.Mirrors
+	t.Traps, t.TAMInts, t.AltMarks = rows.Traps, rows.TAMInts, rows.AltMarks
 	t.Sketches = c.sketches()
 	t.RecordPlans = c.recordPlans(objects)
 	for _, p := range c.buffer.Pools {

@@ -1,12 +1,11 @@
 package saisim
 
-import "tamtam/sai"
+import (
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
 
-// A tamInt is an in-band telemetry object; the chip has tail-stamping.
-type tamInt struct {
-	switchID uint32
-}
-
+// tamIntKind is that of in-band telemetry objects; the chip has tail-stamping.
 func (c *store) tamIntKind() *kind {
 	return &kind{
 		max: c.prof.TAMInts,
@@ -17,9 +16,8 @@ func (c *store) tamIntKind() *kind {
 			sai.TAMIntAttrType:            {sai.TAMIntTypeIfa1Tailstamp},
 			sai.TAMIntAttrIntPresenceType: {sai.TAMIntPresenceTypeUndefined},
 		},
-		create: func(o *object) error {
-			o.self = &tamInt{switchID: uint32(o.number(sai.TAMIntAttrDeviceID))}
-			return nil
+		row: func(o *object) (config.Row, error) {
+			return config.TAMInt{ID: o.id(), SwitchID: uint32(o.number(sai.TAMIntAttrDeviceID))}, nil
 		},
 	}
 }

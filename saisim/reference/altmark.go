@@ -6,7 +6,7 @@ import (
 	"math/big"
 
 	"tamtam/sai"
-	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
 )
@@ -130,7 +130,7 @@ type laneProfile struct {
 	guard, early *big.Rat // ns, at the beginning and at the end of a period
 }
 
-func newProfile(r saisim.AltMarkRow) laneProfile {
+func newProfile(r config.AltMark) laneProfile {
 	return laneProfile{r.Session, big.NewRat(int64(r.Guard), 1), big.NewRat(int64(r.Early), 1)}
 }
 

@@ -23,7 +23,7 @@ type settings struct {
 	aclGroups   map[sai.OID]saisim.ACLGroupRow
 	aclRanges   map[sai.OID]saisim.ACLRangeRow
 	aclCounters map[sai.OID]saisim.ACLCounterRow
-	tamInts     map[sai.OID]saisim.TAMIntRow
+	tamInts     map[sai.OID]config.TAMInt
 	rifs        map[sai.OID]config.Interface
 	rifOn       map[sai.OID]sai.OID // by port, LAG or VLAN
 	nextHops    map[sai.OID]config.NextHop
@@ -54,7 +54,7 @@ func newConfig(t saisim.Tables) *settings {
 		aclGroups:   index(t.ACLGroups, func(r saisim.ACLGroupRow) sai.OID { return r.OID }),
 		aclRanges:   index(t.ACLRanges, func(r saisim.ACLRangeRow) sai.OID { return r.OID }),
 		aclCounters: index(t.ACLCounters, func(r saisim.ACLCounterRow) sai.OID { return r.OID }),
-		tamInts:     index(t.TAMInts, func(r saisim.TAMIntRow) sai.OID { return r.OID }),
+		tamInts:     index(t.TAMInts, func(r config.TAMInt) sai.OID { return sai.OID(r.ID) }),
 		rifs:        index(t.Interfaces, func(r config.Interface) sai.OID { return sai.OID(r.ID) }),
 		nextHops:    index(t.NextHops, func(r config.NextHop) sai.OID { return sai.OID(r.ID) }),
 		hopGroups:   index(t.HopGroups, func(r config.HopGroup) sai.OID { return sai.OID(r.ID) }),
