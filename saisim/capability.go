@@ -64,28 +64,9 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 	case sai.ObjectTypeGenericProgrammable:
 		v, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
 		name, _ := v.(sai.Bytes)
-		switch string(name) { // what there is, whatever is in use: an orch that begins anew asks too
-		case altmark.ObjectFlows:
-			return uint64(c.prof.AltMark.Flows), nil
-		case altmark.ObjectProfile:
-			return uint64(c.prof.AltMark.Profiles), nil
-		case flymon.ObjectTask:
-			return c.maxSketchTasks(), nil
-		case record.ObjectPlan:
-			return uint64(c.prof.TableRecord.Plans), nil
-		case flymon.ObjectGroups:
-			return uint64(c.prof.FlyMon.Groups + c.prof.FlyMon.Spliced), nil
-		}
-		return c.extensionsLeft(string(name)), nil
+		return c.extensionsAvailable(string(name)), nil
 	case sai.ObjectTypeACLEntry:
-		if v, ok := sai.Find(attrs, sai.ACLEntryAttrTableID); ok {
-			oid, _ := v.(sai.OID)
-			if table, ok := self[*aclTable](c.store, oid); ok {
-				return uint64(c.entriesLeft(table)), nil
-			}
-			return 0, refuse("query", t, sai.ACLEntryAttrTableID, sai.StatusInvalidParameter, "no such table")
-		}
-		return uint64(c.prof.ACL.Entries), nil
+		return c.entriesAvailable(attrs)
 	case sai.ObjectTypeACLTable:
 		return uint64(c.tablesLeft(attrs)), nil
 	case sai.ObjectTypeRouteEntry:
@@ -101,4 +82,36 @@ func (c *Chip) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Att
 		return 0, refuse("query", t, 0, sai.StatusNotSupported, "they have no limit of their own")
 	}
 	return uint64(k.max - c.live[t]), nil
+}
+
+// extensionsAvailable is what there is of an extension, whatever is in use, for an orch that begins
+// anew asks too; of windows it is what is left.
+func (c *store) extensionsAvailable(name string) uint64 {
+	switch name {
+	case altmark.ObjectFlows:
+		return uint64(c.prof.AltMark.Flows)
+	case altmark.ObjectProfile:
+		return uint64(c.prof.AltMark.Profiles)
+	case flymon.ObjectTask:
+		return c.maxSketchTasks()
+	case record.ObjectPlan:
+		return uint64(c.prof.TableRecord.Plans)
+	case flymon.ObjectGroups:
+		return uint64(c.prof.FlyMon.Groups + c.prof.FlyMon.Spliced)
+	}
+	return c.extensionsLeft(name)
+}
+
+// entriesAvailable is how many entries a table still takes; without a table, what the chip has.
+func (c *store) entriesAvailable(attrs []sai.Attr) (uint64, error) {
+	v, ok := sai.Find(attrs, sai.ACLEntryAttrTableID)
+	if !ok {
+		return uint64(c.prof.ACL.Entries), nil
+	}
+	oid, _ := v.(sai.OID)
+	table, ok := self[*aclTable](c, oid)
+	if !ok {
+		return 0, refuse("query", sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, sai.StatusInvalidParameter, "no such table")
+	}
+	return uint64(c.entriesLeft(table)), nil
 }

@@ -48,7 +48,8 @@ func (c *store) newExtension(name string) extension {
 
 // extensionNames are those that chips have, whether or not this one does.
 func extensionNames() []string {
-	return slices.Concat([]string{tailstamp.ObjectCounters, altmark.ObjectProfile, altmark.ObjectFlows}, flymon.Objects(), recordExtensions())
+	return slices.Concat([]string{tailstamp.ObjectCounters, altmark.ObjectProfile, altmark.ObjectFlows},
+		flymon.Objects(), recordExtensions())
 }
 
 // extensionsLeft is how many objects of the name there is room for, 0 for
@@ -83,10 +84,12 @@ func (c *store) extensionKind() *kind {
 			x := c.newExtension(name)
 			if x == nil {
 				return refuse("create", t, sai.GenericProgrammableAttrObjectName,
-					sai.StatusNotSupported, "no extension %q, of %v the chip has those that it has room for", name, extensionNames())
+					sai.StatusNotSupported, "no extension %q, of %v the chip has those that it has room for",
+					name, extensionNames())
 			}
 			if c.extensionsLeft(name) == 0 {
-				return refuse("create", t, sai.GenericProgrammableAttrObjectName, sai.StatusInsufficientResources, "no room for one more %s", name)
+				return refuse("create", t, sai.GenericProgrammableAttrObjectName,
+					sai.StatusInsufficientResources, "no room for one more %s", name)
 			}
 			text, _ := o.attr(entry).(sai.Bytes)
 			if err := x.apply(c, text); err != nil {
@@ -194,7 +197,8 @@ func writeValues(given map[string]json.RawMessage, values ...extensionValue) sai
 		attrs = append(attrs, given)
 	}
 	for _, v := range values {
-		attrs = append(attrs, map[string]extensionAttr{v.name: {Meta: map[string]any{"sai_attr_value_type": v.kind}, Value: v.value}})
+		meta := map[string]any{"sai_attr_value_type": v.kind}
+		attrs = append(attrs, map[string]extensionAttr{v.name: {Meta: meta, Value: v.value}})
 	}
 	text, err := json.Marshal(map[string]any{"attributes": attrs})
 	if err != nil {
