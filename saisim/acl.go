@@ -1,6 +1,10 @@
 package saisim
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"tamtam/saisim/config"
+)
 
 // Stages of ACLs, as indexes.
 const (
@@ -133,12 +137,7 @@ func (c *engine) lookupIngress(p *port, pk *packet) {
 		pk.meta = h.meta.entry.metadata
 	}
 	if h.mirror.entry != nil {
-		set := h.mirror.entry.mirrors
-		if set&c.recorders != 0 {
-			c.choose(pk, set&c.recorders)
-			set &^= c.recorders
-		}
-		pk.mirrors |= set
+		c.mirrorTo(pk, h.mirror.entry.mirrors)
 	}
 	if h.tc.entry != nil {
 		pk.tc = h.tc.entry.tc
@@ -149,6 +148,15 @@ func (c *engine) lookupIngress(p *port, pk *packet) {
 	if h.dscp.entry != nil && pk.h.flags&flagIP != 0 {
 		pk.edit.setDSCP, pk.edit.dscp = true, h.dscp.entry.dscp
 	}
+}
+
+// mirrorTo has copies of a packet made for a set of sessions; those that record choose.
+func (c *engine) mirrorTo(pk *packet, set uint64) {
+	if set&c.recorders != 0 {
+		c.choose(pk, set&c.recorders)
+		set &^= c.recorders
+	}
+	pk.mirrors |= set
 }
 
 // lookupEgress looks a copy up in the egress tables. The key has the packet's
@@ -192,24 +200,54 @@ func (c *engine) buildKey(k *aclKey, pk *packet) {
 
 // A rangeChecker compares one field with an interval; entries match its bit.
 type rangeChecker struct {
-	kind     rangeKind
+	of       config.RangeOf
 	min, max uint32
 }
-
-type rangeKind uint8
-
-const (
-	rangeL4Src rangeKind = iota
-	rangeL4Dst
-	rangeOuterVLAN
-	rangeInnerVLAN
-	rangeLength
-)
 
 // rangeCheckers are those of a chip, at most 64.
 type rangeCheckers struct {
 	list []rangeChecker
 	used uint64 // a bit for each that is
+}
+
+// applyRange gives a range its checker.
+func (c *engine) applyRange(r config.ACLRange, gone bool) {
+	if gone {
+		c.ranges.used &^= 1 << at[config.ACLRange](c, r.ID).Index
+		delete(c.ids, r.ID)
+		return
+	}
+	c.ids[r.ID] = r
+	c.ranges.list[r.Index] = rangeChecker{r.Of, r.Min, r.Max}
+	c.ranges.used |= 1 << r.Index
+}
+
+// An aclCounter counts the packets that hit entries, and what became of those
+// that were to be stamped.
+type aclCounter struct {
+	config.ACLCounter
+	packets, bytes uint64 // bytes: frame lengths with FCS
+	stamps         [numStampResults]uint64
+}
+
+func (x *aclCounter) hit(bytes int) {
+	if x.CountPackets {
+		x.packets++
+	}
+	if x.CountBytes {
+		x.bytes += uint64(bytes)
+	}
+}
+
+// applyCounter makes of a counter what its row says. What it has counted stays.
+func (c *engine) applyCounter(r config.ACLCounter, gone bool) {
+	if gone {
+		delete(c.ids, r.ID)
+	} else if x := at[*aclCounter](c, r.ID); x != nil {
+		x.ACLCounter = r
+	} else {
+		c.ids[r.ID] = &aclCounter{ACLCounter: r}
+	}
 }
 
 // bits returns the bits of the checkers that hold.
@@ -220,16 +258,16 @@ func (r *rangeCheckers) bits(pk *packet) (set uint64) {
 		x := &r.list[i]
 		var v uint32
 		ok := true
-		switch x.kind {
-		case rangeL4Src:
+		switch x.of {
+		case config.RangeL4Src:
 			v, ok = uint32(h.l4src), h.flags&flagL4 != 0
-		case rangeL4Dst:
+		case config.RangeL4Dst:
 			v, ok = uint32(h.l4dst), h.flags&flagL4 != 0
-		case rangeOuterVLAN:
+		case config.RangeOuterVLAN:
 			v = uint32(pk.vid)
-		case rangeInnerVLAN:
+		case config.RangeInnerVLAN:
 			v, ok = uint32(h.tci[1]&0xfff), h.flags&flagTwoTags != 0
-		case rangeLength:
+		case config.RangeLength:
 			v = uint32(pk.length + fcsLen)
 		}
 		if ok && v >= x.min && v <= x.max {

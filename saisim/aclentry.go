@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 )
 
 // An aclEntry is an ACL entry as lookups see it.
@@ -30,29 +31,7 @@ type aclEntry struct {
 	metadata uint32
 }
 
-// An aclCounter counts the packets that hit entries, and what became of those
-// that were to be stamped.
-type aclCounter struct {
-	o                        *object
-	table                    *aclTable
-	countPackets, countBytes bool
-	packets, bytes           uint64 // bytes: frame lengths with FCS
-	stamps                   [numStampResults]uint64
-}
-
-func (x *aclCounter) hit(bytes int) {
-	if x.countPackets {
-		x.packets++
-	}
-	if x.countBytes {
-		x.bytes += uint64(bytes)
-	}
-}
-
-func (x *aclCounter) label() string {
-	t, _ := x.o.attr(sai.ACLCounterAttrLabel).(sai.Text)
-	return string(t)
-}
+func (x *aclCounter) label() string { return x.Label }
 
 // relabel notes a counter under a label; "" is no label.
 func (c *store) relabel(x *aclCounter, was, is string) {
@@ -108,7 +87,9 @@ func aclCapability(stage int) sai.ACLCapability {
 
 func (c *store) aclEntryKind() *kind {
 	k := &kind{
-		attrs:  []sai.AttrID{sai.ACLEntryAttrTableID, sai.ACLEntryAttrPriority, sai.ACLEntryAttrAdminState, sai.ACLEntryAttrFieldACLRangeType},
+		attrs: []sai.AttrID{
+			sai.ACLEntryAttrTableID, sai.ACLEntryAttrPriority, sai.ACLEntryAttrAdminState, sai.ACLEntryAttrFieldACLRangeType,
+		},
 		enums:  map[sai.AttrID][]sai.Enum{sai.ACLEntryAttrFieldTAMIntType: {sai.TAMIntTypeIfa1Tailstamp}},
 		create: c.createEntry,
 		set: func(o *object, a sai.Attr) error {
@@ -188,36 +169,26 @@ func (c *store) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 	e := &aclEntry{table: t, enabled: o.flag(sai.ACLEntryAttrAdminState)}
 	e.priority = uint32(o.number(sai.ACLEntryAttrPriority))
 	a := &c.prof.ACL
-	if _, given := sai.Find(o.attrs, sai.ACLEntryAttrPriority); given && (e.priority < a.MinPriority || e.priority > a.MaxPriority) {
+	_, given := sai.Find(o.attrs, sai.ACLEntryAttrPriority)
+	if given && (e.priority < a.MinPriority || e.priority > a.MaxPriority) {
 		return nil, refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrPriority, sai.StatusInvalidParameter,
 			"priority %d, want %d to %d", e.priority, a.MinPriority, a.MaxPriority)
 	}
 	var insert bool
 	var matches, does []string
 	for _, a := range o.attrs {
-		switch v := a.Value.(type) {
-		case sai.Field:
-			if !v.Enabled {
-				continue
-			}
-			if err := t.allowsField(c, a, v); err != nil {
-				return nil, err
-			}
-			if err := c.match(&e.aclRule, c.fields, a, v); err != nil {
+		if v, ok := a.Value.(sai.Field); ok && v.Enabled {
+			if err := c.matchField(e, a, v); err != nil {
 				return nil, err
 			}
 			matches = append(matches, c.text(a, v.Data))
-		case sai.Action:
-			if !v.Enabled {
-				continue
-			}
-			if err := t.allowsAction(c.actionKinds, a); err != nil {
+		}
+		if v, ok := a.Value.(sai.Action); ok && v.Enabled {
+			if err := c.action(e, a, v.Param); err != nil {
 				return nil, err
 			}
 			if a.ID == sai.ACLEntryAttrActionIntInsert {
 				insert = bool(v.Param.(sai.Bool))
-			} else if err := c.action(e, a, v.Param); err != nil {
-				return nil, err
 			}
 			does = append(does, c.text(a, v.Param))
 		}
@@ -238,8 +209,19 @@ func (c *store) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 	return e, nil
 }
 
+// matchField adds one match to the entry.
+func (c *store) matchField(e *aclEntry, a sai.Attr, f sai.Field) error {
+	if err := e.table.allowsField(c, a, f); err != nil {
+		return err
+	}
+	return c.match(&e.aclRule, c.fields, a, f)
+}
+
 // action adds one action to the entry.
 func (c *store) action(e *aclEntry, a sai.Attr, param sai.Value) error {
+	if err := e.table.allowsAction(c.actionKinds, a); err != nil {
+		return err
+	}
 	switch v := param.(type) {
 	case sai.Enum: // packet action
 		e.act = packetAction(v)
@@ -254,7 +236,7 @@ func (c *store) action(e *aclEntry, a sai.Attr, param sai.Value) error {
 		switch a.ID {
 		case sai.ACLEntryAttrActionCounter:
 			e.counter, _ = self[*aclCounter](c, v)
-			if e.counter == nil || e.counter.table != e.table {
+			if e.counter == nil || e.counter.Table != e.table.o.id() {
 				return badValue(a, sai.StatusInvalidParameter, "the counter is one of another table")
 			}
 		case sai.ACLEntryAttrActionTAMIntObject:
@@ -301,7 +283,8 @@ func (c *store) redirect(e *aclEntry, a sai.Attr, to sai.OID) error {
 	} else if g, ok := self[*hopGroup](c, to); ok {
 		e.group = g
 	} else {
-		return badValue(a, sai.StatusNotSupported, "the chip redirects to ports, LAGs, bridge ports, next hops and their groups")
+		return badValue(a, sai.StatusNotSupported,
+			"the chip redirects to ports, LAGs, bridge ports, next hops and their groups")
 	}
 	return nil
 }
@@ -350,8 +333,8 @@ func (c *store) describe(oid sai.OID) string {
 		return fmt.Sprintf("lag %s %04d", string(label), x.first())
 	case *bridgePort:
 		return fmt.Sprintf("bridge port %05d", x.order())
-	case *aclRange:
-		return fmt.Sprintf("range %d %05d-%05d", x.kind, x.min, x.max)
+	case config.ACLRange:
+		return fmt.Sprintf("range %d %05d-%05d", x.Of, x.Min, x.Max)
 	case *aclCounter:
 		return "counter " + x.label()
 	case mirrorIndex:
@@ -367,16 +350,17 @@ func (c *store) aclCounterKind() *kind {
 			sai.ACLCounterAttrTableID, sai.ACLCounterAttrEnablePacketCount, sai.ACLCounterAttrEnableByteCount,
 			sai.ACLCounterAttrPackets, sai.ACLCounterAttrBytes, sai.ACLCounterAttrLabel,
 		},
-		create: func(o *object) error {
-			t, _ := self[*aclTable](c, o.ref(sai.ACLCounterAttrTableID))
-			x := &aclCounter{
-				o: o, table: t, countPackets: o.flag(sai.ACLCounterAttrEnablePacketCount),
-				countBytes: o.flag(sai.ACLCounterAttrEnableByteCount),
-				packets:    o.number(sai.ACLCounterAttrPackets), bytes: o.number(sai.ACLCounterAttrBytes),
-			}
+		row: func(o *object) (config.Row, error) {
+			return config.ACLCounter{
+				ID: o.id(), Table: o.refID(sai.ACLCounterAttrTableID), Label: o.text(sai.ACLCounterAttrLabel),
+				CountPackets: o.flag(sai.ACLCounterAttrEnablePacketCount), CountBytes: o.flag(sai.ACLCounterAttrEnableByteCount),
+			}, nil
+		},
+		made: func(o *object) {
+			x := at[*aclCounter](c.engine, o.id())
+			x.packets, x.bytes = o.number(sai.ACLCounterAttrPackets), o.number(sai.ACLCounterAttrBytes)
 			o.self = x
 			c.relabel(x, "", x.label())
-			return nil
 		},
 		remove: func(o *object) error {
 			x := o.self.(*aclCounter)

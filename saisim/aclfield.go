@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 )
 
 // An aclField says where a match field is in the key. Fields that are not
@@ -165,12 +166,14 @@ func (r *aclRule) matchEnum(a sai.Attr, v sai.Enum) error {
 			sai.ACLIPTypeAny: {}, sai.ACLIPTypeIP: {flagIP, 0}, sai.ACLIPTypeNonIP: {0, flagIP},
 			sai.ACLIPTypeIPv4Any: {flagIPv4, 0}, sai.ACLIPTypeNonIPv4: {0, flagIPv4},
 			sai.ACLIPTypeIPv6Any: {flagIPv6, 0}, sai.ACLIPTypeNonIPv6: {0, flagIPv6},
-			sai.ACLIPTypeArp: {flagARP, 0}, sai.ACLIPTypeArpRequest: {flagARPRequest, 0}, sai.ACLIPTypeArpReply: {flagARPReply, 0},
+			sai.ACLIPTypeArp: {flagARP, 0}, sai.ACLIPTypeArpRequest: {flagARPRequest, 0},
+			sai.ACLIPTypeArpReply: {flagARPReply, 0},
 		}
 	case sai.ACLEntryAttrFieldACLIPFrag:
 		of = map[sai.Enum]flags{
 			sai.ACLIPFragAny: {flagFragment, 0}, sai.ACLIPFragNonFrag: {flagIP, flagFragment},
-			sai.ACLIPFragNonFragOrHead: {flagIP, flagTail}, sai.ACLIPFragHead: {flagHead, 0}, sai.ACLIPFragNonHead: {flagTail, 0},
+			sai.ACLIPFragNonFragOrHead: {flagIP, flagTail}, sai.ACLIPFragHead: {flagHead, 0},
+			sai.ACLIPFragNonHead: {flagTail, 0},
 		}
 	case sai.ACLEntryAttrFieldPacketVLAN:
 		of = map[sai.Enum]flags{
@@ -217,11 +220,11 @@ func (c *store) matchPorts(r *aclRule, a sai.Attr, oids sai.OIDs) error {
 
 func (c *store) matchRanges(r *aclRule, a sai.Attr, oids sai.OIDs) error {
 	for _, oid := range oids {
-		g, ok := self[*aclRange](c, oid)
+		g, ok := self[config.ACLRange](c, oid)
 		if !ok {
 			return badValue(a, sai.StatusInvalidParameter, "%s is no range", oid)
 		}
-		r.want(10, 1<<g.index, 1<<g.index)
+		r.want(10, 1<<g.Index, 1<<g.Index)
 	}
 	return nil
 }

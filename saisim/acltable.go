@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 )
 
 // An aclTable is an ACL table with its entries.
@@ -35,12 +36,6 @@ type aclMember struct {
 	priority uint32
 }
 
-type aclRange struct {
-	index    int // range checker
-	kind     rangeKind
-	min, max uint32
-}
-
 const maxMemberPriority = 1<<16 - 1
 
 // aclStage returns the stage of a table or group.
@@ -54,13 +49,15 @@ func aclStage(o *object, id sai.AttrID) int {
 func aclStages() []sai.Enum { return []sai.Enum{sai.ACLStageIngress, sai.ACLStageEgress} }
 
 func bindPoints() []sai.Enum {
-	return []sai.Enum{sai.ACLBindPointTypePort, sai.ACLBindPointTypeLAG, sai.ACLBindPointTypeVLAN, sai.ACLBindPointTypeSwitch}
+	return []sai.Enum{sai.ACLBindPointTypePort, sai.ACLBindPointTypeLAG, sai.ACLBindPointTypeVLAN,
+		sai.ACLBindPointTypeSwitch}
 }
 
 func (c *store) aclTableKind() *kind {
 	k := &kind{
 		attrs: []sai.AttrID{
-			sai.ACLTableAttrACLStage, sai.ACLTableAttrACLBindPointTypeList, sai.ACLTableAttrSize, sai.ACLTableAttrACLActionTypeList,
+			sai.ACLTableAttrACLStage, sai.ACLTableAttrACLBindPointTypeList, sai.ACLTableAttrSize,
+			sai.ACLTableAttrACLActionTypeList,
 			sai.ACLTableAttrACLTableMatchType, sai.ACLTableAttrFieldACLRangeType,
 			sai.ACLTableAttrEntryList, sai.ACLTableAttrAvailableACLEntry, sai.ACLTableAttrAvailableACLCounter,
 		},
@@ -99,7 +96,8 @@ func (c *store) createTable(o *object) error {
 		return refuseIt(0, sai.StatusInsufficientResources, "all %d tables of the stage are in use", a.Tables)
 	}
 	if t.size > a.TableEntries {
-		return refuseIt(sai.ACLTableAttrSize, sai.StatusInsufficientResources, "%d entries, a table has at most %d", t.size, a.TableEntries)
+		return refuseIt(sai.ACLTableAttrSize, sai.StatusInsufficientResources, "%d entries, a table has at most %d", t.size,
+			a.TableEntries)
 	}
 	if t.size == 0 {
 		t.size = a.TableEntries
@@ -186,22 +184,24 @@ func (c *store) aclRangeKind() *kind {
 		max:   c.prof.ACL.Ranges,
 		attrs: []sai.AttrID{sai.ACLRangeAttrType, sai.ACLRangeAttrLimit},
 		create: func(o *object) error {
-			kind := map[sai.Enum]rangeKind{
-				sai.ACLRangeTypeL4SrcPortRange: rangeL4Src, sai.ACLRangeTypeL4DstPortRange: rangeL4Dst,
-				sai.ACLRangeTypeOuterVLAN: rangeOuterVLAN, sai.ACLRangeTypeInnerVLAN: rangeInnerVLAN,
-				sai.ACLRangeTypePacketLength: rangeLength,
-			}[o.enum(sai.ACLRangeAttrType)]
 			limit, _ := o.attr(sai.ACLRangeAttrLimit).(sai.Range)
-			i := bits.TrailingZeros64(^c.ranges.used) // there is one: the kind's max says so
-			c.ranges.list[i] = rangeChecker{kind: kind, min: uint32(limit.Min), max: uint32(limit.Max)}
-			c.ranges.used |= 1 << i
-			o.self = &aclRange{index: i, kind: kind, min: uint32(limit.Min), max: uint32(limit.Max)}
+			o.self = config.ACLRange{
+				ID: o.id(), Index: bits.TrailingZeros64(^c.ranges.used), // there is one: the kind's max says so
+				Of:  rangeOf()[o.enum(sai.ACLRangeAttrType)],
+				Min: uint32(limit.Min), Max: uint32(limit.Max),
+			}
 			return nil
 		},
-		remove: func(o *object) error {
-			c.ranges.used &^= 1 << o.self.(*aclRange).index
-			return nil
-		},
+		row: func(o *object) (config.Row, error) { return o.self.(config.ACLRange), nil },
+	}
+}
+
+// rangeOf says what a type of range compares.
+func rangeOf() map[sai.Enum]config.RangeOf {
+	return map[sai.Enum]config.RangeOf{
+		sai.ACLRangeTypeL4SrcPortRange: config.RangeL4Src, sai.ACLRangeTypeL4DstPortRange: config.RangeL4Dst,
+		sai.ACLRangeTypeOuterVLAN: config.RangeOuterVLAN, sai.ACLRangeTypeInnerVLAN: config.RangeInnerVLAN,
+		sai.ACLRangeTypePacketLength: config.RangeLength,
 	}
 }
 
@@ -253,7 +253,8 @@ func (c *store) groupsUsed() (used [2]uint32) {
 func (c *store) aclMemberKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
-			sai.ACLTableGroupMemberAttrACLTableGroupID, sai.ACLTableGroupMemberAttrACLTableID, sai.ACLTableGroupMemberAttrPriority,
+			sai.ACLTableGroupMemberAttrACLTableGroupID, sai.ACLTableGroupMemberAttrACLTableID,
+			sai.ACLTableGroupMemberAttrPriority,
 		},
 		create: func(o *object) error {
 			g, _ := self[*aclGroup](c, o.ref(sai.ACLTableGroupMemberAttrACLTableGroupID))
@@ -264,9 +265,11 @@ func (c *store) aclMemberKind() *kind {
 			}
 			switch {
 			case g.stage != t.stage:
-				return bad(sai.ACLTableGroupMemberAttrACLTableID, sai.StatusInvalidParameter, "the table is of another stage than the group")
+				return bad(sai.ACLTableGroupMemberAttrACLTableID, sai.StatusInvalidParameter,
+					"the table is of another stage than the group")
 			case priority > maxMemberPriority:
-				return bad(sai.ACLTableGroupMemberAttrPriority, sai.StatusInvalidParameter, "%d, want 0 to %d", priority, maxMemberPriority)
+				return bad(sai.ACLTableGroupMemberAttrPriority, sai.StatusInvalidParameter, "%d, want 0 to %d", priority,
+					maxMemberPriority)
 			}
 			for _, m := range g.members {
 				if m.table == t {

@@ -9,7 +9,18 @@ func (c *engine) apply(ch config.Change) {
 		if c.applyRouting(x.Row, x.Gone) {
 			continue
 		}
+		c.applyACL(x.Row, x.Gone)
 		c.applyTAM(x.Row, x.Gone)
+	}
+}
+
+// applyACL compiles what the ACL stages look in.
+func (c *engine) applyACL(row config.Row, gone bool) {
+	switch r := row.(type) {
+	case config.ACLRange:
+		c.applyRange(r, gone)
+	case config.ACLCounter:
+		c.applyCounter(r, gone)
 	}
 }
 

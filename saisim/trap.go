@@ -145,7 +145,8 @@ func linkLocalTrap(low uint64) config.Trap {
 // with AA-AA-03, the OUI 00-00-0C and the protocol.
 func (c *engine) trapSNAP(pk *packet) {
 	b := pk.data[min(int(pk.h.l3), len(pk.data)):]
-	if pk.h.flags&flagEthernet2 != 0 || len(b) < 8 || binary.BigEndian.Uint32(b) != 0xaaaa0300 || b[4] != 0 || b[5] != 0x0c {
+	if pk.h.flags&flagEthernet2 != 0 || len(b) < 8 || binary.BigEndian.Uint32(b) != 0xaaaa0300 || b[4] != 0 ||
+		b[5] != 0x0c {
 		return
 	}
 	switch binary.BigEndian.Uint16(b[6:]) {

@@ -212,7 +212,8 @@ func (conf *settings) match(id sai.AttrID, f sai.Field, s subject) bool {
 		return matchFragment(f.Data.(sai.Enum), s.h)
 	case sai.ACLEntryAttrFieldTAMIntType:
 		return s.h.ip != nil && s.h.ip.record
-	case sai.ACLEntryAttrFieldSrcIP, sai.ACLEntryAttrFieldDstIP, sai.ACLEntryAttrFieldSrcIPv6, sai.ACLEntryAttrFieldDstIPv6:
+	case sai.ACLEntryAttrFieldSrcIP, sai.ACLEntryAttrFieldDstIP, sai.ACLEntryAttrFieldSrcIPv6,
+		sai.ACLEntryAttrFieldDstIPv6:
 		return matchAddress(id, f, s.h)
 	}
 	value, present := number(id, s)
