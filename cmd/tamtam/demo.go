@@ -104,11 +104,11 @@ func demo(cmd *cobra.Command, out string) error {
 	if err := demoRecords(cmd, filepath.Join(out, "leaf1")); err != nil {
 		return err
 	}
-	return demoAltMark(cmd)
+	return demoAltMark(cmd, filepath.Join(out, "link"))
 }
 
-// demoAltMark measures a link by alternate marking, in the lab.
-func demoAltMark(cmd *cobra.Command) error {
+// demoAltMark measures a link by alternate marking, in the lab, and draws what it measured.
+func demoAltMark(cmd *cobra.Command, out string) error {
 	const name = "ampm-link"
 	w := cmd.OutOrStdout()
 	t, err := experiments.Open(name, nil)
@@ -117,6 +117,9 @@ func demoAltMark(cmd *cobra.Command) error {
 	}
 	r, err := lab.Run(cmd.Context(), t, lab.Options{})
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.MkdirAll(out, 0o755), r.Write(out)); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "\n== Loss and delay of the link between two switches, from one bit of each packet "+
@@ -132,7 +135,8 @@ func demoAltMark(cmd *cobra.Command) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nIt is an experiment of the lab: go run ./cmd/tamtam lab run %s\n", name)
+	fmt.Fprintf(w, "\nThe plot is %s; it is an experiment of the lab: go run ./cmd/tamtam lab run %s\n",
+		filepath.Join(out, "altmark-web-leaf1-spine1.png"), name)
 	if !r.Passed() {
 		return fmt.Errorf("lab %s: not all checks passed", name)
 	}
