@@ -37,41 +37,58 @@ func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow)
 	now := s.Interval.Period(t.At)
 	guard, early := readingGuards(s)
 	quiet := s.Interval.Within(t.At, guard, early)
-	reset := m.begun && (m.generation != r.Generation || m.started != t.Started || m.fewer(r))
-	stepped := m.begun && !reset && m.steps != t.Steps
-	switch {
-	case !m.begun:
-		m.begin(now, t, r, altmark.First)
+	why := m.touched(t, r)
+	switch why {
+	case altmark.First:
+		m.begin(now, t, r, why)
 		if !quiet {
 			m.unclean++
 		}
 		return p, false
-	case reset:
-		m.begin(now, t, r, altmark.CounterReset)
-		return p, false
-	case now == 0 || !quiet:
-		if stepped {
-			m.begin(now, t, r, altmark.ClockStep)
-		}
+	case altmark.CounterReset:
+		m.begin(now, t, r, why)
 		return p, false
 	}
-	k := now - 1
-	old := m.base[k&1]
-	if ok = old.period+2 <= k || stepped && old.period != k; ok {
-		p = m.period(s, t, k, old, r)
-		if stepped {
-			p.Flags |= altmark.ClockStep
-		}
+	if now > 0 && quiet {
+		p, ok = m.complete(s, t, now-1, r, why)
 	}
-	m.base[k&1] = base{k, r.Of[k&1]}
-	if stepped {
-		m.begin(now, t, r, altmark.ClockStep)
+	if why == altmark.ClockStep {
+		m.begin(now, t, r, why)
 	}
 	// A period is told once, and none that is older than what was told.
 	if ok = ok && (!m.any || p.Number > m.told); ok {
 		m.told, m.any = p.Number, true
 	}
 	return p, ok
+}
+
+// touched says why a reading cannot follow from the one before it: First, CounterReset or
+// ClockStep; 0: it does.
+func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
+	switch {
+	case !m.begun:
+		return altmark.First
+	case m.generation != r.Generation || m.started != t.Started || m.fewer(r):
+		return altmark.CounterReset
+	case m.steps != t.Steps:
+		return altmark.ClockStep
+	}
+	return 0
+}
+
+// complete makes a reading the base of period k's colour, and returns the period since the
+// base before it, if that holds period k at all. A clock that stepped may be at any period.
+func (m *meter) complete(
+	s altmark.Session, t altmark.ChipClock, k uint64, r altmark.ChipFlow, why altmark.Flags,
+) (p altmark.Period, ok bool) {
+	old := m.base[k&1]
+	m.base[k&1] = base{k, r.Of[k&1]}
+	if old.period+2 <= k || why == altmark.ClockStep && old.period != k {
+		p = m.period(s, t, k, old, r)
+		p.Flags |= why
+		return p, true
+	}
+	return p, false
 }
 
 // readingGuards are how far behind the beginning of a period and before its end it
