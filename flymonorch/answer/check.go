@@ -37,40 +37,57 @@ func (d *Dump) check() error {
 // checkRows checks that rows have the units that the algorithm needs.
 func (d *Dump) checkRows() error {
 	s := &d.Sketch
-	units, widths := 1, 0
-	switch s.Algorithm {
-	case flymon.CMS, flymon.SuMaxSum, flymon.SuMaxMax, flymon.Bloom, flymon.BeauCoup, flymon.MRAC, flymon.HyperLogLog, flymon.LinearCounting:
-	case flymon.OddSketch:
-		units = 2
-	case flymon.Tower:
-		widths = len(s.Rows)
-	case flymon.CounterBraids:
-		units, widths = 2, 2
-	case flymon.MaxInterArr:
-		units = 3
-	default:
+	units, widths := shape(s)
+	if units == 0 {
 		return fmt.Errorf("algorithm %q, want one that is known, not auto", s.Algorithm)
 	}
 	if len(s.Rows) == 0 || len(s.Bits) != widths {
-		return fmt.Errorf("a sketch %s of %d rows and counters of %v bits, want at least one row and %d widths", s.Algorithm, len(s.Rows), s.Bits, widths)
+		return fmt.Errorf("a sketch %s of %d rows and counters of %v bits, want at least one row and %d widths",
+			s.Algorithm, len(s.Rows), s.Bits, widths)
 	}
 	for i, row := range s.Rows {
-		if len(row) != units {
-			return fmt.Errorf("row %d has %d units, want %d", i, len(row), units)
-		}
-		for _, unit := range row {
-			if unit < 0 || unit >= len(d.Registers) {
-				return fmt.Errorf("row %d has unit %d, want 0 to %d", i, unit, len(d.Registers)-1)
-			}
-		}
-		if s.Algorithm == flymon.CounterBraids && !d.braided(row[0], row[1]) {
-			return fmt.Errorf("row %d: the bucket of the second layer is not that of the first modulo its size", i)
+		if err := d.checkRow(i, row, units); err != nil {
+			return err
 		}
 	}
 	for _, b := range s.Bits {
 		if b == 0 || int(b) > d.Geometry.Width {
 			return fmt.Errorf("counters of %d bits, want 1 to %d", b, d.Geometry.Width)
 		}
+	}
+	return nil
+}
+
+// shape is how many units each row of a sketch has, 0 if its algorithm is not known, and how
+// many widths of counters the sketch has.
+func shape(s *flymon.Sketch) (units, widths int) {
+	switch s.Algorithm {
+	case flymon.CMS, flymon.SuMaxSum, flymon.SuMaxMax, flymon.Bloom, flymon.BeauCoup,
+		flymon.MRAC, flymon.HyperLogLog, flymon.LinearCounting:
+		return 1, 0
+	case flymon.OddSketch:
+		return 2, 0
+	case flymon.Tower:
+		return 1, len(s.Rows)
+	case flymon.CounterBraids:
+		return 2, 2
+	case flymon.MaxInterArr:
+		return 3, 0
+	}
+	return 0, 0
+}
+
+func (d *Dump) checkRow(i int, row []int, units int) error {
+	if len(row) != units {
+		return fmt.Errorf("row %d has %d units, want %d", i, len(row), units)
+	}
+	for _, unit := range row {
+		if unit < 0 || unit >= len(d.Registers) {
+			return fmt.Errorf("row %d has unit %d, want 0 to %d", i, unit, len(d.Registers)-1)
+		}
+	}
+	if d.Sketch.Algorithm == flymon.CounterBraids && !d.braided(row[0], row[1]) {
+		return fmt.Errorf("row %d: the bucket of the second layer is not that of the first modulo its size", i)
 	}
 	return nil
 }

@@ -13,23 +13,12 @@ import (
 
 // Metrics are the answers for all flows together, by the names in flymon.
 func (r *Reading) Metrics() map[string]flymon.Estimate {
-	m := map[string]flymon.Estimate{}
-	for name, n := range map[string]uint64{flymon.MetricPackets: r.Packets, flymon.MetricBytes: r.Bytes} {
-		e := exactly(n)
-		if r.Task.Share > 0 {
-			e.Bound += "; " + r.seen()
-		}
-		m[name] = e
-	}
+	m := map[string]flymon.Estimate{flymon.MetricPackets: r.total(r.Packets), flymon.MetricBytes: r.total(r.Bytes)}
 	put := func(name string, e flymon.Estimate) { m[name] = r.live(r.atLeast(e)) }
 	switch r.Sketch.Algorithm {
 	case flymon.MRAC:
-		d := r.sizes()
 		put(flymon.MetricCardinality, r.cardinalityOfCounters())
-		put(flymon.MetricEntropy, flymon.Estimate{Value: d.Entropy(), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
-		if t := r.Task.Threshold; t > 0 {
-			put(flymon.MetricHeavy, flymon.Estimate{Value: d.AtLeast(max(1, t>>r.Task.Share)), Bound: "of the distribution by expectation maximisation; no bound is known", Saturated: r.crowded()})
-		}
+		r.metricsOfSizes(put)
 	case flymon.CounterBraids:
 		if r.decoded != nil {
 			m[flymon.MetricCardinality] = exactly(uint64(len(r.decoded)))
@@ -62,6 +51,30 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 		}
 	}
 	return m
+}
+
+// total is a number of all packets that the task saw.
+func (r *Reading) total(n uint64) flymon.Estimate {
+	e := exactly(n)
+	if r.Task.Share > 0 {
+		e.Bound += "; " + r.seen()
+	}
+	return e
+}
+
+// metricsOfSizes puts what follows from MRAC's distribution.
+func (r *Reading) metricsOfSizes(put func(string, flymon.Estimate)) {
+	d := r.sizes()
+	put(flymon.MetricEntropy, r.ofSizes(d.Entropy()))
+	if t := r.Task.Threshold; t > 0 {
+		put(flymon.MetricHeavy, r.ofSizes(d.AtLeast(max(1, t>>r.Task.Share))))
+	}
+}
+
+// ofSizes is a value computed from MRAC's distribution.
+func (r *Reading) ofSizes(value float64) flymon.Estimate {
+	const bound = "of the distribution by expectation maximisation; no bound is known"
+	return flymon.Estimate{Value: value, Bound: bound, Saturated: r.crowded()}
 }
 
 // maximum is that of all packets, which share a bucket.

@@ -31,65 +31,78 @@ type part struct {
 
 // compile chooses algorithm and sizes.
 func (p *Pool) compile(t flymon.Task) (*recipe, error) {
-	if err := errors.Join(p.geo.Validate(), t.Check()); err != nil {
+	if err := p.choose(&t); err != nil {
 		return nil, err
 	}
-	if t.Algorithm == flymon.Auto {
-		all := flymon.AlgorithmsOf(t.Attribute, t.Key.IsZero())
-		if len(all) == 0 {
-			return nil, fmt.Errorf("attribute %q, want %s", t.Attribute, flymon.AttributeWords)
-		}
-		t.Algorithm = all[0]
-	}
-	if k := t.Attribute.Kind; (k == flymon.Bytes || k == flymon.MaxSize) && p.geo.Width < 16 {
-		return nil, fmt.Errorf("attribute is %s, want another: buckets have %d bits, and a frame may have more bytes", t.Attribute, p.geo.Width)
-	}
-	if t.Shifted && (t.Algorithm == flymon.CounterBraids || t.Algorithm == flymon.OddSketch) {
-		return nil, fmt.Errorf("translation is shift, want tcam: buckets of the second layer of %s are those of the first modulo their number", t.Algorithm)
-	}
-	r := &recipe{banks: 1, sketch: flymon.Sketch{Algorithm: t.Algorithm}}
+	c := &compiler{pool: p, task: t, recipe: &recipe{banks: 1, sketch: flymon.Sketch{Algorithm: t.Algorithm}}}
 	if t.Epoch > 0 && !t.Live {
-		r.banks = 2
+		c.recipe.banks = 2
 	}
-	c := &compiler{pool: p, task: t, recipe: r}
-	var err error
-	switch t.Algorithm {
-	case flymon.CMS, flymon.MRAC, flymon.SuMaxMax:
-		err = c.counters()
-	case flymon.SuMaxSum:
-		err = c.suMaxSum()
-	case flymon.Tower:
-		err = c.tower()
-	case flymon.CounterBraids:
-		err = c.braids()
-	case flymon.HyperLogLog:
-		err = c.hyperLogLog()
-	case flymon.LinearCounting, flymon.Bloom:
-		err = c.bitmap()
-	case flymon.OddSketch:
-		err = c.oddSketch()
-	case flymon.BeauCoup:
-		err = c.beauCoup()
-	case flymon.MaxInterArr:
-		err = c.maxInterval()
-	default:
-		err = fmt.Errorf("algorithm %q is not known", t.Algorithm)
+	if err := c.steps(); err != nil {
+		return nil, err
 	}
-	for _, step := range r.steps {
+	for _, step := range c.recipe.steps {
 		for i := range step {
 			step[i].unit.Shifted = t.Shifted
 		}
 	}
-	if err == nil {
-		r.digest, err = digest(&t, &r.sketch, p.geo.Width)
+	var err error
+	c.recipe.digest, err = digest(&t, &c.recipe.sketch, p.geo.Width)
+	return c.recipe, err
+}
+
+// choose gives a task an algorithm if it names none, and says what of it this chip cannot have.
+func (p *Pool) choose(t *flymon.Task) error {
+	if err := errors.Join(p.geo.Validate(), t.Check()); err != nil {
+		return err
 	}
-	return r, err
+	if t.Algorithm == flymon.Auto {
+		all := flymon.AlgorithmsOf(t.Attribute, t.Key.IsZero())
+		if len(all) == 0 {
+			return fmt.Errorf("attribute %q, want %s", t.Attribute, flymon.AttributeWords)
+		}
+		t.Algorithm = all[0]
+	}
+	if k := t.Attribute.Kind; (k == flymon.Bytes || k == flymon.MaxSize) && p.geo.Width < 16 {
+		return fmt.Errorf("attribute is %s, want another: buckets have %d bits, and a frame may have more bytes",
+			t.Attribute, p.geo.Width)
+	}
+	if t.Shifted && (t.Algorithm == flymon.CounterBraids || t.Algorithm == flymon.OddSketch) {
+		return fmt.Errorf("translation is shift, want tcam: "+
+			"buckets of the second layer of %s are those of the first modulo their number", t.Algorithm)
+	}
+	return nil
 }
 
 type compiler struct {
 	pool   *Pool
 	task   flymon.Task
 	recipe *recipe
+}
+
+// steps makes the recipe's steps, as the algorithm wants them.
+func (c *compiler) steps() error {
+	switch c.task.Algorithm {
+	case flymon.CMS, flymon.MRAC, flymon.SuMaxMax:
+		return c.counters()
+	case flymon.SuMaxSum:
+		return c.suMaxSum()
+	case flymon.Tower:
+		return c.tower()
+	case flymon.CounterBraids:
+		return c.braids()
+	case flymon.HyperLogLog:
+		return c.hyperLogLog()
+	case flymon.LinearCounting, flymon.Bloom:
+		return c.bitmap()
+	case flymon.OddSketch:
+		return c.oddSketch()
+	case flymon.BeauCoup:
+		return c.beauCoup()
+	case flymon.MaxInterArr:
+		return c.maxInterval()
+	}
+	return fmt.Errorf("algorithm %q is not known", c.task.Algorithm)
 }
 
 // rows is the number of rows: that of the task, or the algorithm's own.

@@ -223,50 +223,60 @@ func (s *search) memory(g int, parts []part) (choice, bool) {
 // keys gives each part its compressed keys. only is the hash unit that must make
 // the first key by itself; below 0: any.
 func (s *search) keys(c *choice, parts []part, only int) bool {
-	hash := slices.Clone(s.view.groups[c.group].hash)
 	c.refs, c.masks, c.cost = nil, nil, 0
-	use := func(unit int) {
-		m := flymon.MaskRule{Group: c.group, Unit: unit, Key: hash[unit].key}
-		if !slices.Contains(c.masks, m) {
-			c.masks = append(c.masks, m)
-		}
-	}
-	find := func(k flymon.Key, only int) (flymon.Ref, bool) {
-		for i := range hash {
-			if hash[i].used && !hash[i].two && hash[i].key == k && (only < 0 || only == i) {
-				use(i)
-				return flymon.Ref{A: i}, true
-			}
-		}
-		if a, b, ok := exclusive(hash, k); ok && only < 0 {
-			use(a)
-			use(b)
-			return flymon.Ref{A: a, B: b + 1}, true
-		}
-		for i := range hash {
-			if !hash[i].used && (only < 0 || only == i) {
-				hash[i] = hashView{key: k, used: true}
-				c.cost++
-				use(i)
-				return flymon.Ref{A: i}, true
-			}
-		}
-		return flymon.Ref{}, false
-	}
+	h := hashing{choice: c, units: slices.Clone(s.view.groups[c.group].hash)}
 	for i := range parts {
 		var refs partRefs
 		var ok bool
-		if refs.key, ok = find(parts[i].key, only); !ok {
+		if refs.key, ok = h.find(parts[i].key, only); !ok {
 			return false
 		}
 		if !parts[i].element.IsZero() {
-			if refs.element, ok = find(parts[i].element, -1); !ok {
+			if refs.element, ok = h.find(parts[i].element, -1); !ok {
 				return false
 			}
 		}
 		c.refs = append(c.refs, refs)
 	}
 	return true
+}
+
+// hashing is the hash units of a choice's group, with the masks that the choice gives them.
+type hashing struct {
+	choice *choice
+	units  []hashView
+}
+
+// find has a key made by units that make it already, or else by one that is free.
+func (h *hashing) find(k flymon.Key, only int) (flymon.Ref, bool) {
+	for i := range h.units {
+		if u := &h.units[i]; u.used && !u.two && u.key == k && (only < 0 || only == i) {
+			h.use(i)
+			return flymon.Ref{A: i}, true
+		}
+	}
+	if a, b, ok := exclusive(h.units, k); ok && only < 0 {
+		h.use(a)
+		h.use(b)
+		return flymon.Ref{A: a, B: b + 1}, true
+	}
+	for i := range h.units {
+		if !h.units[i].used && (only < 0 || only == i) {
+			h.units[i] = hashView{key: k, used: true}
+			h.choice.cost++
+			h.use(i)
+			return flymon.Ref{A: i}, true
+		}
+	}
+	return flymon.Ref{}, false
+}
+
+// use notes the mask of a unit.
+func (h *hashing) use(unit int) {
+	m := flymon.MaskRule{Group: h.choice.group, Unit: unit, Key: h.units[unit].key}
+	if !slices.Contains(h.choice.masks, m) {
+		h.choice.masks = append(h.choice.masks, m)
+	}
 }
 
 // exclusive finds two hash units whose keys make up a key and share nothing of a
