@@ -35,6 +35,8 @@ func (c *engine) applyTAM(row config.Row, gone bool) {
 		c.applyTAMInt(r, gone)
 	case config.AltMark:
 		c.applyAltMark(r, gone)
+	case config.Sketch:
+		c.applySketch(r, gone)
 	}
 }
 

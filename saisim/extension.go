@@ -60,7 +60,7 @@ func (c *store) extensionsLeft(name string) uint64 {
 		return 0
 	case *markObject:
 		return uint64(c.prof.AltMark.Profiles) - uint64(c.extensions[name])
-	case *sketchTask:
+	case *sketchObject:
 		return c.maxSketchTasks() - uint64(c.extensions[name])
 	case *planObject:
 		return uint64(c.prof.TableRecord.Plans) - uint64(c.extensions[name])

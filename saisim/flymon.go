@@ -48,6 +48,7 @@ import (
 	"fmt"
 
 	"tamtam/saisim/cmu"
+	"tamtam/saisim/config"
 	"tamtam/saisim/tm"
 	"tamtam/tam/flymon"
 )
@@ -63,9 +64,8 @@ const (
 type sketching struct {
 	on     bool        // there are tasks
 	groups *cmu.Groups // nil: there has been no task
-	owners map[string]*sketchTask
-	copies uint64     // that entered the egress pipe
-	packet cmu.Packet // that enters it now
+	copies uint64      // that entered the egress pipe
+	packet cmu.Packet  // that enters it now
 	clock  nanoClock
 	again  recirculation
 }
@@ -169,6 +169,22 @@ func (c *engine) recirculated() {
 	}
 }
 
+// applySketch gives the groups a task, or takes it away.
+func (c *engine) applySketch(r config.Sketch, gone bool) {
+	g, err := c.sketchGroups()
+	switch {
+	case err != nil:
+	case gone:
+		g.Remove(r.Task)
+	default:
+		err = g.Apply(r.Layout)
+	}
+	if err != nil {
+		panic(err) // rows are checked before
+	}
+	c.sketch.on = g.Busy()
+}
+
 // sketchGroups returns the groups of CMUs, which are made for the first task.
 func (c *engine) sketchGroups() (*cmu.Groups, error) {
 	s := &c.sketch
@@ -180,7 +196,7 @@ func (c *engine) sketchGroups() (*cmu.Groups, error) {
 		return nil, fmt.Errorf("profile %q: %w", c.prof.Name, err)
 	}
 	g.SetOracle(c.cfg.Oracle)
-	s.groups, s.owners = g, map[string]*sketchTask{}
+	s.groups = g
 	if c.prof.FlyMon.RecirculationMbps > 0 {
 		s.again.rate = newLineRate(c.prof.ClockHz, c.prof.FlyMon.RecirculationMbps)
 	}

@@ -1,14 +1,13 @@
 package saisim
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/tam/flymon"
 )
 
@@ -21,7 +20,7 @@ func (c *store) newSketchExtension(name string) extension {
 	case name == flymon.ObjectGroups:
 		return &groupsWindow{}
 	case name == flymon.ObjectTask:
-		return &sketchTask{}
+		return &sketchObject{}
 	case name == flymon.ObjectStatus:
 		return &statusWindow{}
 	case name == flymon.ObjectRegisters:
@@ -42,15 +41,13 @@ func (c *store) maxSketchTasks() uint64 {
 	return uint64(c.prof.FlyMon.Groups+c.prof.FlyMon.Spliced) * flymon.MaxTasks
 }
 
-// A sketchTask is a task on the groups of CMUs.
-type sketchTask struct {
-	layout flymon.Layout // without a name: another object has taken it
-}
+// A sketchObject is what the store keeps of a task on the groups of CMUs.
+type sketchObject struct{ task string } // "": another object has taken it, or it is new
 
 // apply gives the groups the task, at once and whole. An object that is set to
 // another name takes it from the object that has it: syncd may have two exchange
 // theirs, one after the other. The task of the name before goes.
-func (k *sketchTask) apply(c *store, text []byte) error {
+func (k *sketchObject) apply(c *store, text []byte) error {
 	var l flymon.Layout
 	given, err := readExtension(text, flymon.AttrTask, &l)
 	if err != nil {
@@ -63,45 +60,40 @@ func (k *sketchTask) apply(c *store, text []byte) error {
 	if err != nil {
 		return err
 	}
-	owner := c.sketch.owners[l.Task]
-	if owner != nil && owner != k && k.layout.Task == "" {
+	owner := c.sketchOwners[l.Task]
+	if owner != nil && owner != k && k.task == "" {
 		return fmt.Errorf("task: task is %q, want a name that no other object has", l.Task)
 	}
-	if err := groups.Apply(l); err != nil {
+	if err := groups.Check(&l); err != nil {
 		return fmt.Errorf("task: %w", err)
 	}
+	c.put(config.Sketch{Layout: l})
 	if owner != nil && owner != k {
-		owner.layout = flymon.Layout{}
+		owner.task = ""
 	}
-	if k.layout.Task != l.Task {
+	if k.task != l.Task {
 		k.leave(c)
 	}
-	k.layout = l
-	c.sketch.owners[l.Task] = k
-	c.sketch.on = true
+	k.task, c.sketchOwners[l.Task] = l.Task, k
 	return nil
 }
 
-func (k *sketchTask) leave(c *store) {
-	if k.layout.Task == "" {
+func (k *sketchObject) leave(c *store) {
+	if k.task == "" {
 		return
 	}
-	s := &c.sketch
-	s.groups.Remove(k.layout.Task)
-	delete(s.owners, k.layout.Task)
-	s.on = s.groups.Busy()
-	k.layout = flymon.Layout{}
+	delete(c.sketchOwners, k.task)
+	c.drop(config.Sketch{Layout: flymon.Layout{Task: k.task}})
+	k.task = ""
 }
 
-func (k *sketchTask) read(*store) sai.Value { return nil }
+func (k *sketchObject) read(*store) sai.Value { return nil }
 
-// sketches are the tasks, for Tables.
-func (c *store) sketches() []flymon.Layout {
-	var l []flymon.Layout
-	for k := range maps.Values(c.sketch.owners) {
-		l = append(l, cloneLayout(k.layout))
+// sketchLayouts are the tasks of rows, for Tables.
+func sketchLayouts(rows []config.Sketch) (l []flymon.Layout) {
+	for i := range rows {
+		l = append(l, cloneLayout(rows[i].Layout))
 	}
-	slices.SortFunc(l, func(a, b flymon.Layout) int { return cmp.Compare(a.Task, b.Task) })
 	return l
 }
 

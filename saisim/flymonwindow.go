@@ -17,7 +17,7 @@ import (
 // groupsOf returns the groups, if a task of that name is there.
 func (c *store) groupsOf(attr, task string) (*cmu.Groups, error) {
 	g := c.sketch.groups
-	if g == nil || c.sketch.owners[task] == nil {
+	if g == nil || c.sketchOwners[task] == nil {
 		return nil, fmt.Errorf("%s: no task %q", attr, task)
 	}
 	return g, nil

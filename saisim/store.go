@@ -111,6 +111,8 @@ type control struct {
 type extensionObjects struct {
 	extensions map[string]int                 // objects, by name
 	markLanes  [profile.MarkLanes]*markObject // whose profile a lane has; nil: none
+	// sketchOwners have the tasks of FlyMon, by name.
+	sketchOwners map[string]*sketchObject
 }
 
 // defaults are the objects that the switch comes with.
@@ -139,7 +141,7 @@ func (c *store) reset() {
 		objects: map[sai.OID]*object{}, entries: map[sai.Entry]*object{},
 		made: map[sai.ObjectType]uint64{}, live: map[sai.ObjectType]uint32{},
 		lanes:            make([]*port, c.prof.FirstLane+c.prof.Lanes),
-		extensionObjects: extensionObjects{extensions: map[string]int{}},
+		extensionObjects: extensionObjects{extensions: map[string]int{}, sketchOwners: map[string]*sketchObject{}},
 		names:            map[string]*port{},
 		aclObjects:       aclObjects{labelled: map[string][]*aclCounter{}},
 	}

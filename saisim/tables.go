@@ -239,7 +239,7 @@ func (c *Chip) Tables() Tables {
 	rows := c.tables.Tables()
 	t.Routing, t.Mirrors = rows.Routing, rows.Mirrors
 	t.Traps, t.TAMInts, t.AltMarks = rows.Traps, rows.TAMInts, rows.AltMarks
-	t.Sketches = c.sketches()
+	t.Sketches = sketchLayouts(rows.Sketches)
 	t.RecordPlans = c.recordPlans(objects)
 	for _, p := range c.buffer.Pools {
 		t.Pools = append(t.Pools, p.Size)

@@ -11,14 +11,10 @@ import (
 // error nothing is changed: it says all that is wrong with the layout, or names
 // group, CMU and task that it cannot be beside.
 func (g *Groups) Apply(l flymon.Layout) error {
+	if err := g.Check(&l); err != nil {
+		return err
+	}
 	old := g.tasks[l.Task]
-	err := l.Check(&g.geometry)
-	if err == nil {
-		err = g.fits(&l, old)
-	}
-	if err != nil {
-		return fmt.Errorf("task %q: %w", l.Task, err)
-	}
 	t := &task{layout: copyLayout(l)}
 	if old != nil {
 		g.leave(old)
@@ -26,6 +22,18 @@ func (g *Groups) Apply(l flymon.Layout) error {
 	g.enter(t)
 	g.compile(t)
 	g.inherit(t, old)
+	return nil
+}
+
+// Check says what [Groups.Apply] would.
+func (g *Groups) Check(l *flymon.Layout) error {
+	err := l.Check(&g.geometry)
+	if err == nil {
+		err = g.fits(l, g.tasks[l.Task])
+	}
+	if err != nil {
+		return fmt.Errorf("task %q: %w", l.Task, err)
+	}
 	return nil
 }
 
