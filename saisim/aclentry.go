@@ -168,11 +168,8 @@ func (e *aclEntry) withdraw() {
 func (c *store) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 	e := &aclEntry{table: t, enabled: o.flag(sai.ACLEntryAttrAdminState)}
 	e.priority = uint32(o.number(sai.ACLEntryAttrPriority))
-	a := &c.prof.ACL
-	_, given := sai.Find(o.attrs, sai.ACLEntryAttrPriority)
-	if given && (e.priority < a.MinPriority || e.priority > a.MaxPriority) {
-		return nil, refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrPriority, sai.StatusInvalidParameter,
-			"priority %d, want %d to %d", e.priority, a.MinPriority, a.MaxPriority)
+	if err := c.checkPriority(o, e.priority); err != nil {
+		return nil, err
 	}
 	var insert bool
 	var matches, does []string
@@ -207,6 +204,17 @@ func (c *store) compileEntry(o *object, t *aclTable) (*aclEntry, error) {
 	slices.Sort(does)
 	e.content = strings.Join(matches, ";") + "\x00" + strings.Join(does, ";")
 	return e, nil
+}
+
+// checkPriority refuses a priority that was given and is out of range.
+func (c *store) checkPriority(o *object, priority uint32) error {
+	a := &c.prof.ACL
+	_, given := sai.Find(o.attrs, sai.ACLEntryAttrPriority)
+	if given && (priority < a.MinPriority || priority > a.MaxPriority) {
+		return refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrPriority, sai.StatusInvalidParameter,
+			"priority %d, want %d to %d", priority, a.MinPriority, a.MaxPriority)
+	}
+	return nil
 }
 
 // matchField adds one match to the entry.
