@@ -299,14 +299,11 @@ func (rule ACLRule) Fields() map[string]string {
 // unknownMatch is unknown with the matches of the table type, which are put
 // together only when they are needed.
 func (r *reader) unknownMatch(t ACLTableType) {
-	for f := range r.fields {
-		if !slices.Contains(r.known, f) {
-			for _, m := range t.Matches.Fields() {
-				r.known = append(r.known, m.String())
-			}
-			r.unknown()
-			return
+	if r.strange() {
+		for _, m := range t.Matches.Fields() {
+			r.known = append(r.known, m.String())
 		}
+		r.unknown()
 	}
 }
 

@@ -106,7 +106,8 @@ func (t *ACLTableType) layout() layout {
 	return layout{
 		table: CfgACLTableType, upper: true,
 		key: key{form: ownTypeForm, read: func(r *reader, key string) {
-			named(&t.Name).read(r, key)
+			k := named(&t.Name)
+			k.take(r, key)
 			if _, ok := BuiltinACLType(key); ok {
 				r.bad("", key, ownTypeForm)
 			}

@@ -91,7 +91,7 @@ func altMarkFields(s *altmark.Session) []field {
 // nanos is a time in ns, whose default depends on the fields before it.
 func nanos(name string, at *time.Duration, def func() time.Duration, words string) field {
 	most := uint64(altmark.MaxInterval.Duration())
-	return own(name, rangeForm(0, most), words,
+	return within(name, 0, most, words,
 		func(r *reader) { *at = time.Duration(r.number(name, 0, most, uint64(def()))) },
 		func() string { return utoa(uint64(*at)) })
 }
@@ -128,7 +128,7 @@ func (r *reader) whole(check func() error) {
 		return
 	}
 	for _, err := range flatten(check()) {
-		r.errs = append(r.errs, &FieldError{Object: r.object, Whole: err.Error()})
+		r.errs = append(r.errs, &FieldError{Object: r.table + "|" + r.key, Whole: err.Error()})
 	}
 }
 
@@ -192,7 +192,7 @@ func periodLayout(p *altmark.Period) layout {
 			count("BYTES", &p.Bytes, "Their bytes, with FCS."),
 			count("CAPTURES", &p.Captures, "Pulses whose time was captured."),
 			periodTime("TIMESTAMP", &p.Timestamp, "The time of the last of them, in s since 1970."),
-			own("DIGEST", rangeForm(0, 1<<32-1), "What tells the packet of the last pulse: it is the same at every point.",
+			within("DIGEST", 0, 1<<32-1, "What tells the packet of the last pulse: it is the same at every point.",
 				func(r *reader) {
 					if r.fields["DIGEST"] != "" {
 						p.Digest = uint32(r.number("DIGEST", 0, 1<<32-1, 0))
@@ -215,7 +215,7 @@ func periodLayout(p *altmark.Period) layout {
 			own("KERNEL_CLOCK", "a UUID", "Boot ID of that kernel; empty if it is not known.", nil, nil),
 			own("KERNEL_CLOCK_OFFSET", "a whole number",
 				"In ns: how far the chip's clock is ahead of the kernel's time of day; 0 if it is not known.", nil, nil),
-			own("KERNEL_CLOCK_ERROR", rangeForm(0, 1<<63-1),
+			within("KERNEL_CLOCK_ERROR", 0, 1<<63-1,
 				"In ns: the greatest error of the chip's clock by what the kernel says; 0 where it does not vouch for it.",
 				nil, nil),
 		},

@@ -86,7 +86,7 @@ func (p *BufferProfile) layout() layout {
 					}
 					return strconv.Itoa(int(p.Alpha))
 				}),
-			own("static_th", rangeForm(0, maxBuffer), "Bytes that a queue may hold.", nil, func() string {
+			within("static_th", 0, maxBuffer, "Bytes that a queue may hold.", nil, func() string {
 				if p.Dynamic {
 					return ""
 				}

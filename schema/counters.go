@@ -99,9 +99,9 @@ func (c *CRM) layout() layout {
 				"How often the use of resources is looked at, in seconds."),
 			own("RESOURCE_threshold_type", "percentage, used or free", "What the thresholds are of. "+
 				"RESOURCE is "+oneOf(CRMResources())+".", nil, nil).or(CRMPercentage),
-			own("RESOURCE_low_threshold", rangeForm(0, 1<<32-1), "Below it a warning ends; of percentage, 0..100.", nil, nil).
+			within("RESOURCE_low_threshold", 0, 1<<32-1, "Below it a warning ends; of percentage, 0..100.", nil, nil).
 				or(utoa(DefaultCRMThreshold().Low)),
-			own("RESOURCE_high_threshold", rangeForm(0, 1<<32-1),
+			within("RESOURCE_high_threshold", 0, 1<<32-1,
 				"From it on there is a warning; of percentage, 0..100.", nil, nil).
 				or(utoa(DefaultCRMThreshold().High)),
 		},

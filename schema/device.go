@@ -78,7 +78,7 @@ func (p *Port) layout() layout {
 			word("fec", "", []string{"rs", "fc", "none", "auto"}, &p.FEC, "Forward error correction."),
 			word("autoneg", "", []string{"on", "off"}, &p.Autoneg, "Autonegotiation."),
 			text("description", &p.Description, "Words for people."),
-			own("index", rangeForm(0, 1<<16), "The place on the front panel.", p.readIndex, func() string {
+			within("index", 0, 1<<16, "The place on the front panel.", p.readIndex, func() string {
 				if p.Index < 0 {
 					return ""
 				}
@@ -222,7 +222,7 @@ func (v *VLAN) layout() layout {
 		fields: []field{
 			adminStatus(true, &v.AdminUp),
 			mtu(&v.MTU),
-			own("vlanid", rangeForm(1, 4094), "The number in the key.", func(r *reader) {
+			within("vlanid", 1, 4094, "The number in the key.", func(r *reader) {
 				n := r.number("vlanid", 1, 4094, uint64(v.ID))
 				if _, ok := VLANNumber(v.Name); ok && n != uint64(v.ID) {
 					r.bad("vlanid", utoa(n), fmt.Sprintf("%d as in the key", v.ID))

@@ -17,7 +17,9 @@ const (
 	textKind                // anything
 	numberKind              // lo..hi
 	wordKind                // one of words, in any case
+	withinKind              // lo..hi, read and written by functions of its own
 	nameKind                // of another row
+	refKind                 // of a row of table, also in SONiC's old form [TABLE|name]
 	macKind                 // of one host
 	ignoredKind             // names of fields
 )
@@ -27,7 +29,7 @@ var kindForms = [...]string{
 }
 
 type unsigned interface {
-	~uint8 | ~uint16 | ~uint32 | ~uint64
+	uint8 | uint16 | uint32 | uint64
 }
 
 // must says that the field has to be there, and what would be right where it is missing; "": reading it says so.
@@ -62,18 +64,12 @@ func (f field) ifSet() field {
 
 // number is a field with a number in lo..hi, def if it is not given.
 func number[N unsigned](name string, lo, hi, def uint64, at *N, words string) field {
-	return field{
-		Field: Field{Name: name, Words: words, kind: numberKind, lo: lo, hi: hi, def: def},
-		read:  func(r *reader) { *at = N(r.number(name, lo, hi, def)) },
-		write: func() string { return utoa(*at) },
-	}
+	return field{Field: Field{Name: name, Words: words, kind: numberKind, lo: lo, hi: hi, def: def}, at: at}
 }
 
 // optional is a number that a row without it holds as 0, which is not in lo..hi.
 func optional[N unsigned](name string, lo, hi uint64, at *N, words string) field {
-	f := number(name, lo, hi, 0, at, words)
-	f.write = func() string { return put0(uint64(*at)) }
-	return f.or("")
+	return number(name, lo, hi, 0, at, words).or("")
 }
 
 // count is a number that was measured: a row that does not have it says nothing of it, least of all 0.
@@ -83,21 +79,7 @@ func count[N unsigned](name string, at *N, words string) field {
 
 // known is a number of 64 bits that is not known where the field is not there.
 func known(name string, at **uint64, words string) field {
-	return field{
-		Field: Field{Name: name, Words: words, kind: numberKind, hi: 1<<64 - 1, none: true},
-		read: func(r *reader) {
-			if _, ok := r.fields[name]; ok {
-				n := r.number(name, 0, 1<<64-1, 0)
-				*at = &n
-			}
-		},
-		write: func() string {
-			if *at == nil {
-				return ""
-			}
-			return utoa(**at)
-		},
-	}
+	return field{Field: Field{Name: name, Words: words, kind: numberKind, hi: 1<<64 - 1, none: true}, at: at}
 }
 
 // signed is a number of 64 bits with a sign, that is not known where the field is not there.
@@ -115,14 +97,6 @@ func signed[N ~int64](name string, at **N, words string) field {
 	})
 }
 
-// put0 writes a number that is not 0.
-func put0(n uint64) string {
-	if n == 0 {
-		return ""
-	}
-	return utoa(n)
-}
-
 // rangeForm is a range in words.
 func rangeForm(lo, hi uint64) string {
 	if lo == 0 && hi >= 1<<62 {
@@ -136,53 +110,33 @@ func duration(
 	name string, unit time.Duration, lo, hi uint64, def time.Duration, at *time.Duration, words string,
 ) field {
 	f := number[uint64](name, lo, hi, uint64(def/unit), nil, words)
-	f.read = func(r *reader) { *at = time.Duration(r.number(name, lo, hi, uint64(def/unit))) * unit }
-	f.write = func() string { return utoa(uint64(*at / unit)) }
-	if def == 0 && lo > 0 {
-		f.none = true
-		f.write = func() string { return put0(uint64(*at / unit)) }
-	}
+	f.at, f.unit, f.none = at, unit, def == 0 && lo > 0
 	return f
 }
 
 // text is a field that is taken as it is.
 func text(name string, at *string, words string) field {
-	return field{
-		Field: Field{Name: name, Words: words, kind: textKind},
-		read:  func(r *reader) { *at = r.text(name) },
-		write: func() string { return *at },
-	}
+	return field{Field: Field{Name: name, Words: words, kind: textKind}, at: at}
 }
 
 // word is a field with one of some words in any case, def if it is not given.
 func word(name, def string, options []string, at *string, words string) field {
-	return field{
-		Field: Field{Name: name, Default: def, Words: words, kind: wordKind, words: options},
-		read:  func(r *reader) { *at = r.word(name, def, options...) },
-		write: func() string { return *at },
-	}
+	return field{Field: Field{Name: name, Default: def, Words: words, kind: wordKind, words: options}, at: at}
 }
 
 // flag is a field of two words, the first of which is true.
 func flag(name, yes, no string, def bool, at *bool, words string) field {
-	word := func(b bool) string {
-		if b {
-			return yes
-		}
-		return no
+	f := word(name, no, []string{yes, no}, nil, words)
+	if f.at = at; def {
+		f.Default = yes
 	}
-	return field{
-		Field: Field{Name: name, Default: word(def), Words: words, kind: wordKind, words: []string{yes, no}},
-		read:  func(r *reader) { *at = r.flag(name, def, yes, no) },
-		write: func() string { return word(*at) },
-	}
+	return f
 }
 
 // either is a field of two words, the second of which is true, and the first holds if none is given.
 func either(name, no, yes string, at *bool, words string) field {
-	f := flag(name, yes, no, false, at, words)
-	f.words = []string{no, yes}
-	f.read = func(r *reader) { *at = r.word(name, no, no, yes) == yes }
+	f := word(name, no, []string{no, yes}, nil, words)
+	f.at, f.second = at, true
 	return f
 }
 
@@ -226,34 +180,17 @@ func parsed[E fmt.Stringer](name, def, form string, parse func(string) (E, error
 
 // name is a field with the name of another row.
 func name(name, def string, at *string, words string) field {
-	return field{
-		Field: Field{Name: name, Default: def, Words: words, kind: nameKind},
-		read:  func(r *reader) { *at = r.name(name, def) },
-		write: func() string { return *at },
-	}
+	return field{Field: Field{Name: name, Default: def, Words: words, kind: nameKind}, at: at}
 }
 
 // ref is a field with the name of a row of a table of CONFIG_DB, also in SONiC's old form [TABLE|name].
 func ref(name, table string, at *string, words string) field {
-	return field{
-		Field: Field{Name: name, Form: "a row of " + table, Words: words, kind: nameKind},
-		read:  func(r *reader) { *at = r.ref(name, table) },
-		write: func() string { return *at },
-	}
+	return field{Field: Field{Name: name, Words: words, kind: refKind, Form: table}, at: at}
 }
 
 // hostMAC is a field with the MAC address of one host; zero: it is not there.
 func hostMAC(name string, at *MAC, words string) field {
-	return field{
-		Field: Field{Name: name, Words: words, kind: macKind},
-		read:  func(r *reader) { *at = r.unicast(name) },
-		write: func() string {
-			if at.IsZero() {
-				return ""
-			}
-			return at.String()
-		},
-	}
+	return field{Field: Field{Name: name, Words: words, kind: macKind}, at: at}
 }
 
 // list is a field with elements separated by commas, which are kept in order.
@@ -274,6 +211,13 @@ func own(name, form, words string, read func(r *reader), write func() string) fi
 	return field{Field: Field{Name: name, Form: form, Words: words}, read: read, write: write}
 }
 
+// within is an own field with a number in lo..hi.
+func within(name string, lo, hi uint64, words string, read func(r *reader), write func() string) field {
+	f := own(name, "", words, read, write)
+	f.kind, f.lo, f.hi = withinKind, lo, hi
+	return f
+}
+
 // unsupported is a field that SONiC has and this switch cannot do: what it may say instead.
 func unsupported(name, allowed, want, words string) field {
 	return own(name, cmp.Or(allowed, "not to be given"), words, func(r *reader) {
@@ -286,11 +230,7 @@ func unsupported(name, allowed, want, words string) field {
 // ignored are fields that SONiC has and this switch makes nothing of. The row holds which of them are given;
 // in APPL_DB they are the field [FieldIgnored].
 func ignored(at *[]string, names ...string) field {
-	return field{
-		Field: Field{Name: FieldIgnored, kind: ignoredKind, words: names},
-		read:  func(r *reader) { *at = r.ignore(names...) },
-		write: func() string { return strings.Join(*at, ",") },
-	}
+	return field{Field: Field{Name: FieldIgnored, kind: ignoredKind, words: names}, at: at}
 }
 
 // shown are fields of a part of a row as its table lists them. Who reads them decides whether the part is there.
@@ -298,20 +238,13 @@ func shown(fields []field) []field {
 	out := make([]field, len(fields))
 	for i, f := range fields {
 		out[i].Field = f.Field
-		out[i].Must, out[i].none = false, true
+		out[i].Must, out[i].none, out[i].keep = false, true, false
 	}
 	return out
 }
 
 // named is the key of rows that have a name of their own.
-func named(at *string) key {
-	return key{form: "a name", read: func(r *reader, key string) {
-		*at = key
-		if !ValidName(key) {
-			r.bad("", key, nameWords)
-		}
-	}}
-}
+func named(at *string) key { return key{form: "a name", at: at, valid: ValidName, want: nameWords} }
 
 // only is the key of a table's only row.
 func only(name string) key {
@@ -327,12 +260,7 @@ func about(form string) key { return key{form: form, read: func(*reader, string)
 
 // called is the key of rows that have a name of a kind.
 func called(form string, valid func(string) bool, at *string) key {
-	return key{form: form, read: func(r *reader, key string) {
-		*at = key
-		if !valid(key) {
-			r.bad("", key, form)
-		}
-	}}
+	return key{form: form, at: at, valid: valid, want: form}
 }
 
 // numbers writes a list of numbers.

@@ -25,7 +25,7 @@ func taskName(at *string) key {
 	const form = "at most 64 characters"
 	name := named(at)
 	return key{form: "a name of " + form, read: func(r *reader, key string) {
-		if name.read(r, key); len(key) > 64 {
+		if name.take(r, key); len(key) > 64 {
 			r.bad("", key, form)
 		}
 	}}
@@ -367,9 +367,9 @@ func (a *FlyMonResult) layout() layout {
 
 // instant is a time in ns since 1970.
 func instant(name string, at *int64, words string) field {
-	f := number[uint64](name, 0, 1<<63-1, 0, nil, words).needed()
-	f.read = func(r *reader) { *at = int64(r.number(name, 0, 1<<63-1, 0)) }
-	f.write = func() string { return strconv.FormatInt(*at, 10) }
+	f := within(name, 0, 1<<63-1, words, func(r *reader) { *at = int64(r.number(name, 0, 1<<63-1, 0)) },
+		func() string { return strconv.FormatInt(*at, 10) }).needed()
+	f.kind = numberKind
 	return f
 }
 

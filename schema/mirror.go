@@ -58,10 +58,10 @@ func (m *MirrorSession) layout() layout {
 			own("dst_port", "EthernetN", "Where the copies go. Of SPAN.", nil, nil),
 			own("src_ip", "an address", "The tunnel's end at the switch."+erspanOnly, nil, nil),
 			own("dst_ip", "an address", "The tunnel's other end."+erspanOnly, nil, nil),
-			own("gre_type", rangeForm(0, 1<<16-1),
+			within("gre_type", 0, 1<<16-1,
 				"The GRE protocol type."+erspanOnly, nil, nil).or(utoa(uint16(DefaultGREType))),
-			own("dscp", rangeForm(0, maxDSCP), "Of the tunnel's packets."+erspanOnly, nil, nil).or("8"),
-			own("ttl", rangeForm(1, 255), "Of the tunnel's packets."+erspanOnly, nil, nil).or("255"),
+			within("dscp", 0, maxDSCP, "Of the tunnel's packets."+erspanOnly, nil, nil).or("8"),
+			within("ttl", 1, 255, "Of the tunnel's packets."+erspanOnly, nil, nil).or("255"),
 		},
 		check: func(r *reader) {
 			if r.word("type", "ERSPAN", "ERSPAN", "SPAN") == "SPAN" {

@@ -13,7 +13,7 @@ import (
 // with them, so that a user sees all errors of a row at once.
 type reader struct {
 	table  string
-	object string // table|key
+	key    string
 	fields map[string]string
 	known  []string // fields asked for, for unknown
 	asked  bool     // whether unknown was called
@@ -28,31 +28,48 @@ const maxErrors = 12
 // field NULL of empty rows go away. upper is for the ACL tables, whose field
 // names SONiC compares in upper case.
 func newReader(table, key string, fields map[string]string, upper bool) *reader {
-	r := &reader{table: table, object: table + "|" + key}
+	r := &reader{table: table, key: key}
 	r.clean(fields, upper)
 	return r
 }
 
 func (r *reader) clean(fields map[string]string, upper bool) {
 	r.fields = make(map[string]string, len(fields))
+	twice := false
+	for f, v := range fields {
+		if name := fieldName(f, upper); name != "" {
+			_, dup := r.fields[name]
+			r.fields[name], twice = strings.TrimSpace(v), twice || dup
+		}
+	}
+	if twice {
+		r.settle(fields, upper)
+	}
+}
+
+// settle takes of several spellings of a field the first, and reports what the others say.
+func (r *reader) settle(fields map[string]string, upper bool) {
 	written := make(map[string]string, len(fields))
 	for _, f := range slices.Sorted(maps.Keys(fields)) {
-		name, _, _ := strings.Cut(f, "@")
-		if upper {
-			name = strings.ToUpper(name)
+		name, v := fieldName(f, upper), strings.TrimSpace(fields[f])
+		if first, dup := written[name]; !dup && name != "" {
+			r.fields[name], written[name] = v, f
+		} else if old := r.fields[name]; old != v && name != "" {
+			r.bad(f, cmp.Or(v, empty), fmt.Sprintf("the field once; %s says %s", plain(first), quoted(old)))
 		}
-		if name == "" || name == "NULL" {
-			continue
-		}
-		v := strings.TrimSpace(fields[f])
-		if old, dup := r.fields[name]; dup {
-			if old != v {
-				r.bad(f, cmp.Or(v, empty), fmt.Sprintf("the field once; %s says %s", plain(written[name]), quoted(old)))
-			}
-			continue
-		}
-		r.fields[name], written[name] = v, f
 	}
+}
+
+// fieldName is what a field is called without its list suffix; "" of the placeholder.
+func fieldName(f string, upper bool) string {
+	name, _, _ := strings.Cut(f, "@")
+	if upper {
+		name = strings.ToUpper(name)
+	}
+	if name == "NULL" {
+		return ""
+	}
+	return name
 }
 
 // take returns a field's value and remembers that the row may have it.
@@ -66,7 +83,7 @@ func (r *reader) bad(field, value, want string) {
 	if r.full() {
 		return
 	}
-	r.errs = append(r.errs, &FieldError{Object: r.object, Field: field, Value: value, Want: want})
+	r.errs = append(r.errs, &FieldError{Object: r.table + "|" + r.key, Field: field, Value: value, Want: want})
 }
 
 // needs reports a field that is missing, because of what others say.
@@ -96,7 +113,7 @@ func (r *reader) err() error {
 // unknown reports every field that was not asked for, with the nearest that
 // the row may have.
 func (r *reader) unknown() {
-	if r.asked {
+	if r.asked || !r.strange() {
 		return
 	}
 	r.asked = true
@@ -108,6 +125,16 @@ func (r *reader) unknown() {
 		}
 		r.bad(f, cmp.Or(r.fields[f], empty), "a field of the table"+suggest(f, r.known))
 	}
+}
+
+// strange says whether there is a field that was not asked for.
+func (r *reader) strange() bool {
+	for f := range r.fields {
+		if !slices.Contains(r.known, f) {
+			return true
+		}
+	}
+	return false
 }
 
 // badWord reports a word of a list that is none of words.

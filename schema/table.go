@@ -2,7 +2,9 @@ package schema
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+	"time"
 )
 
 // A Field is a field of a table.
@@ -10,18 +12,20 @@ type Field struct {
 	Name    string
 	Form    string // what it holds, in words
 	Default string // what holds where it is not given, as it would be written; "": see Words
-	Must    bool   // a row without it is refused
 	Words   string // what it is for
+	Must    bool   // a row without it is refused
 
 	kind     kind
-	lo, hi   uint64   // of a number
-	def      uint64   // of a number, where it is not given
-	words    []string // of a word; fields that are ignored
-	want     string   // what would be right, where the field is missing
-	required bool     // it is missing where it is not there, and Form is what would be right
-	none     bool     // there is no default
-	keep     bool     // it is written also where it is empty
-	quiet    bool     // it is not written where it says what holds without it
+	required bool          // it is missing where it is not there, and Form is what would be right
+	none     bool          // there is no default
+	keep     bool          // it is written also where it is empty
+	quiet    bool          // it is not written where it says what holds without it
+	second   bool          // of a flag: the second of words is true, not the first
+	lo, hi   uint64        // of a number
+	def      uint64        // of a number, where it is not given
+	unit     time.Duration // of a number that is a time
+	words    []string      // of a word; fields that are ignored
+	want     string        // what would be right, where the field is missing
 }
 
 // described completes what a table says of a field with what follows from its kind.
@@ -32,8 +36,12 @@ func (f Field) described() Field {
 		if !f.Must && !f.none {
 			f.Default = utoa(f.def)
 		}
+	case withinKind:
+		f.Form = rangeForm(f.lo, f.hi)
 	case wordKind:
 		f.Form = oneOf(f.words)
+	case refKind:
+		f.Form = "a row of " + f.Form
 	case ignoredKind:
 		f.Words = "Fields of SONiC that have no effect: " + strings.Join(f.words, ", ") + "."
 	}
@@ -52,17 +60,122 @@ func (f *Field) missing() string {
 	return oneOf(f.words)
 }
 
-// A field is a field of a row at hand: how it is read into the row and written of it.
+// A field is a field of a row at hand: where the row holds it, to be read and written as its kind
+// is; or functions that read and write it instead.
 type field struct {
 	Field
+	at    any
 	read  func(r *reader)
 	write func() string // "": the row does not have the field
 }
 
-// A key is what a row at hand is called.
+// take reads the field.
+func (f *field) take(r *reader) {
+	switch at := f.at.(type) {
+	case *string:
+		*at = f.takeText(r)
+	case *bool:
+		*at = (r.word(f.Name, f.Default, f.words...) == f.words[0]) != f.second
+	case *uint8:
+		*at = uint8(f.number(r))
+	case *uint16:
+		*at = uint16(f.number(r))
+	case *uint32:
+		*at = uint32(f.number(r))
+	case *uint64:
+		*at = f.number(r)
+	case **uint64:
+		if _, ok := r.fields[f.Name]; ok {
+			n := f.number(r)
+			*at = &n
+		}
+	case *time.Duration:
+		*at = time.Duration(f.number(r)) * f.unit
+	case *MAC:
+		*at = r.unicast(f.Name)
+	case *[]string:
+		*at = r.ignore(f.words...)
+	default:
+		f.read(r)
+	}
+}
+
+// number reads a number.
+func (f *field) number(r *reader) uint64 { return r.number(f.Name, f.lo, f.hi, f.def) }
+
+// takeText reads a text, word or name.
+func (f *field) takeText(r *reader) string {
+	switch f.kind {
+	case wordKind:
+		return r.word(f.Name, f.Default, f.words...)
+	case nameKind:
+		return r.name(f.Name, f.Default)
+	case refKind:
+		return r.ref(f.Name, f.Form)
+	}
+	return r.text(f.Name)
+}
+
+// value writes the field.
+func (f *field) value() string {
+	switch at := f.at.(type) {
+	case *string:
+		return *at
+	case *bool:
+		if *at != f.second {
+			return f.words[0]
+		}
+		return f.words[1]
+	case *uint8:
+		return f.put(uint64(*at))
+	case *uint16:
+		return f.put(uint64(*at))
+	case *uint32:
+		return f.put(uint64(*at))
+	case *uint64:
+		return f.put(*at)
+	case **uint64:
+		if *at != nil {
+			return utoa(**at)
+		}
+	case *time.Duration:
+		return f.put(uint64(*at / f.unit))
+	case *MAC:
+		if !at.IsZero() {
+			return at.String()
+		}
+	case *[]string:
+		return strings.Join(*at, ",")
+	default:
+		return f.write()
+	}
+	return ""
+}
+
+// put writes a number; not 0 where that stands for none.
+func (f *field) put(n uint64) string {
+	if n == 0 && f.none {
+		return ""
+	}
+	return utoa(n)
+}
+
+// A key is what a row at hand is called: a valid string, which the row holds, or what a function reads.
 type key struct {
-	form string // what rows are called, in words
-	read func(r *reader, key string)
+	form  string // what rows are called, in words
+	at    *string
+	valid func(string) bool
+	want  string // what would be right
+	read  func(r *reader, key string)
+}
+
+// take reads the key.
+func (k *key) take(r *reader, text string) {
+	if k.read != nil {
+		k.read(r, text)
+	} else if *k.at = text; !k.valid(text) {
+		r.bad("", text, k.want)
+	}
 }
 
 // A layout says how a row at hand stands in its table: how its key and each of its fields are
@@ -100,19 +213,20 @@ func parseIn[T any, P laidOut[T]](table, key string, fields map[string]string) (
 // parse reads the row; table is its own if "". Errors come in the order of the fields.
 func (l layout) parse(table, key string, fields map[string]string) error {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
-	l.key.read(r, key)
+	l.key.take(r, key)
 	l.take(r)
 	return r.err()
 }
 
 // take reads the fields of a row.
 func (l *layout) take(r *reader) {
+	r.known = slices.Grow(r.known, len(l.fields))
 	for i := range l.fields {
 		f := &l.fields[i]
-		if f.read == nil {
+		if f.at == nil && f.read == nil {
 			continue
 		}
-		f.read(r)
+		f.take(r)
 		if v, empty := r.fields[f.Name]; v == "" && !(empty && f.kind == numberKind) { // of that it is told already
 			if want := f.missing(); want != "" {
 				r.bad(f.Name, "", want)
@@ -132,10 +246,10 @@ func (l layout) row() map[string]string {
 	out := make(map[string]string, len(l.fields))
 	for i := range l.fields {
 		f := &l.fields[i]
-		if f.write == nil {
+		if f.at == nil && f.write == nil {
 			continue
 		}
-		if v := f.write(); v != "" && !(f.quiet && v == f.Default) || f.keep {
+		if v := f.value(); v != "" && !(f.quiet && v == f.Default) || f.keep {
 			out[f.Name] = v
 		}
 	}

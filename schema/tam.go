@@ -70,12 +70,12 @@ func idInUse(name string, id *uint32, has, given *bool) []field {
 		}
 	}
 	return []field{
-		own("op-"+name, rangeForm(0, 1<<32-1), "The "+name+" in use; without it there is none.", func(r *reader) {
+		within("op-"+name, 0, 1<<32-1, "The "+name+" in use; without it there is none.", func(r *reader) {
 			if *has = r.fields["op-"+name] != ""; *has {
 				*id = uint32(r.number("op-"+name, 0, 1<<32-1, 0))
 			}
 		}, write(has)),
-		own(name, rangeForm(1, 1<<32-1), "The same, where that was configured.",
+		within(name, 1, 1<<32-1, "The same, where that was configured.",
 			func(r *reader) { *given = *has && r.fields[name] != "" }, write(given)),
 	}
 }
