@@ -208,6 +208,67 @@ func TestStuck(t *testing.T) {
 	}
 }
 
+// A database that is emptied has all rows again with the next flush, whole, also those that nobody
+// put since; what was to go does not come back.
+func TestRowsLost(t *testing.T) {
+	b := orchtest.Started(t, saitest.Options{})
+	d := orch.NewDaemon("live", b.Redis, orch.Options{}) // on wall time: it looks for emptied databases
+	rows := &tamorch.Rows{Table: "T"}
+	f := &tamorch.Feature[flow, struct{}]{Counters: []*tamorch.Rows{rows}}
+	f.Name, f.Table, f.State = "X", "X_TABLE", "X_STATE"
+	cfg := tamorch.Config{SAI: b.Rec, Daemon: d, Redis: b.Redis, Features: orch.NewFeatures(d)}
+	if err := f.Start(b.Ctx, cfg); err != nil {
+		t.Fatal(err)
+	}
+	known, lost := make(chan struct{}, 10), make(chan struct{}, 10)
+	d.Consume(func(l *swss.Listener) swss.Source {
+		return swss.NewSubscriber(l, b.Redis.DB(swss.ConfigDB), "KNOWN")
+	}, "KNOWN", orch.Each(func(context.Context, orch.Task) error { known <- struct{}{}; return nil }),
+		orch.Reporting{StateTable: "S"})
+	d.OnFlush(func() { lost <- struct{}{} })
+	if err := swss.NewTable(b.Redis.DB(swss.ConfigDB), "KNOWN").Set(b.Ctx, "row", nil); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Ctx)
+	done := make(chan error)
+	go func() { done <- d.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	change := func(change func()) {
+		t.Helper()
+		var err error
+		if doErr := d.Do(ctx, func() { change(); err = f.Flush(ctx) }); doErr != nil || err != nil {
+			t.Fatal(doErr, err)
+		}
+	}
+	change(func() {
+		for _, key := range []string{"same", "newer", "dropped"} {
+			rows.Put(key, swss.FieldValues{"a": "1", "b": "2"})
+		}
+	})
+	<-known
+	if err := b.Redis.DB(swss.CountersDB).Client().FlushAll(ctx).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Do(ctx, func() { // before the daemon finds out
+		rows.Put("newer", swss.FieldValues{"a": "1", "c": "3"})
+		rows.Drop("dropped")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	<-lost
+	change(func() {})
+	for key, want := range map[string]string{"same": "map[a:1 b:2]", "newer": "map[a:1 c:3]", "dropped": "map[]"} {
+		if got := fmt.Sprint(map[string]string(b.Row(swss.CountersDB, "T", key))); got != want {
+			t.Errorf("row %s is %s, want %s", key, got, want)
+		}
+	}
+}
+
 // Rows of COUNTERS_DB are as they were put last: fields that a row has no more go, rows that are
 // dropped go, and what a former life left goes at the start.
 func TestRows(t *testing.T) {
