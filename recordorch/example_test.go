@@ -1,0 +1,25 @@
+package recordorch
+
+import (
+	"context"
+	"fmt"
+)
+
+// A plan for the tables that a chip says it has, by uniform probabilities: which of them a packet's
+// record has with 16 bits to carry it.
+func Example() {
+	plan, err := makePlan(context.Background(), graphOf(1, "e"), nil, settings())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, r := range plan.Recorded {
+		fmt.Println(r.Table)
+	}
+	fmt.Printf("%.1f bits of entropy, by %s probabilities\n", plan.Entropy, plan.ProbabilitiesFrom)
+	// Output:
+	// b
+	// d
+	// e
+	// 2.5 bits of entropy, by uniform probabilities
+}
