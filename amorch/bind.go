@@ -170,8 +170,9 @@ func (o *Orch) variants(row schema.AltMarkFlow, b *binding) []orch.ACLVariant {
 // samples are entries like those that sessions will have.
 func (o *Orch) samples() []orch.ACLVariant {
 	if o.engine == schema.AltMarkByOrchestrator {
-		return append(scheduled(schema.AltMarkFlow{Session: altmark.Session{Role: altmark.Initiator, Mark: altmark.DSCP0}}, 0),
-			scheduled(schema.AltMarkFlow{Session: altmark.Session{Role: altmark.Terminator, Mark: altmark.DSCP0, Clear: true}}, 0)...)
+		marks := altmark.Session{Role: altmark.Initiator, Mark: altmark.DSCP0}
+		clears := altmark.Session{Role: altmark.Terminator, Mark: altmark.DSCP0, Clear: true}
+		return append(scheduled(schema.AltMarkFlow{Session: marks}, 0), scheduled(schema.AltMarkFlow{Session: clears}, 0)...)
 	}
 	return o.variants(schema.AltMarkFlow{}, &binding{profile: &profile{}})
 }

@@ -20,7 +20,9 @@ type Rules interface {
 	ReserveVariants(feature string, samples []orch.ACLVariant)
 	// BindVariants has the feature use rules[i] for users[i], with the entries
 	// variants[i]. One error per rule.
-	BindVariants(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant) []error
+	BindVariants(
+		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
+	) []error
 	// VariantCounter returns the counter of an entry; false if there is no entry.
 	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
 	// SetVariantActive has an entry match packets, or not, by one call of SAI.

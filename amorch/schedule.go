@@ -80,7 +80,8 @@ func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
 	case row.Method != altmark.Step:
 		return fmt.Errorf(only+"method is %s, want step", row.Method)
 	case row.Foreign != altmark.CountForeign:
-		return fmt.Errorf(only+"foreign-marks is %s, want count: the flow group matches no packet that comes marked", row.Foreign)
+		return fmt.Errorf(only+"foreign-marks is %s, want count: the flow group matches no packet that comes marked",
+			row.Foreign)
 	case bit == 0:
 		return fmt.Errorf(only+"mark is %s, want dscp0 to dscp5", row.Mark)
 	}
@@ -90,7 +91,8 @@ func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
 	base, ok := o.dscp(row.Rule)
 	switch {
 	case !ok:
-		return fmt.Errorf(only+"it sets the whole DSCP, and flow group %s does not say which: want a rule that matches one DSCP exactly", row.Rule.Rule)
+		return fmt.Errorf(only+"it sets the whole DSCP, and flow group %s does not say which: "+
+			"want a rule that matches one DSCP exactly", row.Rule.Rule)
 	case base&bit != 0:
 		return fmt.Errorf(only+"flow group %s has DSCP %d, want one without %s", row.Rule.Rule, base, row.Mark)
 	}

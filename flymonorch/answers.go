@@ -3,6 +3,7 @@ package flymonorch
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"math/bits"
 	"slices"
@@ -254,7 +255,8 @@ func sizes(bins []answer.Bin) swss.FieldValues {
 func (o *Orch) placement(p *plan.Placed, planned bool) schema.FlyMonPlacement {
 	l := &p.Layout
 	row := schema.FlyMonPlacement{
-		Planned: planned, Algorithm: p.Sketch.Algorithm, Rows: uint32(len(p.Sketch.Rows)), Buckets: p.Buckets, Banks: l.Banks(),
+		Planned: planned, Algorithm: p.Sketch.Algorithm, Rows: uint32(len(p.Sketch.Rows)), Buckets: p.Buckets,
+		Banks: l.Banks(),
 		Rules: uint32(l.Rules(&o.geo)), Expected: p.Expected, Translation: p.Translation,
 	}
 	groups := map[int]bool{}
@@ -263,7 +265,7 @@ func (o *Orch) placement(p *plan.Placed, planned bool) schema.FlyMonPlacement {
 		groups[u.Group] = true
 		row.Bytes += uint64(u.Size) * uint64(row.Banks) * uint64(o.geo.Width) / 8
 		row.Tcam += uint32(u.Translation(&o.geo) + len(u.Map))
-		row.Units = append(row.Units, strconv.Itoa(u.Group)+"."+strconv.Itoa(u.CMU)+":"+strconv.FormatUint(uint64(u.Base), 10)+"+"+strconv.FormatUint(uint64(u.Size), 10))
+		row.Units = append(row.Units, fmt.Sprintf("%d.%d:%d+%d", u.Group, u.CMU, u.Base, u.Size))
 	}
 	row.Groups = slices.Sorted(maps.Keys(groups))
 	masks := slices.SortedFunc(slices.Values(l.Masks), func(a, b flymon.MaskRule) int {

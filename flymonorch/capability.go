@@ -16,7 +16,8 @@ import (
 func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	for _, x := range []struct{ name, lack string }{
 		{flymon.ObjectTask, "the switch has no CMU groups: its SAI has no extension " + flymon.ObjectTask},
-		{flymon.ObjectGroups, "the switch does not say what its CMU groups are like: its SAI has no extension " + flymon.ObjectGroups},
+		{flymon.ObjectGroups, "the switch does not say what its CMU groups are like: its SAI has no extension " +
+			flymon.ObjectGroups},
 		{flymon.ObjectStatus, "tasks cannot be read: the switch's SAI has no extension " + flymon.ObjectStatus},
 		{flymon.ObjectRegisters, "tasks cannot be read: the switch's SAI has no extension " + flymon.ObjectRegisters},
 		{flymon.ObjectClear, "tasks cannot be cleared: the switch's SAI has no extension " + flymon.ObjectClear},

@@ -134,7 +134,8 @@ func (r *round) digests(task string, bank, most int) ([]flymon.Vector, error) {
 	var keys []flymon.Vector
 	for len(keys) < most {
 		request := flymon.ChipRange{Task: task, Bank: bank, From: uint32(len(keys))}
-		values, err := r.ask(flymon.ObjectDigests, flymon.AttrRead, request, 1024+flymon.MaxChipDigests*flymon.VectorBytes/3*4)
+		values, err := r.ask(flymon.ObjectDigests, flymon.AttrRead, request,
+			1024+flymon.MaxChipDigests*flymon.VectorBytes/3*4)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +178,9 @@ func (r *round) truth(task string, bank int, threshold uint64, flows []flymon.Ve
 
 // truthOf asks the oracle for at most flymon.MaxChipTruths flows.
 func (r *round) truthOf(task string, bank int, threshold uint64, flows []flymon.Vector) (*truth, error) {
-	question := flymon.TruthQuestion{Task: task, Bank: bank, Flows: make([][]byte, len(flows)), Heavy: new(int), Threshold: threshold}
+	question := flymon.TruthQuestion{
+		Task: task, Bank: bank, Flows: make([][]byte, len(flows)), Heavy: new(int), Threshold: threshold,
+	}
 	for i, v := range flows {
 		question.Flows[i] = v.Append(nil)
 	}

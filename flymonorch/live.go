@@ -93,7 +93,9 @@ func (o *Orch) sweepWait(r *round, t *task) error {
 	if !d.known || at.started != d.at.started {
 		b := st.Banks[0]
 		d.known, d.flags = true, d.flags|flymon.FlagFirst
-		d.sweep = sweep{began: max(d.began, at.now), packets: b.Packets, bytes: b.Bytes, lost: b.Lost, digestsLost: b.DigestsLost}
+		d.sweep = sweep{
+			began: max(d.began, at.now), packets: b.Packets, bytes: b.Bytes, lost: b.Lost, digestsLost: b.DigestsLost,
+		}
 	}
 	if at.steps != d.at.steps {
 		d.flags |= flymon.FlagClockStep
@@ -135,7 +137,8 @@ func (o *Orch) sweepDone(r *round, t *task) error {
 
 // newIn is what a bank, whose numbers count from the beginning, has had since the last sweep ended.
 func (s *sweep) newIn(b flymon.ChipBank) flymon.ChipBank {
-	b.Packets, b.Bytes, b.Lost, b.DigestsLost = b.Packets-s.packets, b.Bytes-s.bytes, b.Lost-s.lost, b.DigestsLost-s.digestsLost
+	b.Packets, b.Bytes = b.Packets-s.packets, b.Bytes-s.bytes
+	b.Lost, b.DigestsLost = b.Lost-s.lost, b.DigestsLost-s.digestsLost
 	return b
 }
 

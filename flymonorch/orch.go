@@ -73,7 +73,8 @@ func (c *counters) forget(task string) {
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		plans: map[string]*task{}, queries: map[string]*query{}, byTask: map[string]map[string]*query{},
-		dirtyQueries: map[string]*query{}, classes: map[time.Duration]*class{}, sweeps: map[string]*task{}, counters: newCounters(),
+		dirtyQueries: map[string]*query{}, classes: map[time.Duration]*class{}, sweeps: map[string]*task{},
+		counters: newCounters(),
 	}
 	o.Feature = &tamorch.Feature[flymon.Task, deployment]{
 		Kind: tamorch.Kind{

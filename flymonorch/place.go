@@ -148,7 +148,8 @@ func (o *Orch) divert(
 ) error {
 	o.catchUp(ctx, t)
 	object := t.On.object
-	moved := !reflect.DeepEqual(placed.Layout.Units, t.On.placed.Layout.Units) || placed.Layout.Epoch != t.On.placed.Layout.Epoch
+	moved := !reflect.DeepEqual(placed.Layout.Units, t.On.placed.Layout.Units) ||
+		placed.Layout.Epoch != t.On.placed.Layout.Epoch
 	if moved && len(placed.Layout.Frozen) == 0 { // nothing will be left to read
 		o.readLast(ctx, t, t.On, 0, false)
 	}

@@ -104,8 +104,8 @@ func asks(row flymon.Task) flymon.Key {
 func flowOf(row flymon.Task, text string) (flymon.Vector, error) {
 	k := asks(row)
 	if k.IsZero() {
-		return flymon.Vector{}, fmt.Errorf("flow %q: the task measures %s of all packets together, want a task with a key, or none: its answers are in %s",
-			text, row.Attribute, schema.CountersFlyMonResult)
+		return flymon.Vector{}, fmt.Errorf("flow %q: the task measures %s of all packets together, "+
+			"want a task with a key, or none: its answers are in %s", text, row.Attribute, schema.CountersFlyMonResult)
 	}
 	return k.Flow(text)
 }

@@ -75,7 +75,8 @@ func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 	}
 	if row.Encapsulation == schema.RecordUDP {
 		t.label.Tunnel = &record.ChipTunnel{
-			SrcIP: way.Address, DstIP: to, SrcMAC: schema.MAC(way.Source).String(), DstMAC: schema.MAC(way.MAC).String(), TOS: tunnelTOS,
+			SrcIP: way.Address, DstIP: to, SrcMAC: schema.MAC(way.Source).String(), DstMAC: schema.MAC(way.MAC).String(),
+			TOS: tunnelTOS,
 		}
 		t.attrs = append(t.attrs,
 			sai.Attr{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeSflow},
@@ -103,7 +104,8 @@ func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 
 // mirrorTo is the entry of a flow group: packets are mirrored.
 func mirrorTo(session sai.OID) []orch.ACLVariant {
-	return []orch.ACLVariant{{Actions: []sai.Attr{{ID: sai.ACLEntryAttrActionMirrorIngress, Value: sai.Do(sai.OIDs{session})}}}}
+	mirror := sai.Attr{ID: sai.ACLEntryAttrActionMirrorIngress, Value: sai.Do(sai.OIDs{session})}
+	return []orch.ACLVariant{{Actions: []sai.Attr{mirror}}}
 }
 
 // wanted says why a session is not to be bound; nil if it is.
@@ -178,7 +180,8 @@ func (o *Orch) want(ctx context.Context, row schema.RecordFlow) (t tunnel, c *sc
 
 // settable are the attributes that follow the way without the session being made anew.
 var settable = []sai.AttrID{
-	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrSrcMACAddress, sai.MirrorSessionAttrDstMACAddress,
+	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrSrcMACAddress,
+	sai.MirrorSessionAttrDstMACAddress,
 }
 
 // change has a session follow the way to its collector, all steps or none. It returns
@@ -187,7 +190,8 @@ func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
 	b := s.On
 	var undo orch.Undo
 	back := func(what string, err error) bool {
-		o.Log.Error("table recording session", "session", s.Name, "err", orch.Undone(ctx, &undo, fmt.Errorf("%s: %w", what, err)))
+		o.Log.Error("table recording session", "session", s.Name, "err",
+			orch.Undone(ctx, &undo, fmt.Errorf("%s: %w", what, err)))
 		return false
 	}
 	if !reflect.DeepEqual(b.label, t.label) {
@@ -259,7 +263,8 @@ func (o *Orch) steps(ctx context.Context, s *session) error {
 		return fmt.Errorf("create the mirror session: %w", orch.AtAttr(err, sai.ObjectTypeMirrorSession, b.attrs))
 	}
 	b.entry = true
-	return o.rules.BindVariants(ctx, feature, []schema.ACLRuleKey{s.As.Rule}, []string{s.Name}, [][]orch.ACLVariant{mirrorTo(b.mirror)})[0]
+	return o.rules.BindVariants(ctx, feature, []schema.ACLRuleKey{s.As.Rule}, []string{s.Name},
+		[][]orch.ACLVariant{mirrorTo(b.mirror)})[0]
 }
 
 // takeDown takes a session out of the ASIC, the last step first. What fails is tried

@@ -22,7 +22,9 @@ type Rules interface {
 	ReserveVariants(feature string, samples []orch.ACLVariant)
 	// BindVariants has the feature use rules[i] for users[i], with the entries
 	// variants[i]. One error per rule.
-	BindVariants(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant) []error
+	BindVariants(
+		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
+	) []error
 	// VariantCounter returns the counter of an entry; false if there is no entry.
 	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
 }
@@ -106,8 +108,9 @@ type session = tamorch.Session[schema.RecordFlow, binding]
 // and registers the handlers on the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
-		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, plan: makePlan, schemes: map[schemeKey]*scheme{},
-		plans: tamorch.Rows{Table: schema.CountersRecordPlan}, counters: tamorch.Rows{Table: schema.CountersRecord},
+		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, plan: makePlan,
+		schemes: map[schemeKey]*scheme{}, plans: tamorch.Rows{Table: schema.CountersRecordPlan},
+		counters: tamorch.Rows{Table: schema.CountersRecord},
 	}
 	o.Feature = &tamorch.Feature[schema.RecordFlow, binding]{
 		Kind: tamorch.Kind{

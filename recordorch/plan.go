@@ -11,14 +11,18 @@ import (
 
 // A planner finds a plan for a graph, by the paths that packets have taken, or without
 // any by uniform probabilities. It does so by what it is given and nothing else.
-type planner func(ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings) (*record.Plan, error)
+type planner func(
+	ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings,
+) (*record.Plan, error)
 
 // budget is how many sets a search may weigh here, where other rows wait for it: about a
 // second of branch and bound, and far more than greedy search takes on a chip's graph.
 const budget = 50_000
 
 // makePlan is the planner of recordplan.
-func makePlan(ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings) (*record.Plan, error) {
+func makePlan(
+	ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings,
+) (*record.Plan, error) {
 	p, from := recordplan.Uniform(g), schema.ProbabilitiesUniform
 	if len(paths) > 0 {
 		counted, err := recordplan.FromPaths(g, paths)

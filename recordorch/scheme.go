@@ -51,7 +51,8 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 	k := keyOf(s)
 	c := o.schemes[k]
 	if c == nil {
-		c = &scheme{settings: s, object: tamorch.Object{Name: record.ObjectPlan, Attr: record.AttrPlan}, labels: map[string]record.ChipSession{}}
+		object := tamorch.Object{Name: record.ObjectPlan, Attr: record.AttrPlan}
+		c = &scheme{settings: s, object: object, labels: map[string]record.ChipSession{}}
 		o.schemes[k] = c
 	}
 	if c.version != o.graph.Version {

@@ -163,7 +163,8 @@ func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(conte
 		}
 		return errs
 	})
-	cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, Words: orch.Words{Again: f.Again}, None: true})
+	reporting := orch.Reporting{StateTable: state, Words: orch.Words{Again: f.Again}, None: true}
+	cfg.Daemon.Consume(source, table, handler, reporting)
 }
 
 // ViewApplied says that the ASIC is as the first view has it: from now on there is a chip to ask

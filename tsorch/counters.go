@@ -21,7 +21,8 @@ const ClearChannel = "TAM_CLEAR_COUNTERS"
 // Fields of the rows of TAM_TAILSTAMPING_COUNTERS, in the order of a sample.
 var fieldNames = [...]string{
 	"MATCHED_PACKETS", "MATCHED_BYTES", // of the ACL counter; of the window, if there is one
-	"STAMPED_PACKETS", "NOT_STAMPED_NOT_TCP_UDP", "NOT_STAMPED_NOT_ETHERNET_II", "NOT_STAMPED_CUT", "NOT_STAMPED_MTU", // of the window
+	// of the window
+	"STAMPED_PACKETS", "NOT_STAMPED_NOT_TCP_UDP", "NOT_STAMPED_NOT_ETHERNET_II", "NOT_STAMPED_CUT", "NOT_STAMPED_MTU",
 }
 
 // fromWindow is where the fields begin that the window tells.

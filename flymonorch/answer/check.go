@@ -125,9 +125,11 @@ func (d *Dump) checkSketch() error {
 	switch most := min(d.Geometry.Width, sketch.MaxCoupons); {
 	case s.Scale > 40:
 		return fmt.Errorf("scale is 2^%d, want at most 2^40", s.Scale)
-	case s.Algorithm == flymon.BeauCoup && (s.Coupons < 1 || int(s.Coupons) > most || s.CouponShift > flymon.MaxCouponShift || uint64(s.Coupons) > 1<<s.CouponShift):
+	case s.Algorithm == flymon.BeauCoup && (s.Coupons < 1 || int(s.Coupons) > most ||
+		s.CouponShift > flymon.MaxCouponShift || uint64(s.Coupons) > 1<<s.CouponShift):
 		return fmt.Errorf("%d coupons of a chance of 2^-%d, want 1 to %d, together at most 1", s.Coupons, s.CouponShift, most)
-	case s.Algorithm == flymon.HyperLogLog && (s.Element.Bits > 32 || int(s.Element.Bits) > d.Geometry.Width || s.Element.Bits == 0 && d.Geometry.Width < 32):
+	case s.Algorithm == flymon.HyperLogLog && (s.Element.Bits > 32 || int(s.Element.Bits) > d.Geometry.Width ||
+		s.Element.Bits == 0 && d.Geometry.Width < 32):
 		return fmt.Errorf("strings of %d bits, want 1 to %d", s.Element.Bits, d.Geometry.Width)
 	}
 	return nil

@@ -47,7 +47,8 @@ func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 	n, known := sketch.CountMin(rows)
 	if !known {
 		e := r.bounded(float64(n))
-		e.Upper, e.Saturated, e.Bound = math.Inf(1), true, e.Bound+"; the counters are full: as many or more, of all flows in them"
+		e.Upper, e.Saturated, e.Bound = math.Inf(1), true,
+			e.Bound+"; the counters are full: as many or more, of all flows in them"
 		return e
 	}
 	return r.bounded(float64(n))
@@ -62,7 +63,8 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 	}
 	excess, rows, width := r.excess(least, total)
 	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-excess*r.scale()), 1-math.Pow(2, -float64(rows))
-	e.Bound = fmt.Sprintf("count-min: never too low, too high by more than 2 of %.0f in %d with probability 2^-%d", total, width, rows)
+	e.Bound = fmt.Sprintf("count-min: never too low, too high by more than 2 of %.0f in %d with probability 2^-%d",
+		total, width, rows)
 	return r.sampled(e)
 }
 
@@ -168,7 +170,8 @@ func (r *Reading) collected(n int) flymon.Estimate {
 	e := flymon.Estimate{Value: sketch.CouponsDrawn(n, m, p), Confidence: 0.95}
 	e.Lower, e.Upper = sketch.CouponsBounds(n, m, p, 2)
 	e.Lower, e.Upper = math.Min(e.Lower, e.Value), math.Max(e.Upper, e.Value)
-	e.Bound = fmt.Sprintf("%d of %d coupons, each drawn with probability 2^-%d: two standard deviations of their number", n, m, r.Sketch.CouponShift)
+	e.Bound = fmt.Sprintf("%d of %d coupons, each drawn with probability 2^-%d: two standard deviations of their number",
+		n, m, r.Sketch.CouponShift)
 	if n == m { // that is how a flow is found to have reached the threshold
 		e.Value = math.Max(e.Value, float64(r.Task.Threshold))
 		e.Upper, e.Saturated, e.Bound = math.Inf(1), true, e.Bound+"; as many or more"

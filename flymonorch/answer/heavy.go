@@ -66,7 +66,8 @@ func (r *Reading) Decode(flows []flymon.Vector) []FlowEstimate {
 	low, high := sketch.Decode(rows, at, rounds)
 	list := make([]FlowEstimate, len(all))
 	for f, v := range all {
-		e := flymon.Estimate{Value: float64(low[f]+high[f]) / 2, Lower: float64(low[f]), Upper: float64(high[f]), Confidence: 1, Bound: "message passing over all flows"}
+		e := flymon.Estimate{Value: float64(low[f]+high[f]) / 2, Lower: float64(low[f]), Upper: float64(high[f]),
+			Confidence: 1, Bound: "message passing over all flows"}
 		switch {
 		case !complete:
 			e.Value, e.Lower, e.Confidence, e.Bound = e.Upper, 0, 0, "message passing, but some flow is missing: as many or less"

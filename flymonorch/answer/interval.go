@@ -39,7 +39,8 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 		}
 	}
 	if r.Task.Share > 0 {
-		return unknown(flymon.Estimate{Value: math.Min(least, most)}, r.seen()+", of which intervals may be longer or shorter")
+		return unknown(flymon.Estimate{Value: math.Min(least, most)},
+			r.seen()+", of which intervals may be longer or shorter")
 	}
 	alone := 1 - r.used()
 	exact := math.Pow(alone, instances) * (1 - math.Pow(1-alone, instances))
@@ -50,11 +51,13 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 		Value: math.Min(least, most), Lower: math.Max(0, least-unit+1), Upper: math.Min(least+unit-1, most),
 		Confidence: exact,
 	}
-	e.Bound = fmt.Sprintf("exact to %.0f if no other flow has the bucket of its last arrival in any of %.0f instances, nor that of its longest interval in one", unit, instances)
+	e.Bound = fmt.Sprintf("exact to %.0f if no other flow has the bucket of its last arrival in any of %.0f instances, "+
+		"nor that of its longest interval in one", unit, instances)
 	if turn := unit * (float64(r.Geometry.Mask()) + 1); float64(r.Ran) >= turn {
 		// What is left of a longer one is shorter: it is a lower bound still.
 		e.Upper, e.Saturated = math.Inf(1), true
-		e.Bound += fmt.Sprintf("; it has counted for longer than %.0f s, after which times begin anew: as long or longer", turn/1e9)
+		e.Bound += fmt.Sprintf("; it has counted for longer than %.0f s, after which times begin anew: as long or longer",
+			turn/1e9)
 	}
 	return e
 }

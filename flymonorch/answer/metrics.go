@@ -102,7 +102,8 @@ func within(value, relative float64, bound string) flymon.Estimate {
 // cardinalityOfCounters counts flows by the counters that none of them has.
 func (r *Reading) cardinalityOfCounters() flymon.Estimate {
 	words := r.Registers[r.Sketch.Rows[0][0]]
-	return counting(float64(len(words))-r.used()*float64(len(words)), float64(len(words)), "linear counting of the first row's counters")
+	n := float64(len(words))
+	return counting(n-r.used()*n, n, "linear counting of the first row's counters")
 }
 
 // counting counts by the buckets that nobody has. If there is none it says how many there are at least.
@@ -135,7 +136,8 @@ func (r *Reading) hyperLogLog() flymon.Estimate {
 		ranks[0]--
 		v = sketch.HyperLogLog(ranks, width+1)
 	}
-	e := within(v, sketch.HyperLogLogError(len(words)), fmt.Sprintf("HyperLogLog: two standard errors of 1.04/sqrt(%d)", len(words)))
+	e := within(v, sketch.HyperLogLogError(len(words)),
+		fmt.Sprintf("HyperLogLog: two standard errors of 1.04/sqrt(%d)", len(words)))
 	if most := float64(uint64(len(words)) << width); v > most/8 {
 		e.Upper, e.Saturated = math.Inf(1), true // elements collide in the compressed key
 	}

@@ -48,14 +48,17 @@ func Similarity(a, b *Reading) map[string]flymon.Estimate {
 	}
 	j := flymon.Estimate{Value: jaccard(diff.Value, x.Value, y.Value), Saturated: diff.Saturated}
 	if !diff.Saturated {
-		j.Lower, j.Upper, j.Confidence = jaccard(diff.Upper, x.Lower, y.Lower), jaccard(diff.Lower, x.Upper, y.Upper), diff.Confidence
+		j.Lower, j.Upper = jaccard(diff.Upper, x.Lower, y.Lower), jaccard(diff.Lower, x.Upper, y.Upper)
+		j.Confidence = diff.Confidence
 		j.Bound = "from the bounds of the difference, and two standard errors of both sizes"
 	}
 	if a.Task.Share+b.Task.Share > 0 {
 		const why = "a share of the packets is seen, and two shares of one set differ"
 		diff, j = unknown(diff, why), unknown(j, why)
 	}
-	return map[string]flymon.Estimate{flymon.MetricDifference: b.live(a.live(diff)), flymon.MetricJaccard: b.live(a.live(j))}
+	return map[string]flymon.Estimate{
+		flymon.MetricDifference: b.live(a.live(diff)), flymon.MetricJaccard: b.live(a.live(j)),
+	}
 }
 
 // filtered is how many elements there were at least: the bits of the Bloom filter that are set.
@@ -66,14 +69,16 @@ func (r *Reading) oddSize(words []uint32) flymon.Estimate {
 	n := float64(max(2, len(r.Layout.Units[r.Sketch.Rows[0][seenElements]].Map))) * float64(len(words))
 	odd := ones(words)
 	v := sketch.OddSketchSize(math.Max(0, math.Min(odd, n/2-1)), n)
-	e := within(v, sketch.OddSketchError(v, n)/math.Max(v, 1), fmt.Sprintf("odd sketch of %.0f bits: two standard errors", n))
+	e := within(v, sketch.OddSketchError(v, n)/math.Max(v, 1),
+		fmt.Sprintf("odd sketch of %.0f bits: two standard errors", n))
 	e.Saturated = odd > 0.49*n
 	return e
 }
 
 // comparable says whether an element has the same bits in two odd sketches.
 func (r *Reading) comparable(o *Reading) bool {
-	if r.Sketch.Algorithm != flymon.OddSketch || o.Sketch.Algorithm != flymon.OddSketch || r.Geometry.Depth != o.Geometry.Depth {
+	if r.Sketch.Algorithm != flymon.OddSketch || o.Sketch.Algorithm != flymon.OddSketch ||
+		r.Geometry.Depth != o.Geometry.Depth {
 		return false
 	}
 	for i, unit := range r.Sketch.Rows[0] {

@@ -260,7 +260,8 @@ func (c *compiler) tower() error {
 	return c.parallel(func(row int, u *part) {
 		b := widths[row%3]
 		c.recipe.sketch.Bits = append(c.recipe.sketch.Bits, uint8(b))
-		u.unit.Op, u.unit.P1, u.unit.P2 = flymon.CondAdd, constant(1<<(width-b)), constant(c.pool.geo.Mask()&^(1<<(width-b)-1))
+		u.unit.Op, u.unit.P1 = flymon.CondAdd, constant(1<<(width-b))
+		u.unit.P2 = constant(c.pool.geo.Mask() &^ (1<<(width-b) - 1))
 	})
 }
 
@@ -283,10 +284,12 @@ func (c *compiler) braids() error {
 	for row := range n {
 		ref := flymon.Ref{Shift: shift(row, n)}
 		one = append(one, part{key: c.task.Key, unit: flymon.Unit{
-			Size: first, Key: ref, Op: flymon.CondAdd, P1: constant(1 << (width - low)), P2: constant(c.pool.geo.Mask() &^ (1<<(width-low) - 1)),
+			Size: first, Key: ref, Op: flymon.CondAdd,
+			P1: constant(1 << (width - low)), P2: constant(c.pool.geo.Mask() &^ (1<<(width-low) - 1)),
 		}})
 		two = append(two, part{key: c.task.Key, unit: flymon.Unit{
-			Size: second, Key: ref, Op: flymon.CondAdd, P1: flymon.Param{From: flymon.Result, Of: []int{row}}, P2: constant(c.pool.geo.Mask()),
+			Size: second, Key: ref, Op: flymon.CondAdd,
+			P1: flymon.Param{From: flymon.Result, Of: []int{row}}, P2: constant(c.pool.geo.Mask()),
 			Map: []flymon.MapRule{{Value: 0, Mask: c.pool.geo.Mask(), Out: 1}},
 		}})
 		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row, n + row})
@@ -303,7 +306,8 @@ func (c *compiler) hashed(n int, size uint32, width int, fill func(u *part)) {
 	element := c.task.Attribute.Of
 	for row := range n {
 		at := shift(row, n)
-		u := part{key: element, element: element, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: at}, P1: c.besides(at, size, width)}}
+		u := part{key: element, element: element}
+		u.unit = flymon.Unit{Size: size, Key: flymon.Ref{Shift: at}, P1: c.besides(at, size, width)}
 		fill(&u)
 		step = append(step, u)
 		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row})
@@ -372,7 +376,8 @@ func (c *compiler) bitmap() error {
 // bit by.
 func (c *compiler) enough(choose, rows int) error {
 	if got := c.recipe.sketch.Element.Bits; int(got) < choose {
-		return fmt.Errorf("memory is %d, want at most %d buckets: %d bits of the compressed key are left to choose a bit by", c.task.Memory, rows<<(32-choose), got)
+		return fmt.Errorf("memory is %d, want at most %d buckets: %d bits of the compressed key are left to choose a bit by",
+			c.task.Memory, rows<<(32-choose), got)
 	}
 	return nil
 }
@@ -391,7 +396,8 @@ func (c *compiler) oddSketch() error {
 	choose, rules := c.oneHot()
 	c.hashed(1, first, choose, func(u *part) { u.unit.Op, u.unit.P2, u.unit.Map = flymon.AndOr, constant(1), rules })
 	c.recipe.steps = append(c.recipe.steps, []part{{key: c.task.Attribute.Of, unit: flymon.Unit{
-		Size: max(first/4, uint32(c.pool.geo.MinSize())), Op: flymon.XorSwap, P1: flymon.Param{From: flymon.Result, Of: []int{0}}, P2: constant(0),
+		Size: max(first/4, uint32(c.pool.geo.MinSize())), Op: flymon.XorSwap,
+		P1: flymon.Param{From: flymon.Result, Of: []int{0}}, P2: constant(0),
 	}}})
 	c.recipe.sketch.Rows = [][]int{{0, 1}}
 	return c.enough(choose, 1)
@@ -415,7 +421,8 @@ func (c *compiler) beauCoup() error {
 	element := flymon.Param{From: flymon.Compressed, Bits: draw}
 	c.recipe.sketch.Element = element
 	return c.parallel(func(row int, u *part) {
-		u.element, u.unit.Op, u.unit.P1, u.unit.P2, u.unit.Map = c.task.Attribute.Of, flymon.AndOr, element, constant(1), rules
+		u.element = c.task.Attribute.Of
+		u.unit.Op, u.unit.P1, u.unit.P2, u.unit.Map = flymon.AndOr, element, constant(1), rules
 	})
 }
 
@@ -436,13 +443,15 @@ func (c *compiler) maxInterval() error {
 	steps := make([][]part, 3)
 	for row := range n {
 		unit := func(op flymon.Op, p1, p2 flymon.Param) part {
-			return part{key: c.task.Key, unit: flymon.Unit{Size: size, Key: flymon.Ref{Shift: shift(row, n)}, Op: op, P1: p1, P2: p2}}
+			u := flymon.Unit{Size: size, Key: flymon.Ref{Shift: shift(row, n)}, Op: op, P1: p1, P2: p2}
+			return part{key: c.task.Key, unit: u}
 		}
 		filter := unit(flymon.AndOr, c.besides(shift(row, n), size, choose), constant(1))
 		filter.element, filter.unit.Map = c.task.Key, rules
 		steps[0] = append(steps[0], filter)
 		steps[1] = append(steps[1], unit(flymon.XorSwap, flymon.Param{From: flymon.Timestamp, Scale: scale}, constant(1)))
-		steps[2] = append(steps[2], unit(flymon.Max, flymon.Param{From: flymon.Since, Scale: scale, Of: []int{n + row, row}}, constant(0)))
+		since := flymon.Param{From: flymon.Since, Scale: scale, Of: []int{n + row, row}}
+		steps[2] = append(steps[2], unit(flymon.Max, since, constant(0)))
 		c.recipe.sketch.Rows = append(c.recipe.sketch.Rows, []int{row, n + row, 2*n + row})
 	}
 	c.recipe.steps = steps

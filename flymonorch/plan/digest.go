@@ -49,7 +49,8 @@ func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error)
 		return nil, nil
 	}
 	if reach > most {
-		return nil, fmt.Errorf("threshold is %d, want at most %d: no bucket of %s reaches it", t.Threshold, most*(t.Threshold/reach), s.Algorithm)
+		return nil, fmt.Errorf("threshold is %d, want at most %d: no bucket of %s reaches it",
+			t.Threshold, most*(t.Threshold/reach), s.Algorithm)
 	}
 	d.Threshold = uint32(reach * unit)
 	return d, nil

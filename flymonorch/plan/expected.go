@@ -10,7 +10,8 @@ import (
 func expected(p *Placed) string {
 	s := theory(p)
 	if n := p.Task.Share; n > 0 {
-		s += fmt.Sprintf("; of one packet in %d: two standard deviations of a flow of n packets are 2 sqrt(%d n)", 1<<n, 1<<n-1)
+		s += fmt.Sprintf("; of one packet in %d: two standard deviations of a flow of n packets are 2 sqrt(%d n)",
+			1<<n, 1<<n-1)
 	}
 	return s
 }
@@ -37,7 +38,8 @@ func theory(p *Placed) string {
 		return fmt.Sprintf("odd sketch of %d bits; behind a Bloom filter of %d, which takes n elements to be n^2/%d fewer",
 			int(p.Layout.Units[1].Size)*bitsOf(p), int(w)*bitsOf(p), 2*int(w)*bitsOf(p))
 	case flymon.MaxInterArr:
-		return fmt.Sprintf("in units of %d ns, for flows that have their last arrival alone in all %d instances and all of one; another flow makes it shorter or longer", uint64(1)<<p.Sketch.Scale, d)
+		return fmt.Sprintf("in units of %d ns, for flows that have their last arrival alone in all %d instances "+
+			"and all of one; another flow makes it shorter or longer", uint64(1)<<p.Sketch.Scale, d)
 	}
 	if p.Task.Key.IsZero() {
 		return fmt.Sprintf("exact to %d", uint64(1)<<p.Sketch.Scale)
@@ -56,7 +58,8 @@ func translation(p *Placed, g flymon.Geometry) string {
 	}
 	all := Translations(g, RMT12(), g.Partitions)
 	cost := all[len(all)-1]
-	return fmt.Sprintf("shift: no TCAM, but %d instruction words and %d bits of PHV for each CMU, to compute all shifted keys before", cost.Words, cost.Bits)
+	return fmt.Sprintf("shift: no TCAM, but %d instruction words and %d bits of PHV for each CMU, "+
+		"to compute all shifted keys before", cost.Words, cost.Bits)
 }
 
 // bitsOf is how many bits of a bucket are chosen from.

@@ -30,7 +30,8 @@ func (l *Lack) LacksRoom() {}
 func beside(err error) error {
 	var l *Lack
 	if errors.As(err, &l) {
-		return &Lack{Task: l.Task, What: l.What + "; this is beside the place that the task has now, which it keeps until it is read"}
+		const beside = "; this is beside the place that the task has now, which it keeps until it is read"
+		return &Lack{Task: l.Task, What: l.What + beside}
 	}
 	return err
 }
@@ -62,7 +63,8 @@ func why(found, rows int, refused []refusal) string {
 	}
 	if len(tasks) > 0 {
 		slices.Sort(tasks)
-		words = append(words, fmt.Sprintf("in %d a filter meets this one's: of task %s", len(tasks), strings.Join(slices.Compact(tasks), ", ")))
+		words = append(words, fmt.Sprintf("in %d a filter meets this one's: of task %s",
+			len(tasks), strings.Join(slices.Compact(tasks), ", ")))
 	}
 	return strings.Join(words, "; ")
 }
@@ -94,7 +96,8 @@ func (s *search) keysInUse(g int, parts []part) string {
 			have = append(have, "free")
 		}
 	}
-	return fmt.Sprintf("hash units for %s: the group's make %s", strings.Join(slices.Sorted(maps.Keys(want)), " and "), strings.Join(have, ", "))
+	return fmt.Sprintf("hash units for %s: the group's make %s",
+		strings.Join(slices.Sorted(maps.Keys(want)), " and "), strings.Join(have, ", "))
 }
 
 // maxReasons bounds how many reasons a Lack tells.
@@ -107,7 +110,8 @@ func (s *search) lack() error {
 
 // never says why a chip like this cannot do it even if it does nothing else.
 func (s *search) never() error {
-	return fmt.Errorf("%s needs %s, more than a chip has that does nothing else; %s", s.recipe.sketch.Algorithm, s.need(), s.reasons())
+	return fmt.Errorf("%s needs %s, more than a chip has that does nothing else; %s",
+		s.recipe.sketch.Algorithm, s.need(), s.reasons())
 }
 
 // need is what a task takes, in words.

@@ -204,7 +204,8 @@ func (s *search) memory(g int, parts []part) (choice, bool) {
 		base := cmu.find(int(u.Size * s.recipe.banks / least))
 		if base < 0 {
 			_, largest := cmu.free(int(least))
-			refused = append(refused, refusal{what: "buckets in one piece", have: int(largest), need: int(u.Size * s.recipe.banks)})
+			need := int(u.Size * s.recipe.banks)
+			refused = append(refused, refusal{what: "buckets in one piece", have: int(largest), need: need})
 			continue
 		}
 		if have := s.view.geo.MapEntries - cmu.entries; len(u.Map) > have {
@@ -285,7 +286,8 @@ func exclusive(hash []hashView, k flymon.Key) (a, b int, ok bool) {
 	for a = range hash {
 		for b = a + 1; b < len(hash); b++ {
 			x, y := hash[a].key, hash[b].key
-			if hash[a].used && hash[b].used && !hash[a].two && !hash[b].two && x.Or(y) == k && !x.IsZero() && !y.IsZero() && apart(x, y) {
+			whole := hash[a].used && hash[b].used && !hash[a].two && !hash[b].two
+			if whole && x.Or(y) == k && !x.IsZero() && !y.IsZero() && apart(x, y) {
 				return a, b, true
 			}
 		}

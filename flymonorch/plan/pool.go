@@ -42,7 +42,8 @@ func (p *Pool) Get(name string) *Placed {
 }
 
 func (p *Pool) index(name string) (int, bool) {
-	return slices.BinarySearchFunc(p.tasks, name, func(t *Placed, name string) int { return strings.Compare(t.Name, name) })
+	byName := func(t *Placed, name string) int { return strings.Compare(t.Name, name) }
+	return slices.BinarySearchFunc(p.tasks, name, byName)
 }
 
 // put takes a task's place into the pool, for the one that it has if any.

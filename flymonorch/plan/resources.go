@@ -120,8 +120,13 @@ func GroupStages(g flymon.Geometry, p Pipeline) []GroupStage {
 	address := bits.Len(uint(g.Depth - 1))
 	return []GroupStage{
 		{
-			"C", "compression", "makes compressed keys by the hash masks that the controller sets; finds the task by its filter", []Resource{HashUnits},
-			Amounts{HashUnits: k, VLIW: k, TCAM: float64(p.tcam(flymon.MaxTasks, tupleBits)), SRAM: 1, PHV: k*hashedBits + taskBits},
+			"C", "compression",
+			"makes compressed keys by the hash masks that the controller sets; finds the task by its filter",
+			[]Resource{HashUnits},
+			Amounts{
+				HashUnits: k, VLIW: k, TCAM: float64(p.tcam(flymon.MaxTasks, tupleBits)), SRAM: 1,
+				PHV: k*hashedBits + taskBits,
+			},
 		},
 		{
 			"I", "initialization", "chooses key and parameters by the task", []Resource{VLIW},

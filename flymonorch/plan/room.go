@@ -231,7 +231,8 @@ func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed)
 func (p *Pool) tasksIn(groups []int, can func(*Placed) bool) []*Placed {
 	var there []*Placed
 	for _, o := range p.tasks {
-		in := slices.ContainsFunc(slices.Concat(o.Layout.Units, o.Layout.Frozen), func(u flymon.Unit) bool { return slices.Contains(groups, u.Group) })
+		in := slices.ContainsFunc(slices.Concat(o.Layout.Units, o.Layout.Frozen),
+			func(u flymon.Unit) bool { return slices.Contains(groups, u.Group) })
 		if in && can(o) {
 			there = append(there, o)
 		}
