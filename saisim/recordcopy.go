@@ -3,8 +3,9 @@ package saisim
 import (
 	"encoding/binary"
 	"math/bits"
-	"tamtam/saisim/profile"
 
+	"tamtam/saisim/config"
+	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
@@ -23,7 +24,7 @@ type recording struct {
 
 // A recordPlan is a plan in effect. It does not change: packets keep those that they met.
 type recordPlan struct {
-	row        RecordPlanRow
+	row        config.RecordPlan
 	containers record.Containers
 	offset     int
 	marks      []tap

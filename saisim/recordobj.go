@@ -8,10 +8,11 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"tamtam/saisim/profile"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
@@ -206,7 +207,7 @@ func (c *store) parsePlan(v *record.ChipPlan) (*recordPlan, error) {
 		return nil, fmt.Errorf("graph is %d, want %d, that of the chip's pipes now: plan anew", v.Graph, g.graph.Version)
 	}
 	p := &recordPlan{containers: containers, offset: v.Offset}
-	p.row = RecordPlanRow{ID: v.ID, Switch: v.Switch, PHV: containers, Offset: v.Offset, Graph: v.Graph}
+	p.row = config.RecordPlan{ID: v.ID, Switch: v.Switch, PHV: containers, Offset: v.Offset, Graph: v.Graph}
 	if err := p.takeMarks(g, v.Marks); err != nil {
 		return nil, err
 	}
@@ -300,7 +301,7 @@ func (p *recordPlan) takeSessions(sessions []record.ChipSession) error {
 		}
 		s := &recordSession{label: v.Label, sample: max(uint64(v.Sample), 1), plan: p, tunnel: tunnel}
 		p.sessions = append(p.sessions, s)
-		p.row.Sessions = append(p.row.Sessions, RecordSessionRow{Label: v.Label, Sample: uint32(s.sample), Tunnel: v.Tunnel})
+		p.row.Sessions = append(p.row.Sessions, config.RecordSession{Label: v.Label, Sample: uint32(s.sample), Tunnel: v.Tunnel})
 	}
 	return nil
 }
@@ -309,7 +310,8 @@ func parseTunnel(v *record.ChipTunnel) (*recordTunnel, error) {
 	if v == nil {
 		return nil, nil
 	}
-	if !v.SrcIP.IsValid() || !v.DstIP.IsValid() || v.SrcIP.Is4() != v.DstIP.Is4() || v.SrcIP.Is4In6() || v.DstIP.Is4In6() || v.SrcIP.Zone()+v.DstIP.Zone() != "" {
+	if !v.SrcIP.IsValid() || !v.DstIP.IsValid() || v.SrcIP.Is4() != v.DstIP.Is4() ||
+		v.SrcIP.Is4In6() || v.DstIP.Is4In6() || v.SrcIP.Zone()+v.DstIP.Zone() != "" {
 		return nil, fmt.Errorf("from %s to %s, want two addresses of IPv4 or of IPv6", v.SrcIP, v.DstIP)
 	}
 	t := &recordTunnel{tos: v.TOS, src: v.SrcIP.AsSlice(), dst: v.DstIP.AsSlice()}
@@ -324,17 +326,17 @@ func parseTunnel(v *record.ChipTunnel) (*recordTunnel, error) {
 }
 
 // recordPlans are the plans in effect, for Tables.
-func (c *store) recordPlans(objects []*object) []RecordPlanRow {
-	var rows []RecordPlanRow
+func (c *store) recordPlans(objects []*object) []config.RecordPlan {
+	var rows []config.RecordPlan
 	for _, o := range objects {
 		if x, ok := o.self.(*planObject); ok && x.plan != nil {
 			r := x.plan.row
-			r.OID = o.key.OID
+			r.Object = o.id()
 			r.PHV, r.Marks, r.Sessions = slices.Clone(r.PHV), slices.Clone(r.Marks), slices.Clone(r.Sessions)
 			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(rows, func(a, b RecordPlanRow) int { return cmp.Compare(a.OID, b.OID) })
+	slices.SortFunc(rows, func(a, b config.RecordPlan) int { return cmp.Compare(a.Object, b.Object) })
 	return rows
 }
 

@@ -38,7 +38,7 @@ type Tables struct {
 	AltMarks []config.AltMark
 	Sketches []flymon.Layout // tasks of FlyMon, by name
 	// RecordPlans are those in effect.
-	RecordPlans []RecordPlanRow
+	RecordPlans []config.RecordPlan
 }
 
 // A SwitchRow is the switch object; zero before it is created.

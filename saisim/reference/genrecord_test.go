@@ -11,6 +11,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/reference"
 	"tamtam/tam/record"
@@ -176,8 +177,8 @@ func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 	}
 	labels := slices.Clone(recordLabels[:4])
 	free := func() bool { // nothing else is at the offset
-		return !slices.ContainsFunc(p.chip.Tables().RecordPlans, func(r saisim.RecordPlanRow) bool {
-			return r.OID != replaces && c.Offset < r.Offset+r.PHV.Bits() && r.Offset < c.Offset+phv.Bits()
+		return !slices.ContainsFunc(p.chip.Tables().RecordPlans, func(r config.RecordPlan) bool {
+			return sai.OID(r.Object) != replaces && c.Offset < r.Offset+r.PHV.Bits() && r.Offset < c.Offset+phv.Bits()
 		})
 	}
 	if p.chance(90) {
@@ -185,7 +186,7 @@ func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 		}
 		for _, r := range p.chip.Tables().RecordPlans {
 			for _, s := range r.Sessions {
-				labels = slices.DeleteFunc(labels, func(l string) bool { return l == s.Label && r.OID != replaces })
+				labels = slices.DeleteFunc(labels, func(l string) bool { return l == s.Label && sai.OID(r.Object) != replaces })
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/config"
 	"tamtam/saisim/pipe"
@@ -18,8 +17,8 @@ import (
 
 // A recorder is a session of a plan.
 type recorder struct {
-	saisim.RecordSessionRow
-	plan *saisim.RecordPlanRow
+	config.RecordSession
+	plan *config.RecordPlan
 	*RecordCounts
 }
 
@@ -29,7 +28,7 @@ type RecordCounts struct{ Matched, NotSampled, Made, Lost uint64 }
 
 // A recorderName is by what counts live on when a plan is set anew.
 type recorderName struct {
-	plan  sai.OID
+	plan  config.ID
 	label string
 }
 
@@ -46,13 +45,13 @@ func (c *Chip) setPlans(conf *settings) {
 	for i := range conf.RecordPlans {
 		plan := &conf.RecordPlans[i]
 		had := maps.Clone(c.recordCounts)
-		maps.DeleteFunc(c.recordCounts, func(n recorderName, _ *RecordCounts) bool { return n.plan == plan.OID })
+		maps.DeleteFunc(c.recordCounts, func(n recorderName, _ *RecordCounts) bool { return n.plan == plan.Object })
 		for _, s := range plan.Sessions {
-			counts := had[recorderName{plan.OID, s.Label}]
+			counts := had[recorderName{plan.Object, s.Label}]
 			if counts == nil {
 				counts = &RecordCounts{}
 			}
-			c.recordCounts[recorderName{plan.OID, s.Label}] = counts
+			c.recordCounts[recorderName{plan.Object, s.Label}] = counts
 			conf.recorders[s.Label] = &recorder{s, plan, counts}
 		}
 	}
@@ -124,7 +123,7 @@ func (c *Chip) choose(pk *packet, set []int) (mirrors []int) {
 }
 
 // recordBits are the containers of a plan as they are on the wire, for a path.
-func recordBits(p *saisim.RecordPlanRow, path []record.Step) (b []byte) {
+func recordBits(p *config.RecordPlan, path []record.Step) (b []byte) {
 	set := map[int]bool{}
 	for _, m := range p.Marks {
 		for _, s := range path {
