@@ -177,6 +177,11 @@ const (
 	FeatureTableRecord  = "TABLERECORD"
 )
 
+// Features lists the features that TAM_FEATURES_TABLE may name.
+func Features() []string {
+	return []string{FeatureTailStamping, FeatureAltMark, FeatureFlyMon, FeatureTableRecord}
+}
+
 // TAMTable is the ACL table that flow groups use unless they name another.
 const TAMTable = "TAM"
 

@@ -158,11 +158,6 @@ func (c Collector) addrType() string {
 	return "ipv6"
 }
 
-// Features lists the features that TAM_FEATURES_TABLE may name.
-func Features() []string {
-	return []string{FeatureTailStamping, FeatureAltMark, FeatureFlyMon, FeatureTableRecord}
-}
-
 // CapabilityField is the field of SWITCH_TABLE:switch in which orchagent says
 // true or false, whether the switch can do the feature.
 func CapabilityField(feature string) string {
