@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"tamtam/sai"
 	"tamtam/sai/saitest"
@@ -64,19 +63,12 @@ func (q *quick) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	return make([]error, len(keys))
 }
 
-// lax is a poller that takes everything.
-type lax struct{}
-
-func (lax) SetGroup(context.Context, string, time.Duration, bool) error           { return nil }
-func (lax) StartPoll(context.Context, string, string, []string, ...sai.OID) error { return nil }
-func (lax) StopPoll(context.Context, string, ...sai.OID) error                    { return nil }
-
 // bulk is how many objects aclorch creates in one call.
 const bulk = 1000
 
 // many writes n flow groups and sessions on them.
 func (b *bench) many(n int) {
-	b.t.Helper()
+	b.T.Helper()
 	rules, sessions := make([]swss.Row, n), make([]swss.Row, n)
 	for i := range n {
 		rules[i] = swss.Row{Key: fmt.Sprintf("TAM:flow%d", i), Fields: []swss.Pair{
@@ -87,12 +79,12 @@ func (b *bench) many(n int) {
 			{Field: "acl-table-name", Value: "TAM"}, {Field: "acl-rule-name", Value: fmt.Sprintf("flow%d", i)},
 		}}
 	}
-	db := b.redis.DB(swss.ApplDB)
-	if err := swss.NewProducerState(db, schema.AppACLRule).SetMany(b.ctx, rules); err != nil {
-		b.t.Fatal(err)
+	db := b.Redis.DB(swss.ApplDB)
+	if err := swss.NewProducerState(db, schema.AppACLRule).SetMany(b.Ctx, rules); err != nil {
+		b.T.Fatal(err)
 	}
-	if err := swss.NewProducerState(db, schema.AppTAMTailStamp).SetMany(b.ctx, sessions); err != nil {
-		b.t.Fatal(err)
+	if err := swss.NewProducerState(db, schema.AppTAMTailStamp).SetMany(b.Ctx, sessions); err != nil {
+		b.T.Fatal(err)
 	}
 }
 
@@ -108,7 +100,7 @@ func TestManySessions(t *testing.T) {
 	b.activate()
 	b.tamTable()
 	b.many(n)
-	b.step()
+	b.Step()
 	b.wantSession(fmt.Sprintf("s%d", n-1), "active")
 	for what, want := range map[string]int{
 		"bulk create SAI_OBJECT_TYPE_ACL_COUNTER": n / bulk, "bulk create SAI_OBJECT_TYPE_ACL_ENTRY": n / bulk,
@@ -118,13 +110,13 @@ func TestManySessions(t *testing.T) {
 			t.Errorf("%s: %d calls, want %d", what, q.calls[what], want)
 		}
 	}
-	b.del(schema.AppTAMFeature, feature)
-	b.step()
+	b.Del(schema.AppTAMFeature, feature)
+	b.Step()
 	b.wantSession("s5", "pending: feature TAILSTAMPING is not active")
 	if q.calls["bulk remove SAI_OBJECT_TYPE_ACL_ENTRY"] != n/bulk {
 		t.Errorf("calls: %v", q.calls)
 	}
-	if len(b.rec.LiveOf(sai.ObjectTypeACLEntry))+len(b.rec.LiveOf(sai.ObjectTypeACLCounter))+len(b.rec.LiveOf(sai.ObjectTypeTAMInt)) > 0 {
+	if len(b.Rec.LiveOf(sai.ObjectTypeACLEntry))+len(b.Rec.LiveOf(sai.ObjectTypeACLCounter))+len(b.Rec.LiveOf(sai.ObjectTypeTAMInt)) > 0 {
 		t.Error("objects were left behind")
 	}
 }
@@ -140,7 +132,7 @@ func BenchmarkSessions(b *testing.B) {
 		bench.tamTable()
 		bench.many(n)
 		b.StartTimer()
-		bench.step()
+		bench.Step()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "µs/session")
 }
@@ -151,15 +143,15 @@ func BenchmarkOneChange(b *testing.B) {
 	bench.activate()
 	bench.tamTable()
 	bench.many(10000)
-	bench.step()
+	bench.Step()
 	i := 0
 	for b.Loop() {
 		i++
 		bench.rule("new", "SRC_IP", fmt.Sprintf("11.0.%d.%d", i/250%250, i%250))
 		bench.session("new", "new")
-		bench.step()
-		bench.del(schema.AppTAMTailStamp, "new")
-		bench.del(schema.AppACLRule, "TAM:new")
-		bench.step()
+		bench.Step()
+		bench.Del(schema.AppTAMTailStamp, "new")
+		bench.Del(schema.AppACLRule, "TAM:new")
+		bench.Step()
 	}
 }

@@ -74,30 +74,30 @@ func newCounterBench(t *testing.T, opts saitest.Options) (*bench, *windows) {
 	b.tamTable()
 	b.rule("web", web...)
 	b.session("s1", "web")
-	b.step()
+	b.Step()
 	b.count("web", "11", "2222")
 	return b, w
 }
 
 // count writes an ACL counter as syncd does.
 func (b *bench) count(rule, packets, octets string) {
-	b.t.Helper()
-	oid := b.row(swss.CountersDB, schema.CountersACLRuleMap, "")["TAM:"+rule]
+	b.T.Helper()
+	oid := b.Row(swss.CountersDB, schema.CountersACLRuleMap, "")["TAM:"+rule]
 	if oid == "" {
-		b.t.Fatalf("no counter of %s", rule)
+		b.T.Fatalf("no counter of %s", rule)
 	}
-	err := swss.NewTable(b.redis.DB(swss.CountersDB), schema.CountersTable).Set(b.ctx, oid, swss.FieldValues{
+	err := swss.NewTable(b.Redis.DB(swss.CountersDB), schema.CountersTable).Set(b.Ctx, oid, swss.FieldValues{
 		"SAI_ACL_COUNTER_ATTR_PACKETS": packets, "SAI_ACL_COUNTER_ATTR_BYTES": octets,
 	})
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 }
 
 func (b *bench) wantCounters(session string, want swss.FieldValues) {
-	b.t.Helper()
-	if got := b.row(swss.CountersDB, schema.CountersTailStamp, session); !maps.Equal(got, want) {
-		b.t.Errorf("counters of %s = %v, want %v", session, got, want)
+	b.T.Helper()
+	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, session); !maps.Equal(got, want) {
+		b.T.Errorf("counters of %s = %v, want %v", session, got, want)
 	}
 }
 
@@ -111,20 +111,20 @@ func TestCounters(t *testing.T) {
 		"NOT_STAMPED_NOT_ETHERNET_II": "600", "NOT_STAMPED_CUT": "6000", "NOT_STAMPED_MTU": "60000",
 	}
 	b.wantCounters("s1", swss.FieldValues{})
-	b.now = b.now.Add(b.acl.PollInterval())
-	b.step()
+	b.Now = b.Now.Add(b.acl.PollInterval())
+	b.Step()
 	b.wantCounters("s1", want)
-	if live := b.rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) > 0 {
+	if live := b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) > 0 {
 		t.Errorf("windows stay: %v", live)
 	}
 	b.session("s2", "web") // shares the flow group, and so what is counted
-	b.step()
-	if err := b.ts.PollCounters(b.ctx); err != nil {
+	b.Step()
+	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	b.wantCounters("s2", want)
-	b.del(schema.AppTAMTailStamp, "s1")
-	b.step()
+	b.Del(schema.AppTAMTailStamp, "s1")
+	b.Step()
 	b.wantCounters("s1", swss.FieldValues{})
 }
 
@@ -132,16 +132,16 @@ func TestCounters(t *testing.T) {
 // again a second later.
 func TestWindowStays(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
-	b.rec.FailAt(2, sai.StatusFailure) // after its creation
-	if err := b.ts.PollCounters(b.ctx); err != nil {
+	b.Rec.FailAt(2, sai.StatusFailure) // after its creation
+	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Error(err)
 	}
-	if got := b.row(swss.CountersDB, schema.CountersTailStamp, "s1")["STAMPED_PACKETS"]; got != "6" {
+	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "s1")["STAMPED_PACKETS"]; got != "6" {
 		t.Errorf("stamped %q", got)
 	}
-	b.now = b.now.Add(time.Second)
-	b.step()
-	if live := b.rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) > 0 {
+	b.Now = b.Now.Add(time.Second)
+	b.Step()
+	if live := b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) > 0 {
 		t.Errorf("windows stay: %v", live)
 	}
 }
@@ -149,7 +149,7 @@ func TestWindowStays(t *testing.T) {
 // Without the window there is only what the ACL counter says.
 func TestCountersOfOtherSilicon(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{})
-	if err := b.ts.PollCounters(b.ctx); err != nil {
+	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222"})
@@ -157,22 +157,22 @@ func TestCountersOfOtherSilicon(t *testing.T) {
 
 func TestClear(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{})
-	if _, err := swss.NewNotificationProducer(b.redis.DB(swss.ApplDB), ClearChannel).Send(b.ctx, feature, "s1", nil); err != nil {
+	if _, err := swss.NewNotificationProducer(b.Redis.DB(swss.ApplDB), ClearChannel).Send(b.Ctx, feature, "s1", nil); err != nil {
 		t.Fatal(err)
 	}
-	b.step()
+	b.Step()
 	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "0", "MATCHED_BYTES": "0"})
 	b.count("web", "15", "3000")
-	if err := b.ts.PollCounters(b.ctx); err != nil {
+	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "4", "MATCHED_BYTES": "778"})
 	b.count("web", "3", "100") // the counter began anew
-	if err := b.ts.PollCounters(b.ctx); err != nil {
+	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "3", "MATCHED_BYTES": "100"})
-	if err := b.ts.Clear(b.ctx, "nobody"); err == nil || !strings.Contains(err.Error(), `"nobody"`) {
+	if err := b.ts.Clear(b.Ctx, "nobody"); err == nil || !strings.Contains(err.Error(), `"nobody"`) {
 		t.Errorf("clearing of an unknown session: %v", err)
 	}
 }
@@ -184,11 +184,11 @@ func TestManyLabels(t *testing.T) {
 		b.rule(fmt.Sprintf("flow%d", i), "L4_DST_PORT", fmt.Sprint(i+1))
 		b.session(fmt.Sprintf("f%d", i), fmt.Sprintf("flow%d", i))
 	}
-	b.step()
-	if err := b.ts.PollCounters(b.ctx); err != nil {
+	b.Step()
+	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.row(swss.CountersDB, schema.CountersTailStamp, "f299")["STAMPED_PACKETS"]; got != "10" { // ts:flow299
+	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "f299")["STAMPED_PACKETS"]; got != "10" { // ts:flow299
 		t.Errorf("stamped %s", got)
 	}
 	if w.most != tailstamp.MaxLabels || len(w.entries) != 3 {

@@ -58,26 +58,26 @@ func TestSessionAndRuleInEitherOrder(t *testing.T) {
 		b.activate()
 		b.tamTable()
 		b.session("s1", "web")
-		b.step()
+		b.Step()
 		b.wantSession("s1", "pending: no ACL rule TAM|web")
-		b.wantCalls()
+		b.WantCalls()
 		b.rule("web", web...)
-		b.step()
+		b.Step()
 		b.wantSession("s1", "active")
-		b.wantCalls(created("web")...)
+		b.WantCalls(created("web")...)
 	})
 	t.Run("rule first", func(t *testing.T) {
 		b := newBench(t, saitest.Options{})
 		b.activate()
 		b.tamTable()
 		b.rule("web", web...)
-		b.step()
-		b.wantStatus(schema.StateACLRule, "TAM|web", "Active")
-		b.wantCalls() // a flow group is nothing in the ASIC until a session uses it
+		b.Step()
+		b.WantStatus(schema.StateACLRule, "TAM|web", "Active")
+		b.WantCalls() // a flow group is nothing in the ASIC until a session uses it
 		b.session("s1", "web")
-		b.step()
+		b.Step()
 		b.wantSession("s1", "active")
-		b.wantCalls(created("web")...)
+		b.WantCalls(created("web")...)
 	})
 }
 
@@ -90,27 +90,27 @@ func TestWithdrawnAndBack(t *testing.T) {
 		set    func(b *bench)
 		status string
 	}{
-		{"rule", func(b *bench) { b.del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }, "pending: no ACL rule TAM|web"},
+		{"rule", func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }, "pending: no ACL rule TAM|web"},
 		{"rule becomes invalid", func(b *bench) { b.rule("web", "SRC_IP", "nonsense") }, func(b *bench) { b.rule("web", web...) },
 			`pending: ACL rule TAM|web: SRC_IP "nonsense": want`},
-		{"table", func(b *bench) { b.del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }, "pending: ACL rule TAM|web: no ACL table TAM"},
-		{"feature", func(b *bench) { b.del(schema.AppTAMFeature, feature) }, func(b *bench) { b.activate() },
+		{"table", func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }, "pending: ACL rule TAM|web: no ACL table TAM"},
+		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, feature) }, func(b *bench) { b.activate() },
 			"pending: feature TAILSTAMPING is not active"},
-		{"session", func(b *bench) { b.del(schema.AppTAMTailStamp, "s1") }, func(b *bench) { b.session("s1", "web") }, ""},
-		{"switch id", func(b *bench) { b.del(schema.AppTAMSwitch, schema.TAMGlobalKey) },
-			func(b *bench) { b.set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") }, "pending: the switch has no switch-id"},
+		{"session", func(b *bench) { b.Del(schema.AppTAMTailStamp, "s1") }, func(b *bench) { b.session("s1", "web") }, ""},
+		{"switch id", func(b *bench) { b.Del(schema.AppTAMSwitch, schema.TAMGlobalKey) },
+			func(b *bench) { b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") }, "pending: the switch has no switch-id"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := activeBench(t)
-			before := b.content()
+			before := b.Content()
 			tt.del(b)
-			b.step()
+			b.Step()
 			b.wantSession("s1", tt.status)
-			b.wantCalls(removed()...)
+			b.WantCalls(removed()...)
 			tt.set(b)
-			b.step()
+			b.Step()
 			b.wantSession("s1", "active")
-			compare(t, "ASIC", b.content(), before)
+			compare(t, "ASIC", b.Content(), before)
 		})
 	}
 }
@@ -122,8 +122,8 @@ func activeBench(t testing.TB) *bench {
 	b.tamTable()
 	b.rule("web", web...)
 	b.session("s1", "web")
-	b.step()
-	b.rec.Reset()
+	b.Step()
+	b.Rec.Reset()
 	return b
 }
 
@@ -132,22 +132,22 @@ func activeBench(t testing.TB) *bench {
 func TestSharing(t *testing.T) {
 	b := activeBench(t)
 	b.session("s2", "web")
-	b.step()
+	b.Step()
 	b.wantSession("s2", "active")
-	b.wantCalls()
+	b.WantCalls()
 	b.rule("dns", "DST_IP", "8.8.8.8", "PRIORITY", "200")
 	b.session("s3", "dns")
-	b.step()
-	b.wantCalls(
+	b.Step()
+	b.WantCalls(
 		"c|ACL_COUNTER:acl_counter#1|TABLE_ID=acl_table#0|ENABLE_BYTE_COUNT=true|ENABLE_PACKET_COUNT=true|LABEL=ts\\x3Adns",
 		"c|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=200|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#1|"+
 			"FIELD_DST_IP=8.8.8.8&mask:255.255.255.255|ACTION_INT_INSERT=true|ACTION_TAM_INT_OBJECT=tam_int#0")
-	b.del(schema.AppTAMTailStamp, "s1")
-	b.step()
-	b.wantCalls() // s2 still uses the entry
-	b.del(schema.AppTAMTailStamp, "s2")
-	b.step()
-	b.wantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_COUNTER:acl_counter#0")
+	b.Del(schema.AppTAMTailStamp, "s1")
+	b.Step()
+	b.WantCalls() // s2 still uses the entry
+	b.Del(schema.AppTAMTailStamp, "s2")
+	b.Step()
+	b.WantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_COUNTER:acl_counter#0")
 }
 
 // A rule that only changes values is set in place; one that loses a match is
@@ -155,17 +155,17 @@ func TestSharing(t *testing.T) {
 func TestRuleChanges(t *testing.T) {
 	b := activeBench(t)
 	b.rule("web", "SRC_IP", "10.0.0.2", "L4_DST_PORT", "80")
-	b.step()
-	b.wantCalls("s|ACL_ENTRY:acl_entry#0|FIELD_SRC_IP=10.0.0.2&mask:255.255.255.255")
+	b.Step()
+	b.WantCalls("s|ACL_ENTRY:acl_entry#0|FIELD_SRC_IP=10.0.0.2&mask:255.255.255.255")
 	b.rule("web", "SRC_IP", "10.0.0.2", "L4_DST_PORT", "443", "IP_PROTOCOL", "6", "PRIORITY", "7")
-	b.step()
-	b.wantCalls(
+	b.Step()
+	b.WantCalls(
 		"s|ACL_ENTRY:acl_entry#0|PRIORITY=7",
 		"s|ACL_ENTRY:acl_entry#0|FIELD_L4_DST_PORT=443&mask:0xffff",
 		"s|ACL_ENTRY:acl_entry#0|FIELD_IP_PROTOCOL=6&mask:0xff")
 	b.rule("web", "SRC_IP", "10.0.0.2")
-	b.step()
-	b.wantCalls("r|ACL_ENTRY:acl_entry#0",
+	b.Step()
+	b.WantCalls("r|ACL_ENTRY:acl_entry#0",
 		"c|ACL_ENTRY:acl_entry#1|TABLE_ID=acl_table#0|PRIORITY=100|ADMIN_STATE=true|ACTION_COUNTER=acl_counter#0|"+
 			"FIELD_SRC_IP=10.0.0.2&mask:255.255.255.255|ACTION_INT_INSERT=true|ACTION_TAM_INT_OBJECT=tam_int#0")
 	b.wantSession("s1", "active")
@@ -180,18 +180,18 @@ func TestEveryFailureIsUndone(t *testing.T) {
 			b.activate()
 			b.tamTable()
 			b.rule("web", append(web, "L4_SRC_PORT_RANGE", "1000-2000")...)
-			b.step()
-			before := b.content()
-			b.rec.FailAt(n, status)
+			b.Step()
+			before := b.Content()
+			b.Rec.FailAt(n, status)
 			b.session("s1", "web")
-			b.step()
-			if b.status(schema.StateTAMTailStamp, "s1") == "active" {
+			b.Step()
+			if b.Status(schema.StateTAMTailStamp+"|s1") == "active" {
 				if n < 10 {
 					t.Errorf("only %d calls", n-1)
 				}
 				break
 			}
-			compare(t, fmt.Sprintf("%s at call %d: ASIC", status, n), b.content(), before)
+			compare(t, fmt.Sprintf("%s at call %d: ASIC", status, n), b.Content(), before)
 			feature := "ACTIVE"
 			if status == sai.StatusTableFull {
 				b.wantSession("s1", "pending: ")
@@ -200,12 +200,12 @@ func TestEveryFailureIsUndone(t *testing.T) {
 				b.wantSession("s1", "failed: ")
 			}
 			b.wantSession("s1", status.String())
-			b.wantStatus(schema.StateTAMFeature, schema.FeatureTailStamping, feature)
-			b.rec.FailAt(0, 0)
+			b.WantStatus(schema.StateTAMFeature, schema.FeatureTailStamping, feature)
+			b.Rec.FailAt(0, 0)
 			b.session("s1", "web")
-			b.step()
+			b.Step()
 			b.wantSession("s1", "active")
-			b.wantStatus(schema.StateTAMFeature, schema.FeatureTailStamping, "ACTIVE")
+			b.WantStatus(schema.StateTAMFeature, schema.FeatureTailStamping, "ACTIVE")
 		}
 	}
 }
@@ -215,20 +215,20 @@ func TestEveryFailureIsUndone(t *testing.T) {
 func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 	for n := 1; ; n++ {
 		b := activeBench(t)
-		b.rec.FailAt(n, sai.StatusFailure)
+		b.Rec.FailAt(n, sai.StatusFailure)
 		b.rule("web", "SRC_IP", "10.0.0.2", "L4_DST_PORT_RANGE", "1-2")
-		b.step()
-		b.del(schema.AppTAMTailStamp, "s1")
-		b.step()
-		done := b.rec.Changes() < n
-		b.rec.FailAt(0, 0)
+		b.Step()
+		b.Del(schema.AppTAMTailStamp, "s1")
+		b.Step()
+		done := b.Rec.Changes() < n
+		b.Rec.FailAt(0, 0)
 		b.session("s1", "web")
-		b.step()
-		b.del(schema.AppTAMTailStamp, "s1")
-		b.step()
-		b.del(schema.AppACLRule, "TAM:web")
-		b.step()
-		for _, k := range b.fake.Created() {
+		b.Step()
+		b.Del(schema.AppTAMTailStamp, "s1")
+		b.Step()
+		b.Del(schema.AppACLRule, "TAM:web")
+		b.Step()
+		for _, k := range b.Fake.Created() {
 			if k.Type != sai.ObjectTypeHostif {
 				t.Errorf("call %d failed, and %s stays", n, k)
 			}
@@ -248,37 +248,37 @@ func TestTableFull(t *testing.T) {
 		b.rule(fmt.Sprintf("F%d", i), "L4_DST_PORT", fmt.Sprint(80+i))
 		b.session(fmt.Sprintf("s%d", i), fmt.Sprintf("F%d", i))
 	}
-	b.step()
+	b.Step()
 	b.wantSession("s1", "active")
 	b.wantSession("s2", "pending: create the entry of ACL rule TAM|F2: ")
 	b.wantSession("s2", "SAI_STATUS_TABLE_FULL")
 	b.wantSession("s2", "tried again when something is removed from the switch")
-	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 2 of 4 sessions do not fit into the switch, the first is s2")
-	b.del(schema.AppTAMTailStamp, "s0")
-	b.step()
+	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 2 of 4 sessions do not fit into the switch, the first is s2")
+	b.Del(schema.AppTAMTailStamp, "s0")
+	b.Step()
 	b.wantSession("s2", "active")
 	b.wantSession("s3", "pending")
-	b.del(schema.AppACLRule, "TAM:F1")
-	b.step()
+	b.Del(schema.AppACLRule, "TAM:F1")
+	b.Step()
 	b.wantSession("s3", "active")
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 }
 
 // A switch id that changes while sessions are bound makes a new TAM INT object.
 func TestSwitchID(t *testing.T) {
 	b := activeBench(t)
-	b.set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "4294967295")
-	b.step()
+	b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "4294967295")
+	b.Step()
 	b.wantSession("s1", "active")
-	got := b.fake.Attrs(b.rec.LiveOf(sai.ObjectTypeTAMInt)[0])
-	if id, _ := sai.Find(got, sai.TAMIntAttrDeviceID); id != sai.Uint(4294967295) || len(b.rec.LiveOf(sai.ObjectTypeTAMInt)) != 1 {
-		t.Errorf("device id %v of %d objects", id, len(b.rec.LiveOf(sai.ObjectTypeTAMInt)))
+	got := b.Fake.Attrs(b.Rec.LiveOf(sai.ObjectTypeTAMInt)[0])
+	if id, _ := sai.Find(got, sai.TAMIntAttrDeviceID); id != sai.Uint(4294967295) || len(b.Rec.LiveOf(sai.ObjectTypeTAMInt)) != 1 {
+		t.Errorf("device id %v of %d objects", id, len(b.Rec.LiveOf(sai.ObjectTypeTAMInt)))
 	}
 }
 
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, saitest.Options{Unsupported: []sai.AttrID{sai.ACLEntryAttrActionTAMIntObject}})
-	row := b.row(swss.ApplDB, schema.AppSwitch, "switch")
+	row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
 	if row["tam-tailstamping-capable"] != "false" || !strings.Contains(row["tam-tailstamping-reason"], "SAI_ACL_ENTRY_ATTR_ACTION_TAM_INT_OBJECT") {
 		t.Errorf("SWITCH_TABLE:switch = %v", row)
 	}
@@ -286,28 +286,28 @@ func TestUnsupported(t *testing.T) {
 	b.tamTable()
 	b.rule("web", web...)
 	b.session("s1", "web")
-	b.step()
-	b.wantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: the switch does not implement")
+	b.Step()
+	b.WantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: the switch does not implement")
 	b.wantSession("s1", "failed: the switch does not implement")
-	b.wantCalls()
+	b.WantCalls()
 }
 
 // Ports that come, go, are broken out or join a LAG take the bindings along.
 func TestPortsChange(t *testing.T) {
 	b := activeBench(t)
 	b.rule("web", append(web, "IN_PORTS", "PortChannel1")...)
-	b.step()
+	b.Step()
 	b.wantSession("s1", "pending: ACL rule TAM|web: IN_PORTS: no port or PortChannel PortChannel1")
-	b.set(schema.AppLAG, "PortChannel1", "admin_status", "up")
-	b.step()
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
+	b.Step()
 	b.wantSession("s1", "pending: ACL rule TAM|web: IN_PORTS: PortChannel1 has no members")
-	b.set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled")
-	b.step()
+	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled")
+	b.Step()
 	b.wantSession("s1", "active")
-	b.calls()
-	b.set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
-	b.step()
-	calls := b.calls()
+	b.Calls()
+	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
+	b.Step()
+	calls := b.Calls()
 	joined := slices.IndexFunc(calls, func(c string) bool { return strings.HasPrefix(c, "c|LAG_MEMBER") })
 	unbound := slices.Index(calls, "s|PORT:port#2|INGRESS_ACL=null")
 	if unbound < 0 || joined < unbound {
@@ -316,31 +316,31 @@ func TestPortsChange(t *testing.T) {
 	if !slices.Contains(calls, "s|ACL_ENTRY:acl_entry#1|FIELD_IN_PORTS=2:port#1,port#2") {
 		t.Errorf("IN_PORTS must get the new member:\n%s", strings.Join(calls, "\n"))
 	}
-	b.del(schema.AppPort, "Ethernet4")
+	b.Del(schema.AppPort, "Ethernet4")
 	b.port(4, "5,6")
 	b.port(6, "7,8")
-	b.step()
+	b.Step()
 	b.wantSession("s1", "active")
-	b.wantStatus(schema.StatePort, "Ethernet6", "active")
+	b.WantStatus(schema.StatePort, "Ethernet6", "active")
 }
 
 // What a former life left in COUNTERS_DB goes at the start.
 func TestRestart(t *testing.T) {
 	b := activeBench(t)
-	before := b.content()
-	counters := b.redis.DB(swss.CountersDB)
+	before := b.Content()
+	counters := b.Redis.DB(swss.CountersDB)
 	stale := swss.NewTable(counters, schema.CountersTailStamp)
-	if err := stale.Set(b.ctx, "gone", swss.FieldValues{"MATCHED_PACKETS": "1"}); err != nil {
+	if err := stale.Set(b.Ctx, "gone", swss.FieldValues{"MATCHED_PACKETS": "1"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := swss.NewTable(counters, schema.CountersACLRuleMap).Set(b.ctx, "", swss.FieldValues{"TAM:old": "oid:0x9000000000abc"}); err != nil {
+	if err := swss.NewTable(counters, schema.CountersACLRuleMap).Set(b.Ctx, "", swss.FieldValues{"TAM:old": "oid:0x9000000000abc"}); err != nil {
 		t.Fatal(err)
 	}
 	b.restart()
 	b.wantSession("s1", "active")
-	compare(t, "ASIC", b.content(), before)
+	compare(t, "ASIC", b.Content(), before)
 	compare(t, "counter names", b.counterNames(), []string{"TAM:web"})
-	if keys, err := stale.Keys(b.ctx); err != nil || len(keys) > 0 {
+	if keys, err := stale.Keys(b.Ctx); err != nil || len(keys) > 0 {
 		t.Errorf("counters of sessions: %v, %v", keys, err)
 	}
 }

@@ -96,11 +96,11 @@ func randomRule(r *rand.Rand, fields ...string) []string {
 func (w world) apply(b *bench, table, key string, fields []string) {
 	if fields == nil {
 		delete(w, [2]string{table, key})
-		b.del(table, key)
+		b.Del(table, key)
 		return
 	}
 	w[[2]string{table, key}] = fields
-	b.set(table, key, fields...)
+	b.Set(table, key, fields...)
 }
 
 // disturb does one random thing.
@@ -143,24 +143,24 @@ func TestRandomRowsConverge(t *testing.T) {
 		for range 150 {
 			w.disturb(b, r)
 			if r.IntN(2) == 0 {
-				b.step()
+				b.Step()
 			}
 			if r.IntN(60) == 0 {
 				b.restart()
 			}
 		}
-		b.step()
+		b.Step()
 		once := newBench(t, saitest.Options{})
 		for i := range 4 {
-			once.del(schema.AppPort, fmt.Sprintf("Ethernet%d", 4*i))
+			once.Del(schema.AppPort, fmt.Sprintf("Ethernet%d", 4*i))
 		}
-		once.del(schema.AppTAMSwitch, schema.TAMGlobalKey)
-		once.step()
+		once.Del(schema.AppTAMSwitch, schema.TAMGlobalKey)
+		once.Step()
 		for k, fields := range w {
-			once.set(k[0], k[1], fields...)
+			once.Set(k[0], k[1], fields...)
 		}
-		once.step()
-		compare(t, "ASIC", b.content(), once.content())
+		once.Step()
+		compare(t, "ASIC", b.Content(), once.Content())
 		compare(t, "STATE_DB", b.statuses(), once.statuses())
 		compare(t, "counter names", b.counterNames(), once.counterNames())
 		b.cleared(w)
@@ -186,22 +186,22 @@ func compare(t *testing.T, what string, got, want []string) {
 
 // cleared removes all rows but the ports and checks that nothing is left.
 func (b *bench) cleared(w world) {
-	b.t.Helper()
+	b.T.Helper()
 	for k := range maps.Clone(w) {
 		if k[0] != schema.AppPort {
 			w.apply(b, k[0], k[1], nil)
 		}
 	}
-	b.step()
-	for _, k := range b.fake.Created() {
+	b.Step()
+	for _, k := range b.Fake.Created() {
 		if t := strings.ToLower(k.Type.String()); !strings.Contains(t, "hostif") && !strings.HasSuffix(t, "_port") {
-			b.t.Errorf("%s was left behind", k)
+			b.T.Errorf("%s was left behind", k)
 		}
 	}
-	if len(b.poller.polled) > 5 { // the ports
-		b.t.Errorf("%d objects are still polled", len(b.poller.polled))
+	if b.Poller.Count("") > 5 { // the ports
+		b.T.Errorf("%d objects are still polled", b.Poller.Count(""))
 	}
 	if names := b.counterNames(); len(names) > 0 {
-		b.t.Errorf("names of counters were left behind: %v", names)
+		b.T.Errorf("names of counters were left behind: %v", names)
 	}
 }
