@@ -11,27 +11,6 @@ import (
 	"tamtam/swss"
 )
 
-// A kind of rows, in the order of settling.
-type kind uint8
-
-const (
-	kindFeature kind = iota
-	kindSwitch
-	kindCollector
-	kindSampler
-	kindType
-	kindTable
-	kindRule
-	kindGroup
-	kindSession
-	kindAltMark
-	kindTask
-	kindQuery
-	kindRecord
-	kindPort // names in ACLs; nothing to settle
-	kindCount
-)
-
 // set is a set of keys.
 type set map[string]struct{}
 
@@ -88,14 +67,7 @@ func (x users) remove(name, user id) {
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{
-		book: forward.New(d, r,
-			forward.TableOf(schema.CfgTAMSwitch), forward.TableOf(schema.CfgTAMCollector), forward.TableOf(schema.CfgTAMSampler),
-			forward.TableOf(schema.CfgACLTableType), forward.TableOf(schema.CfgACLTable), forward.TableOf(schema.CfgACLRule),
-			forward.TableOf(schema.CfgTAMFlowGroup), forward.TableOf(schema.CfgTAMFeature),
-			forward.TableOf(schema.CfgTAMTailStamp), forward.TableOf(schema.CfgTAMAltMark),
-			forward.TableOf(schema.CfgTAMFlyMonTask), forward.TableOf(schema.CfgTAMFlyMonQuery),
-			forward.TableOf(schema.CfgTAMTableRecord),
-		),
+		book:     forward.New(d, r, tables()...),
 		features: map[string]swss.FieldValues{}, active: set{},
 		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
 		ids: ids{wanted: map[uint32]set{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},

@@ -9,6 +9,45 @@ import (
 	"tamtam/swss"
 )
 
+// A kind of rows, in the order of settling.
+type kind uint8
+
+const (
+	kindFeature kind = iota
+	kindSwitch
+	kindCollector
+	kindSampler
+	kindType
+	kindTable
+	kindRule
+	kindGroup
+	kindSession
+	kindAltMark
+	kindTask
+	kindQuery
+	kindRecord
+	kindPort // names in ACLs; nothing to settle
+	kindCount
+)
+
+// tables are those with outcomes, in the order in which they are written.
+func tables() []forward.Table {
+	list := []string{schema.CfgTAMSwitch}
+	for k, what := range kinds {
+		if kind(k) == kindTable {
+			list = append(list, schema.CfgACLTable, schema.CfgACLRule, schema.CfgTAMFlowGroup, schema.CfgTAMFeature)
+		}
+		if what != nil {
+			list = append(list, what.config)
+		}
+	}
+	out := make([]forward.Table, len(list))
+	for i, config := range list {
+		out[i] = forward.TableOf(config)
+	}
+	return out
+}
+
 // A kindOfRow is a kind of rows that are decided alike: a row is parsed, waits for its
 // feature, its flow group and what else it names, and goes to APPL_DB.
 type kindOfRow struct {
