@@ -140,8 +140,8 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 		n.port[i] = -1
 	}
 	for _, p := range n.sim.Chip.Tables().Ports {
-		n.port[p.ID] = int16(len(n.ports))
-		n.ports = append(n.ports, portInfo{n.sim.Chip.PortName(p.ID), p.ID, p.Mbps})
+		n.port[p.Port] = int16(len(n.ports))
+		n.ports = append(n.ports, portInfo{n.sim.Chip.PortName(p.Port), p.Port, p.Mbps})
 	}
 	for i := range n.ledger {
 		n.ledger[i].by = make([]uint64, len(n.ports))

@@ -239,7 +239,7 @@ func (c *store) action(e *aclEntry, a sai.Attr, param sai.Value) error {
 	case sai.Uint:
 		return e.actionNumber(a, uint64(v))
 	case sai.OIDs:
-		e.mirrors = c.mirrorSet(v)
+		e.mirrors = c.mirrorSet(configIDs(v))
 	case sai.OID:
 		switch a.ID {
 		case sai.ACLEntryAttrActionCounter:
@@ -321,19 +321,11 @@ func (c *store) describe(oid sai.OID) string {
 	if o == nil {
 		return ""
 	}
-	switch x := c.engine.ids[o.id()].(type) {
-	case *tamInt:
-		return fmt.Sprintf("tam int %d", x.switchID)
-	case *nextHop:
-		return fmt.Sprintf("next hop %s %05d", x.adj.ip, x.adj.rif.order())
-	case *hopGroup:
-		s := "next hops"
-		for _, m := range x.members {
-			s += fmt.Sprintf(" %s %05d %d", m.adj.ip, m.adj.rif.order(), m.weight)
-		}
-		return s
+	compiled := c.engine.ids[o.id()]
+	if _, known := o.self.(config.ACLRange); known || compiled == nil {
+		compiled = o.self
 	}
-	switch x := o.self.(type) {
+	switch x := compiled.(type) {
 	case *port:
 		return fmt.Sprintf("port %04d", x.id)
 	case *lag:
@@ -345,8 +337,18 @@ func (c *store) describe(oid sai.OID) string {
 		return fmt.Sprintf("range %d %05d-%05d", x.Of, x.Min, x.Max)
 	case *aclCounter:
 		return "counter " + x.label()
-	case mirrorIndex:
-		return fmt.Sprintf("mirror %02d", int(x))
+	case *nextHop:
+		return fmt.Sprintf("next hop %s %05d", x.adj.ip, x.adj.rif.order())
+	case *hopGroup:
+		s := "next hops"
+		for _, m := range x.members {
+			s += fmt.Sprintf(" %s %05d %d", m.adj.ip, m.adj.rif.order(), m.weight)
+		}
+		return s
+	case *mirrorSession:
+		return fmt.Sprintf("mirror %02d", x.index)
+	case *tamInt:
+		return fmt.Sprintf("tam int %d", x.switchID)
 	}
 	return ""
 }

@@ -298,38 +298,37 @@ func (c *store) aclMemberKind() *kind {
 	}
 }
 
-// bind binds a table or group, or nothing, to a bind point.
-func (c *store) bind(a sai.Attr, oid sai.OID, at *[2]sai.OID, point sai.Enum, ingress sai.AttrID) error {
-	stage := stageEgress
-	if a.ID == ingress {
-		stage = stageIngress
+// checkBinds refuses what cannot be bound to a bind point: a table or group of another stage than that
+// of the attribute, or one that was not made for it. The attributes are those of ingress and egress.
+func (c *store) checkBinds(o *object, point sai.Enum, attrs ...sai.AttrID) error {
+	for stage, id := range attrs {
+		a := sai.Attr{ID: id, Value: o.ref(id)}
+		is, points := stage, []sai.Enum(nil)
+		if t, ok := self[*aclTable](c, o.ref(id)); ok {
+			is, points = t.stage, t.bind
+		} else if g, ok := self[*aclGroup](c, o.ref(id)); ok {
+			is, points = g.stage, g.bind
+		}
+		if is != stage {
+			return badValue(a, sai.StatusInvalidParameter, "it is of another stage")
+		}
+		if len(points) > 0 && !slices.Contains(points, point) {
+			return badValue(a, sai.StatusInvalidParameter, "it was not made to be bound to %s",
+				sai.EnumName(sai.ACLTableAttrACLBindPointTypeList, point))
+		}
 	}
-	is, points := stage, []sai.Enum(nil)
-	if t, ok := self[*aclTable](c, oid); ok {
-		is, points = t.stage, t.bind
-	} else if g, ok := self[*aclGroup](c, oid); ok {
-		is, points = g.stage, g.bind
-	}
-	if is != stage {
-		return badValue(a, sai.StatusInvalidParameter, "it is of another stage")
-	}
-	if len(points) > 0 && !slices.Contains(points, point) {
-		return badValue(a, sai.StatusInvalidParameter, "it was not made to be bound to %s",
-			sai.EnumName(sai.ACLTableAttrACLBindPointTypeList, point))
-	}
-	at[stage] = oid
-	c.stale = true
 	return nil
 }
 
 // lookups appends the tables that the bind points lead to, each once.
-func (c *store) lookups(dst []lookup, points []sai.OID) []lookup {
+func (c *store) lookups(dst []lookup, points []config.ID) []lookup {
 	add := func(t *aclTable, priority uint32, group uint16) {
 		if !slices.ContainsFunc(dst, func(l lookup) bool { return l.table == t }) {
 			dst = append(dst, lookup{t, priority, group})
 		}
 	}
-	for i, oid := range points {
+	for i, id := range points {
+		oid := sai.OID(id)
 		if t, ok := self[*aclTable](c, oid); ok {
 			add(t, 0, 0)
 			continue

@@ -88,7 +88,9 @@ func (c *store) remove(k sai.Key) error {
 		if err != nil {
 			return err
 		}
-		c.drop(r)
+		if r != nil {
+			c.drop(r)
+		}
 	}
 	if f := kd.remove; f != nil {
 		if err := f(o); err != nil {

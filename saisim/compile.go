@@ -9,8 +9,29 @@ func (c *engine) apply(ch config.Change) {
 		if c.applyRouting(x.Row, x.Gone) {
 			continue
 		}
+		c.applyPorts(x.Row, x.Gone)
 		c.applyACL(x.Row, x.Gone)
 		c.applyTAM(x.Row, x.Gone)
+	}
+}
+
+// applyPorts compiles where frames come in and leave, and the bridge between.
+func (c *engine) applyPorts(row config.Row, gone bool) {
+	switch r := row.(type) {
+	case config.Switch:
+		c.applySwitch(r, gone)
+	case config.Port:
+		c.applyPort(r, gone)
+	case config.LAG:
+		c.applyLAG(r, gone)
+	case config.BridgePort:
+		c.applyBridgePort(r, gone)
+	case config.VLAN:
+		c.applyVLAN(r, gone)
+	case config.FDBEntry:
+		c.applyFDB(r, gone)
+	case config.Pool:
+		c.applyPool(r, gone)
 	}
 }
 

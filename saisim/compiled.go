@@ -3,7 +3,6 @@ package saisim
 import (
 	"net/netip"
 
-	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
@@ -20,16 +19,16 @@ type forwarding struct {
 	fdb   fdb
 
 	routed
-	switchMAC                                 uint64
-	mirrors                                   []*mirrorSession // by index; nil: free
-	traps                                     [config.NumTraps]trapState
-	trapsIP                                   bool // some trap that trapIP knows is set
-	lagSeed, ecmpSeed                         uint32
-	missUnicast, missMulticast, missBroadcast bool // switch: do not flood
-	ranges                                    rangeCheckers
-	vlanACLs                                  [2]bool // some VLAN has a table bound
-	switchACL                                 [2]sai.OID
-	marking                                   marking
+	switchMAC         uint64
+	mirrors           []*mirrorSession // by index; nil: free
+	traps             [config.NumTraps]trapState
+	trapsIP           bool // some trap that trapIP knows is set
+	lagSeed, ecmpSeed uint32
+	noFlood           config.Flood
+	ranges            rangeCheckers
+	vlanACLs          [2]bool // some VLAN has a table bound
+	switchACL         [2]config.ID
+	marking           marking
 
 	// stale says that the lists which are derived from objects (members of
 	// LAGs and VLANs, ACL tables of ports) must be made anew.
@@ -83,4 +82,20 @@ func (c *engine) reset() {
 		ingressCycles: Cycle(c.prof.IngressCycles()), egressCycles: Cycle(c.prof.EgressCycles()),
 	}
 	c.defaultTraps()
+}
+
+// applySwitch makes what the switch object says count.
+func (c *engine) applySwitch(r config.Switch, gone bool) {
+	c.stale = true
+	if gone {
+		return // all of it is made anew
+	}
+	c.switchMAC, c.cpu, c.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
+	c.lagSeed, c.ecmpSeed = r.LAGSeed, r.ECMPSeed
+	c.switchACL = [2]config.ID{r.IngressACL, r.EgressACL}
+	age, _ := mulDiv(uint64(r.AgingSeconds), c.prof.ClockHz, 1)
+	if c.fdb.age != Cycle(age) {
+		c.fdb.age = Cycle(age)
+		c.sweepFor(c.now)
+	}
 }

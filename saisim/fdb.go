@@ -127,7 +127,7 @@ func (f *fdb) keys(want func(*fdbEntry) bool) []uint64 {
 // learn notes where the packet's source address is. It fails only where unknown
 // addresses are to be dropped.
 func (c *engine) learn(pk *packet) (DropReason, bool) {
-	if pk.source.learning == learnOff || c.vlans[pk.vid].noLearn {
+	if pk.source.learning == config.LearnNot || c.vlans[pk.vid].noLearn {
 		return 0, true
 	}
 	if c.skips&fixedLearning.ran() != 0 {
@@ -148,7 +148,7 @@ func (c *engine) learn(pk *packet) (DropReason, bool) {
 		return 0, true
 	}
 	pk.fixed |= fixedLearning.ran()
-	if pk.source.learning == learnDrop {
+	if pk.source.learning == config.LearnDrop {
 		return DropLearning, false
 	}
 	if pk.h.smac == 0 {
@@ -220,4 +220,24 @@ func macBytes(m uint64) (b sai.MAC) {
 		b[i] = byte(m >> (40 - 8*i))
 	}
 	return b
+}
+
+// applyFDB makes of an address what its row says.
+func (c *engine) applyFDB(r config.FDBEntry, gone bool) {
+	v := at[*vlan](c, r.VLAN)
+	if v == nil {
+		return // it has taken its addresses with it
+	}
+	key := fdbKey(v.id, mac48(r.MAC[:]))
+	if gone {
+		c.fdb.remove(key)
+		return
+	}
+	e := c.fdb.find(key)
+	if e == nil {
+		e = c.fdb.insert(fdbEntry{key: key})
+	}
+	e.to, e.static, e.moves, e.act = at[*bridgePort](c, r.BridgePort), r.Static, r.Moves, actionsOf(r.Action)
+	e.seen = max(e.seen, Cycle(r.Fresh))
+	c.sweepFor(c.now + c.fdb.age)
 }

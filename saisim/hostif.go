@@ -2,7 +2,6 @@ package saisim
 
 import (
 	"tamtam/sai"
-	"tamtam/saisim/tailstamp"
 )
 
 // hostifKind gives ports the names of their host interfaces.
@@ -18,21 +17,27 @@ func (c *store) hostifKind() *kind {
 			if _, used := c.names[string(name)]; used || name == "" {
 				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrName, sai.StatusItemAlreadyExists, "name %q is in use or empty", string(name))
 			}
-			p, ok := self[*port](c, o.ref(sai.HostifAttrObjID))
+			var p *portObject
+			ok := false
+			if x := c.objects[o.ref(sai.HostifAttrObjID)]; x != nil {
+				p, ok = x.self.(*portObject)
+			}
 			if ok && p.name != "" {
 				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrObjID, sai.StatusItemAlreadyExists, "the port has interface %q", p.name)
 			}
 			o.self = name
 			c.names[string(name)] = p // nil: a LAG or VLAN
 			if ok {
-				p.name, p.number = string(name), portNumber(string(name))
+				p.name = string(name)
+				c.putPort(p)
 			}
 			return nil
 		},
 		remove: func(o *object) error {
 			name := string(o.self.(sai.Text))
 			if p := c.names[name]; p != nil {
-				p.name, p.number = "", tailstamp.NoPort
+				p.name = ""
+				c.putPort(p)
 			}
 			delete(c.names, name)
 			return nil

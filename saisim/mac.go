@@ -3,7 +3,7 @@ package saisim
 import (
 	"encoding/binary"
 
-	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
 	"tamtam/saisim/tm"
 )
@@ -33,19 +33,15 @@ type port struct {
 	stats  portStats
 	totals PortCounters
 
-	o                        *object
-	lanes                    []uint32
+	name                     config.ID
 	mbps                     uint32
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool
-	name                     string // of its host interface
-	acl                      [2]sai.OID
+	acl                      [2]config.ID
 	bridgePort               *bridgePort
-	rif                      *rif // that it is
-	lag                      *lag // the LAG it is a member of
-	queueObjects             []*object
-	maps                     [3]*qosMap     // DSCP, 802.1p, queue
+	rif                      *rif           // that it is
+	lag                      *lag           // the LAG it is a member of
 	trails                   tm.Ring[Trail] // of what is in tx and watched, in its order
 }
 

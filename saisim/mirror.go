@@ -175,6 +175,16 @@ func (e *mirrorEncap) wrap(dst, data []byte, n int) []byte {
 	return b
 }
 
+// mirrorSet returns sessions as bits.
+func (c *engine) mirrorSet(ids []config.ID) (set uint64) {
+	for _, id := range ids {
+		if m := at[*mirrorSession](c, id); m != nil {
+			set |= 1 << m.index
+		}
+	}
+	return set
+}
+
 // mirror queues a copy for each session in a set, in the order of their
 // indexes. Sessions that are gone meanwhile take none.
 func (c *engine) mirror(set uint64, cp copyOf) {

@@ -115,13 +115,3 @@ func checkTunnel(o *object, t *config.MirrorTunnel) error {
 	}
 	return nil
 }
-
-// mirrorSet returns the sessions of a list, as bits.
-func (c *store) mirrorSet(oids sai.OIDs) (set uint64) {
-	for _, oid := range oids {
-		if m, ok := self[*mirrorSession](c, oid); ok {
-			set |= 1 << m.index
-		}
-	}
-	return set
-}

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"tamtam/saisim/config"
 
 	"tamtam/sai"
 	"tamtam/saisim/tailstamp"
-	"tamtam/saisim/tm"
 )
 
 func (c *store) portKind() *kind {
@@ -26,13 +26,26 @@ func (c *store) portKind() *kind {
 			sai.PortAttrPortSerdesID,
 		},
 		create: c.createPort,
+		row:    c.portRow,
+		made:   c.portMade,
 		set:    c.setPort,
 		remove: c.removePort,
 		get:    c.getPort,
 	}
-	k.addPortStats()
+	c.addPortStats(k)
 	return k
 }
+
+// A portObject is a front-panel port as SAI knows it; the CPU port has none.
+type portObject struct {
+	o         *object
+	lanes     []uint32
+	name      string // of its host interface
+	unplugged bool   // it has no link
+	queues    []*object
+}
+
+func (p *portObject) id() PortID { return PortID(p.lanes[0]) }
 
 // createPort makes a port of lanes that no other port uses; without lanes (at
 // power up only) it is the CPU port.
@@ -41,10 +54,7 @@ func (c *store) createPort(o *object) error {
 	if !ok {
 		return nil
 	}
-	p := &port{
-		o: o, link: true, number: tailstamp.NoPort,
-		mtu: uint32(o.number(sai.PortAttrMTU)), pvid: uint16(o.number(sai.PortAttrPortVLANID)),
-	}
+	p := &portObject{o: o}
 	bad := func(s sai.Status, format string, args ...any) error {
 		return refuse("create", sai.ObjectTypePort, sai.PortAttrHWLaneList, s, format, args...)
 	}
@@ -62,116 +72,143 @@ func (c *store) createPort(o *object) error {
 		}
 		p.lanes = append(p.lanes, uint32(l))
 	}
-	p.id = PortID(p.lanes[0])
-	p.queues = tm.NewPort[copyOf](c.buffer, uint16(p.id), int(c.prof.Queues))
 	o.self = p
-	// The admin state is last: it tells of the port, and nothing after it may fail.
-	attrs := slices.Clone(o.attrs)
-	slices.SortStableFunc(attrs, func(a, b sai.Attr) int {
-		return isAdmin(a) - isAdmin(b)
-	})
-	for _, a := range attrs {
-		if err := c.setPort(o, a); err != nil {
-			return err
-		}
+	return nil
+}
+
+// portMade gives a new port its lanes and queues, and tells of one that is up.
+func (c *store) portMade(o *object) {
+	p, ok := o.self.(*portObject)
+	if !ok {
+		return
 	}
 	for _, l := range p.lanes {
 		c.lanes[l] = p
 	}
-	c.byID[p.id] = p
-	i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
-	c.ports = slices.Insert(c.ports, i, p)
 	c.makeQueues(p)
-	c.stale = true
-	return nil
-}
-
-func isAdmin(a sai.Attr) int {
-	if a.ID == sai.PortAttrAdminState {
-		return 1
+	if o.oper() == sai.PortOperStatusUp {
+		c.portChanged(o)
 	}
-	return 0
 }
 
+// setPort tells of a change of the operational state.
 func (c *store) setPort(o *object, a sai.Attr) error {
-	p, ok := o.self.(*port)
-	if !ok {
+	if _, ok := o.self.(*portObject); !ok {
 		return badValue(a, sai.StatusNotSupported, "the CPU port cannot be changed")
 	}
-	c.stale = true
-	switch v := a.Value.(type) {
-	case sai.Bool:
-		switch a.ID {
-		case sai.PortAttrAdminState:
-			was := p.up()
-			p.admin = bool(v)
-			c.portChanged(p, was)
-		case sai.PortAttrDropTagged:
-			p.dropTagged = bool(v)
-		case sai.PortAttrDropUntagged:
-			p.dropUntagged = bool(v)
-		}
-	case sai.OIDs:
-		switch a.ID {
-		case sai.PortAttrIngressMirrorSession:
-			p.mirror[stageIngress] = c.mirrorSet(v)
-		case sai.PortAttrEgressMirrorSession:
-			p.mirror[stageEgress] = c.mirrorSet(v)
-		}
-	case sai.Uint:
-		return c.setPortNumber(p, a, uint32(v))
-	case sai.OID:
-		switch a.ID {
-		case sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap:
-			return c.setPortMap(p, a, v)
-		}
-		return c.bind(a, v, &p.acl, sai.ACLBindPointTypePort, sai.PortAttrIngressACL)
+	if next := o.with(a); next.oper() != o.oper() {
+		c.portChanged(next)
 	}
 	return nil
 }
 
-func (c *store) setPortNumber(p *port, a sai.Attr, v uint32) error {
-	switch a.ID {
-	case sai.PortAttrSpeed:
-		if !c.prof.SpeedFits(v, uint32(len(p.lanes))) {
-			return badValue(a, sai.StatusInvalidParameter, "%d lanes do not run at %d Mb/s, want one of %v", len(p.lanes), v, c.speeds(p))
+func (c *store) portChanged(o *object) {
+	if c.portNotify {
+		c.notify(sai.PortState{Port: o.key.OID, Oper: o.oper()})
+	}
+}
+
+// oper is the operational state of a port.
+func (o *object) oper() sai.Enum {
+	if p := o.self.(*portObject); !p.unplugged && o.flag(sai.PortAttrAdminState) {
+		return sai.PortOperStatusUp
+	}
+	return sai.PortOperStatusDown
+}
+
+// portRow is what a port's attributes, its name and the profiles of its queues say.
+func (c *store) portRow(o *object) (config.Row, error) {
+	p, ok := o.self.(*portObject)
+	if !ok {
+		return nil, nil
+	}
+	if err := c.checkPort(o, p); err != nil {
+		return nil, err
+	}
+	n := o.number
+	r := config.Port{
+		ID: o.id(), Port: p.id(), Mbps: uint32(n(sai.PortAttrSpeed)), Admin: o.flag(sai.PortAttrAdminState), Link: !p.unplugged,
+		MTU: uint32(n(sai.PortAttrMTU)), PVID: uint16(n(sai.PortAttrPortVLANID)), Priority: uint8(n(sai.PortAttrDefaultVLANPriority)),
+		DropTagged: o.flag(sai.PortAttrDropTagged), DropUntagged: o.flag(sai.PortAttrDropUntagged), Number: portNumber(p.name),
+		IngressACL: o.refID(sai.PortAttrIngressACL), EgressACL: o.refID(sai.PortAttrEgressACL),
+		IngressMirrors: o.refIDs(sai.PortAttrIngressMirrorSession), EgressMirrors: o.refIDs(sai.PortAttrEgressMirrorSession),
+	}
+	var err error
+	r.QoS, err = c.portQoS(o, p)
+	return r, err
+}
+
+func (c *store) checkPort(o *object, p *portObject) error {
+	if v, set := sai.Find(o.attrs, sai.PortAttrSpeed); set && !c.prof.SpeedFits(uint32(v.(sai.Uint)), uint32(len(p.lanes))) {
+		return badValue(sai.Attr{ID: sai.PortAttrSpeed}, sai.StatusInvalidParameter,
+			"%d lanes do not run at %d Mb/s, want one of %v", len(p.lanes), v, c.speeds(p))
+	}
+	for _, x := range []struct {
+		id          sai.AttrID
+		least, most uint64
+		status      sai.Status
+		what        string
+	}{
+		{sai.PortAttrMTU, minWire, uint64(c.prof.MTU), sai.StatusInvalidParameter, "MTU"},
+		{sai.PortAttrQoSDefaultTC, 0, maxTrafficClasses - 1, sai.StatusInvalidParameter, "traffic class"},
+		{sai.PortAttrPortVLANID, 0, 4094, sai.StatusInvalidVLANID, "VLAN"},
+		{sai.PortAttrDefaultVLANPriority, 0, 7, sai.StatusInvalidParameter, "priority"},
+	} {
+		v, set := sai.Find(o.attrs, x.id)
+		if n, _ := v.(sai.Uint); set && (uint64(n) < x.least || uint64(n) > x.most) {
+			return badValue(sai.Attr{ID: x.id}, x.status, "%s %d, want %d to %d", x.what, n, x.least, x.most)
 		}
-		if v == p.mbps {
-			return nil
-		}
-		p.mbps, p.rate = v, newLineRate(c.prof.ClockHz, v)
-		// What is on the wire goes on; fractions of cycles have a new unit.
-		p.rxFree, p.txFree = instant{cycle: p.rxFree.ceil()}, instant{cycle: p.txFree.ceil()}
-		if c.waiting.has(p.id) { // its MAC may be free a cycle later now
-			c.stopWaiting(p)
-			c.offer(p)
-		}
-	case sai.PortAttrMTU:
-		if v < minWire || v > c.prof.MTU {
-			return badValue(a, sai.StatusInvalidParameter, "MTU %d, want %d to %d", v, minWire, c.prof.MTU)
-		}
-		p.mtu = v
-	case sai.PortAttrQoSDefaultTC:
-		if v >= maxTrafficClasses {
-			return badValue(a, sai.StatusInvalidParameter, "traffic class %d, want 0 to %d", v, maxTrafficClasses-1)
-		}
-		p.class.defaultTC = uint8(v)
-	case sai.PortAttrPortVLANID:
-		if v > 4094 {
-			return badValue(a, sai.StatusInvalidVLANID, "VLAN %d, want 0 to 4094", v)
-		}
-		p.pvid = uint16(v)
-	case sai.PortAttrDefaultVLANPriority:
-		if v > 7 {
-			return badValue(a, sai.StatusInvalidParameter, "priority %d, want 0 to 7", v)
-		}
-		p.priority = uint8(v)
+	}
+	return c.checkBinds(o, sai.ACLBindPointTypePort, sai.PortAttrIngressACL, sai.PortAttrEgressACL)
+}
+
+// putPort puts a port's row anew, whose attributes are what they were.
+func (c *store) putPort(p *portObject) { _ = c.putRow(c.kinds[sai.ObjectTypePort], p.o) }
+
+// SetLink says whether a port has a link; a new port has one. A port is
+// operationally up while it has a link and its admin state is up.
+func (c *Chip) SetLink(id PortID, up bool) bool {
+	c.mu.Lock()
+	defer c.unlock()
+	p := c.portObject(id)
+	if p == nil {
+		return false
+	}
+	was := p.o.oper()
+	p.unplugged = !up
+	if p.o.oper() != was {
+		c.portChanged(p.o)
+	}
+	c.putPort(p)
+	c.commit()
+	return true
+}
+
+// portObject returns the port with an id, nil if there is none.
+func (c *store) portObject(id PortID) *portObject {
+	if int(id) < len(c.lanes) && c.lanes[id] != nil && c.lanes[id].id() == id {
+		return c.lanes[id]
+	}
+	return nil
+}
+
+func (c *store) removePort(o *object) error {
+	p, ok := o.self.(*portObject)
+	if !ok {
+		return refuse("remove", sai.ObjectTypePort, 0, sai.StatusNotSupported, "the CPU port stays")
+	}
+	for _, l := range p.lanes {
+		c.lanes[l] = nil
+	}
+	for _, q := range p.queues {
+		delete(c.objects, q.key.OID)
+		c.valid.Removed(q.key)
 	}
 	return nil
 }
 
 // speeds are the speeds that the port's lanes can run at.
-func (c *store) speeds(p *port) (speeds sai.Uints) {
+func (c *store) speeds(p *portObject) (speeds sai.Uints) {
 	for _, s := range c.prof.SpeedsMbps {
 		if c.prof.SpeedFits(s, uint32(len(p.lanes))) {
 			speeds = append(speeds, uint64(s))
@@ -180,80 +217,8 @@ func (c *store) speeds(p *port) (speeds sai.Uints) {
 	return speeds
 }
 
-// portChanged tells of a change of the port's operational state.
-func (c *store) portChanged(p *port, was bool) {
-	if p.up() == was {
-		return
-	}
-	c.stale = true
-	if c.portNotify {
-		c.notify(sai.PortState{Port: p.o.key.OID, Oper: p.oper()})
-	}
-}
-
-func (p *port) oper() sai.Enum {
-	if p.up() {
-		return sai.PortOperStatusUp
-	}
-	return sai.PortOperStatusDown
-}
-
-// SetLink says whether a port has a link; a new port has one. A port is
-// operationally up while it has a link and its admin state is up.
-func (c *Chip) SetLink(id PortID, up bool) bool {
-	c.mu.Lock()
-	defer c.unlock()
-	p := c.port(id)
-	if p == nil {
-		return false
-	}
-	was := p.up()
-	p.link = up
-	c.portChanged(p, was)
-	return true
-}
-
-func (c *store) removePort(o *object) error {
-	p, ok := o.self.(*port)
-	if !ok {
-		return refuse("remove", sai.ObjectTypePort, 0, sai.StatusNotSupported, "the CPU port stays")
-	}
-	c.purge(p)
-	p.admin = false // packets that are on their way to it find it down
-	for _, l := range p.lanes {
-		c.lanes[l] = nil
-	}
-	c.byID[p.id] = nil
-	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })
-	for _, q := range p.queueObjects {
-		delete(c.objects, q.key.OID)
-		c.valid.Removed(q.key)
-	}
-	c.stale = true
-	return nil
-}
-
-// purge drops every frame that a port holds.
-func (c *engine) purge(p *port) {
-	for p.rx.Len() > 0 {
-		c.drop(p, p.rx.First().pk, DropPortRemoved)
-		p.rx.Pop()
-	}
-	p.queues.Purge(func(cp copyOf) { c.dropBefore(p, &cp, DropPortRemoved) })
-	if c.waiting.has(p.id) {
-		c.stopWaiting(p)
-	}
-	for p.tx.Len() > 0 {
-		c.dropSent(p, p.tx.First(), DropPortRemoved)
-		p.tx.Pop()
-	}
-	for _, class := range []int{classSent, classDequeue, classReceived} {
-		c.agenda.remove(eventKey(class, p.id))
-	}
-}
-
 func (c *store) getPort(o *object, id sai.AttrID) sai.Value {
-	p, ok := o.self.(*port)
+	p, ok := o.self.(*portObject)
 	if !ok {
 		switch id {
 		case sai.PortAttrType:
@@ -271,19 +236,15 @@ func (c *store) getPort(o *object, id sai.AttrID) sai.Value {
 	case sai.PortAttrType:
 		return sai.PortTypeLogical
 	case sai.PortAttrOperStatus:
-		return p.oper()
+		return o.oper()
 	case sai.PortAttrOperSpeed:
-		return sai.Uint(p.mbps)
+		return sai.Uint(o.number(sai.PortAttrSpeed))
 	case sai.PortAttrSupportedSpeed:
 		return c.speeds(p)
 	case sai.PortAttrQoSNumberOfQueues:
-		return sai.Uint(len(p.queueObjects))
+		return sai.Uint(len(p.queues))
 	case sai.PortAttrQoSQueueList:
-		oids := make(sai.OIDs, len(p.queueObjects))
-		for i, q := range p.queueObjects {
-			oids[i] = q.key.OID
-		}
-		return oids
+		return oidsOf(p.queues)
 	case sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrNumberOfIngressPriorityGroups:
 		return sai.Uint(0)
 	case sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
@@ -308,14 +269,6 @@ func refuseRemove(why string) func(*object) error {
 	return func(o *object) error { return refuse("remove", o.key.Type, 0, sai.StatusNotSupported, "%s", why) }
 }
 
-// port returns the port with an id, nil if there is none.
-func (c *engine) port(id PortID) *port {
-	if int(id) < len(c.byID) {
-		return c.byID[id]
-	}
-	return nil
-}
-
 // Ports returns the chip's ports, in order.
 func (c *Chip) Ports() []PortID {
 	c.mu.Lock()
@@ -335,14 +288,14 @@ func (c *Chip) PortByName(name string) (PortID, bool) {
 	if p == nil {
 		return 0, false
 	}
-	return p.id, true
+	return p.id(), true
 }
 
 // PortName returns the name of a port's host interface, "" if it has none.
 func (c *Chip) PortName(id PortID) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.port(id); p != nil {
+	if p := c.portObject(id); p != nil {
 		return p.name
 	}
 	return ""

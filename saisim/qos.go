@@ -2,6 +2,7 @@ package saisim
 
 import (
 	"slices"
+	"tamtam/saisim/config"
 
 	"tamtam/sai"
 	"tamtam/saisim/tm"
@@ -13,7 +14,7 @@ const maxTrafficClasses = 16
 // A queueObject is a QUEUE object: one of the queues of a port, with what serves
 // and bounds it.
 type queueObject struct {
-	port      *port
+	port      *portObject
 	index     int
 	scheduler *tm.Discipline // nil: none of its own
 	wred      *tm.WRED
@@ -39,16 +40,16 @@ type qosMap struct {
 	queue *[16]uint8
 }
 
-// makeQueues makes the QUEUE objects of a port.
-func (c *store) makeQueues(p *port) {
-	for i := range p.queues.Queues() {
+// makeQueues makes the QUEUE objects of a new port.
+func (c *store) makeQueues(p *portObject) {
+	for i := range c.prof.Queues {
 		q := &object{
-			key: sai.Obj(sai.ObjectTypeQueue, c.newOID(sai.ObjectTypeQueue)), self: &queueObject{port: p, index: i},
+			key: sai.Obj(sai.ObjectTypeQueue, c.newOID(sai.ObjectTypeQueue)), self: &queueObject{port: p, index: int(i)},
 			attrs: []sai.Attr{
 				{ID: sai.QueueAttrType, Value: sai.QueueTypeUnicast}, {ID: sai.QueueAttrPort, Value: p.o.key.OID},
 				{ID: sai.QueueAttrIndex, Value: sai.Uint(i)},
 			}}
-		p.queueObjects = append(p.queueObjects, q)
+		p.queues = append(p.queues, q)
 		c.objects[q.key.OID] = q
 		c.valid.Found(q.key)
 	}
@@ -64,7 +65,7 @@ func (c *store) queueKind() *kind {
 		remove: refuseRemove("queues go with their port"),
 		set:    c.setQueue,
 	}
-	k.addQueueStats()
+	c.addQueueStats(k)
 	return k
 }
 
@@ -78,12 +79,12 @@ func (c *store) setQueue(o *object, a sai.Attr) error {
 	case sai.QueueAttrBufferProfileID:
 		q.buffer, _ = self[*bufferProfile](c, oid)
 	}
-	q.settle()
+	c.putPort(q.port)
 	return nil
 }
 
-// settle gives the queue the settings that its profiles say.
-func (q *queueObject) settle() {
+// settings are those of a queue, by its profiles.
+func (q *queueObject) settings() tm.Settings {
 	s := tm.DefaultSettings()
 	if q.scheduler != nil {
 		s.Discipline = *q.scheduler
@@ -94,14 +95,14 @@ func (q *queueObject) settle() {
 	if b := q.buffer; b != nil {
 		s.Pool, s.Reserved, s.Limit = b.pool.index, b.reserved, b.limit
 	}
-	q.port.queues.Configure(q.index, s)
+	return s
 }
 
-// settleQueues settles all queues: a profile has changed.
-func (c *store) settleQueues() {
-	for _, p := range c.ports {
-		for _, o := range p.queueObjects {
-			o.self.(*queueObject).settle()
+// putPorts puts the rows of all ports anew: a profile or map has changed.
+func (c *store) putPorts() {
+	for i, p := range c.lanes {
+		if p != nil && int(p.id()) == i {
+			c.putPort(p)
 		}
 	}
 }
@@ -122,7 +123,7 @@ func profileKind[T any](c *store, k *kind, make func(o *object) (T, error)) *kin
 			return err
 		}
 		*o.self.(*T) = v
-		c.settleQueues()
+		c.putPorts()
 		return nil
 	}
 	return k
@@ -187,25 +188,17 @@ func (c *store) bufferPoolKind() *kind {
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.BufferPoolAttrType: {sai.BufferPoolTypeEgress}},
 		create: func(o *object) error {
-			b := &bufferPool{}
-			for b.index = 1; b.index < len(c.buffer.Pools) && c.buffer.Pools[b.index].Size != 0; b.index++ {
-			}
-			if b.index == len(c.buffer.Pools) {
-				c.buffer.Pools = append(c.buffer.Pools, tm.Pool{})
+			b := &bufferPool{index: 1}
+			for slices.ContainsFunc(c.pools, func(x *bufferPool) bool { return x.index == b.index }) {
+				b.index++
 			}
 			o.self = b
-			return c.resizePool(b, o.number(sai.BufferPoolAttrSize))
+			return nil
 		},
-		set: func(o *object, a sai.Attr) error {
-			if a.ID != sai.BufferPoolAttrSize {
-				return nil
-			}
-			return c.resizePool(o.self.(*bufferPool), uint64(a.Value.(sai.Uint)))
-		},
+		row:  c.poolRow,
+		made: func(o *object) { c.pools = append(c.pools, o.self.(*bufferPool)) },
 		remove: func(o *object) error {
-			b := o.self.(*bufferPool)
-			c.buffer.Pools[0].Size += c.buffer.Pools[b.index].Size
-			c.buffer.Pools[b.index].Size = 0
+			c.pools = slices.DeleteFunc(c.pools, func(x *bufferPool) bool { return x == o.self.(*bufferPool) })
 			return nil
 		},
 		get: func(o *object, id sai.AttrID) sai.Value {
@@ -227,17 +220,19 @@ func (c *store) bufferPoolKind() *kind {
 	return k
 }
 
-// resizePool takes cells from the pool of the queues without a profile, or gives
-// them back. A pool has at least one cell.
-func (c *store) resizePool(b *bufferPool, bytes uint64) error {
-	pools, cells := c.buffer.Pools, bytes/c.buffer.CellBytes
-	left := pools[0].Size + pools[b.index].Size
-	if cells == 0 || cells > left {
-		return refuse("create", sai.ObjectTypeBufferPool, sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
+// poolRow is the size of a pool: cells from the pool of the queues without a profile, at least one.
+func (c *store) poolRow(o *object) (config.Row, error) {
+	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
+	r := config.Pool{Index: b.index, Cells: bytes / c.buffer.CellBytes}
+	left := c.buffer.Pools[0].Size
+	if b.index < len(c.buffer.Pools) {
+		left += c.buffer.Pools[b.index].Size
+	}
+	if r.Cells == 0 || r.Cells > left {
+		return nil, refuse("create", sai.ObjectTypeBufferPool, sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
 			"%d bytes, want %d to %d: whole cells, and no more than are left", bytes, c.buffer.CellBytes, left*c.buffer.CellBytes)
 	}
-	pools[0].Size, pools[b.index].Size = left-cells, cells
-	return nil
+	return r, nil
 }
 
 func (c *store) bufferProfileKind() *kind {

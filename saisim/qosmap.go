@@ -1,6 +1,10 @@
 package saisim
 
-import "tamtam/sai"
+import (
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/tm"
+)
 
 // qosMapKind: maps of what comes in to traffic classes, and of traffic classes to
 // queues. What a map does not name maps to 0.
@@ -23,9 +27,7 @@ func (c *store) qosMapKind() *kind {
 				return err
 			}
 			*o.self.(*qosMap) = m
-			for _, p := range c.ports {
-				p.sort()
-			}
+			c.putPorts()
 			return nil
 		},
 	}
@@ -66,51 +68,38 @@ func (c *store) mapOf(t sai.Enum, list sai.QoSMap) (m qosMap, err error) {
 	return m, nil
 }
 
-// setPortMap binds a map to a port.
-func (c *store) setPortMap(p *port, a sai.Attr, oid sai.OID) error {
-	m, _ := self[*qosMap](c, oid)
-	fits := m == nil
-	switch a.ID {
-	case sai.PortAttrQoSDSCPToTCMap:
-		if fits = fits || m.dscp != nil; fits {
-			p.maps[0] = m
+// portQoS is how a port sorts frames, and how its queues are served.
+func (c *store) portQoS(o *object, p *portObject) (r config.QoS, err error) {
+	r.DefaultTC = uint8(o.number(sai.PortAttrQoSDefaultTC))
+	fits := func(id sai.AttrID, has func(m *qosMap) bool) *qosMap {
+		m, ok := self[*qosMap](c, o.ref(id))
+		if ok && !has(m) {
+			err = badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "the map is of another type")
 		}
-	case sai.PortAttrQoSDot1pToTCMap:
-		if fits = fits || m.dot1p != nil; fits {
-			p.maps[1] = m
+		if !ok {
+			return &qosMap{}
 		}
-	case sai.PortAttrQoSTCToQueueMap:
-		if fits = fits || m.queue != nil; fits {
-			p.maps[2] = m
+		return m
+	}
+	r.DSCP = fits(sai.PortAttrQoSDSCPToTCMap, func(m *qosMap) bool { return m.dscp != nil }).dscp
+	r.Dot1p = fits(sai.PortAttrQoSDot1pToTCMap, func(m *qosMap) bool { return m.dot1p != nil }).dot1p
+	r.Queue = fits(sai.PortAttrQoSTCToQueueMap, func(m *qosMap) bool { return m.queue != nil }).queue
+	for i := range c.prof.Queues {
+		s := tm.DefaultSettings()
+		if int(i) < len(p.queues) {
+			s = p.queues[i].self.(*queueObject).settings()
 		}
+		r.Queues = append(r.Queues, s)
 	}
-	if !fits {
-		return badValue(a, sai.StatusInvalidParameter, "the map is of another type")
-	}
-	p.sort()
-	return nil
-}
-
-// sort derives how the port sorts frames from its maps.
-func (p *port) sort() {
-	p.class.dscp, p.class.dot1p, p.class.queue = nil, nil, nil
-	if m := p.maps[0]; m != nil {
-		p.class.dscp = m.dscp
-	}
-	if m := p.maps[1]; m != nil {
-		p.class.dot1p = m.dot1p
-	}
-	if m := p.maps[2]; m != nil {
-		p.class.queue = m.queue
-	}
+	return r, err
 }
 
 // queueStatTable are the statistics of queues. All packets are green. Occupancy and
 // watermarks are levels: clearing a watermark lets it begin at what is there now.
-func queueStatTable() map[sai.StatID]func(q *queueObject) uint64 {
+func (c *store) queueStatTable() map[sai.StatID]func(q *queueObject) uint64 {
 	type read = func(q *queueObject) uint64
 	state := func(f func(s *QueueState) uint64) read {
-		return func(q *queueObject) uint64 { s := q.port.queueState(q.index); return f(&s) }
+		return func(q *queueObject) uint64 { s := c.byID[q.port.id()].queueState(q.index); return f(&s) }
 	}
 	sent := state(func(s *QueueState) uint64 { return s.Dequeued })
 	sentBytes := state(func(s *QueueState) uint64 { return s.DequeuedBytes })
@@ -134,8 +123,8 @@ func queueStatTable() map[sai.StatID]func(q *queueObject) uint64 {
 	}
 }
 
-func (k *kind) addQueueStats() {
-	table := queueStatTable()
+func (c *store) addQueueStats(k *kind) {
+	table := c.queueStatTable()
 	k.stats = sortedStats(table)
 	k.stat = func(o *object, id sai.StatID) uint64 {
 		q := o.self.(*queueObject)
@@ -146,9 +135,11 @@ func (k *kind) addQueueStats() {
 		switch id {
 		case sai.QueueStatCurrOccupancyBytes, sai.QueueStatSharedCurrOccupancyBytes, sai.QueueStatCurrOccupancyCells:
 		case sai.QueueStatWatermarkBytes, sai.QueueStatSharedWatermarkBytes:
-			q.port.queues.Queue(q.index).MaxBytes = q.port.queues.Queue(q.index).Bytes()
+			x := c.byID[q.port.id()].queues.Queue(q.index)
+			x.MaxBytes = x.Bytes()
 		case sai.QueueStatWatermarkCells:
-			q.port.queues.Queue(q.index).MaxCells = q.port.queues.Queue(q.index).Cells()
+			x := c.byID[q.port.id()].queues.Queue(q.index)
+			x.MaxCells = x.Cells()
 		default:
 			if q.cleared == nil {
 				q.cleared = map[sai.StatID]uint64{}

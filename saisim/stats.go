@@ -132,18 +132,18 @@ func portStatTable() map[sai.StatID]portStat {
 }
 
 // addPortStats makes the port statistics readable.
-func (k *kind) addPortStats() {
+func (c *store) addPortStats(k *kind) {
 	table := portStatTable()
 	k.stats = sortedStats(table)
 	k.stat = func(o *object, id sai.StatID) uint64 {
-		if p, ok := o.self.(*port); ok {
+		if p := at[*port](c.engine, o.id()); p != nil {
 			return table[id](p) - p.stats.cleared[id]
 		}
 		return 0
 	}
 	k.clear = func(o *object, id sai.StatID) {
-		p, ok := o.self.(*port)
-		if !ok || id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes {
+		p := at[*port](c.engine, o.id())
+		if p == nil || id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes {
 			return // levels, not counts
 		}
 		if p.stats.cleared == nil {

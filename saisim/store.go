@@ -96,11 +96,12 @@ type control struct {
 
 	defaults
 
-	lanes       []*port // who uses a lane
-	bridgePorts []*bridgePort
-	names       map[string]*port // of host interfaces; nil: not a port's
+	lanes       []*portObject          // who uses a lane
+	bridgePorts []*object              // in the order of their creation
+	names       map[string]*portObject // of host interfaces; nil: not a port's
 	trapTypes   map[sai.Enum]config.Trap
 	mirrorsUsed [profile.MaxMirrors]bool
+	pools       []*bufferPool
 
 	routingObjects
 	aclObjects
@@ -140,9 +141,9 @@ func (c *store) reset() {
 		valid:   sai.NewValidator(),
 		objects: map[sai.OID]*object{}, entries: map[sai.Entry]*object{},
 		made: map[sai.ObjectType]uint64{}, live: map[sai.ObjectType]uint32{},
-		lanes:            make([]*port, c.prof.FirstLane+c.prof.Lanes),
+		lanes:            make([]*portObject, c.prof.FirstLane+c.prof.Lanes),
 		extensionObjects: extensionObjects{extensions: map[string]int{}, sketchOwners: map[string]*sketchObject{}},
-		names:            map[string]*port{},
+		names:            map[string]*portObject{},
 		aclObjects:       aclObjects{labelled: map[string][]*aclCounter{}},
 	}
 	c.kinds = c.allKinds()
@@ -256,7 +257,9 @@ func (c *store) putRow(kd *kind, o *object) error {
 		c.discard()
 		return err
 	}
-	c.put(r)
+	if r != nil { // the CPU port has none
+		c.put(r)
+	}
 	return nil
 }
 

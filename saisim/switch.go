@@ -2,6 +2,7 @@ package saisim
 
 import (
 	"slices"
+	"tamtam/saisim/config"
 
 	"tamtam/sai"
 	"tamtam/saisim/profile"
@@ -77,6 +78,7 @@ func (c *store) switchKind() *kind {
 		},
 		create: c.createSwitch,
 		set:    c.setSwitch,
+		row:    c.switchRow,
 		get:    c.getSwitch,
 		enums: map[sai.AttrID][]sai.Enum{
 			sai.SwitchAttrType:                         {sai.SwitchTypeNpu},
@@ -104,48 +106,39 @@ func (c *store) createSwitch(o *object) error {
 		}
 	}
 	c.sw = o
-	c.stale = true
 	return nil
 }
 
+// setSwitch notes what somebody wants to be told of.
 func (c *store) setSwitch(_ *object, a sai.Attr) error {
-	switch v := a.Value.(type) {
-	case sai.MAC:
-		c.switchMAC = mac48(v[:])
-	case sai.Uint:
-		if a.ID == sai.SwitchAttrFDBAgingTime {
-			age, _ := mulDiv(uint64(v), c.prof.ClockHz, 1)
-			c.fdb.age = Cycle(age)
-			c.sweepFor(c.now)
-		}
-		if a.ID == sai.SwitchAttrLAGDefaultHashSeed {
-			c.lagSeed = uint32(v)
-		}
-		if a.ID == sai.SwitchAttrEcmpDefaultHashSeed {
-			c.ecmpSeed = uint32(v)
-		}
-	case sai.Pointer:
+	if v, ok := a.Value.(sai.Pointer); ok {
 		switch a.ID {
 		case sai.SwitchAttrFDBEventNotify:
 			c.fdbNotify = v != 0
 		case sai.SwitchAttrPortStateChangeNotify:
 			c.portNotify = v != 0
 		}
-	case sai.Enum:
-		drop := v == sai.PacketActionDrop
-		switch a.ID {
-		case sai.SwitchAttrFDBUnicastMissPacketAction:
-			c.missUnicast = drop
-		case sai.SwitchAttrFDBMulticastMissPacketAction:
-			c.missMulticast = drop
-		case sai.SwitchAttrFDBBroadcastMissPacketAction:
-			c.missBroadcast = drop
-		}
-		c.stale = true
-	case sai.OID:
-		return c.bind(a, v, &c.switchACL, sai.ACLBindPointTypeSwitch, sai.SwitchAttrIngressACL)
 	}
 	return nil
+}
+
+// switchRow is what the switch object says.
+func (c *store) switchRow(o *object) (config.Row, error) {
+	if err := c.checkBinds(o, sai.ACLBindPointTypeSwitch, sai.SwitchAttrIngressACL, sai.SwitchAttrEgressACL); err != nil {
+		return nil, err
+	}
+	drops := func(id sai.AttrID) bool { return o.enum(id) == sai.PacketActionDrop }
+	r := config.Switch{
+		ID: o.id(), MAC: o.mac(sai.SwitchAttrSrcMACAddress), AgingSeconds: uint32(o.number(sai.SwitchAttrFDBAgingTime)),
+		NoFlood: config.Flood{Unknown: drops(sai.SwitchAttrFDBUnicastMissPacketAction),
+			Multicast: drops(sai.SwitchAttrFDBMulticastMissPacketAction), Broadcast: drops(sai.SwitchAttrFDBBroadcastMissPacketAction)},
+		IngressACL: o.refID(sai.SwitchAttrIngressACL), EgressACL: o.refID(sai.SwitchAttrEgressACL),
+		LAGSeed: uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)), ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
+	}
+	if c.cpu != nil {
+		r.CPU = c.cpu.id()
+	}
+	return r, nil
 }
 
 // powerUp makes the objects that a switch has from its creation on.
@@ -154,7 +147,10 @@ func (c *store) powerUp() error {
 	if err != nil {
 		return err
 	}
-	c.cpu, c.engine.cpu = cpu, cpu.id()
+	c.cpu = cpu
+	if err := c.putRow(c.kinds[sai.ObjectTypeSwitch], c.sw); err != nil { // it names the CPU port
+		return err
+	}
 	add := func(t sai.ObjectType, attrs ...sai.Attr) (o *object) {
 		if err == nil {
 			o, err = c.make(sai.Obj(t, c.newOID(t)), attrs)
@@ -258,7 +254,7 @@ func (c *store) switchFacts() map[sai.AttrID]func() sai.Value {
 func (c *store) portOIDs() sai.OIDs {
 	oids := make(sai.OIDs, len(c.ports))
 	for i, p := range c.ports {
-		oids[i] = p.o.key.OID
+		oids[i] = sai.OID(p.name)
 	}
 	return oids
 }

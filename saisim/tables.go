@@ -7,7 +7,6 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
-	"tamtam/saisim/tm"
 	"tamtam/tam/flymon"
 )
 
@@ -19,11 +18,11 @@ import (
 // The slices are sorted by object id, ports by PortID, VLANs by their number and
 // the FDB by VLAN and address, profiles of alternate marking by lane, unless a field says otherwise.
 type Tables struct {
-	Switch      SwitchRow
-	Ports       []PortRow // front-panel ports
-	LAGs        []LAGRow
-	BridgePorts []BridgePortRow
-	VLANs       []VLANRow
+	Switch      config.Switch
+	Ports       []config.Port // front-panel ports
+	LAGs        []config.LAG
+	BridgePorts []config.BridgePort
+	VLANs       []config.VLAN
 	FDB         []FDBRow // static, set and learned
 	Traps       []config.TrapRule
 	TAMInts     []config.TAMInt
@@ -41,93 +40,11 @@ type Tables struct {
 	RecordPlans []config.RecordPlan
 }
 
-// A SwitchRow is the switch object; zero before it is created.
-type SwitchRow struct {
-	OID          sai.OID
-	MAC          sai.MAC // zero: none
-	AgingSeconds uint32  // of the FDB; 0: entries do not age
-	// What is done with unknown unicast, broadcast and multicast.
-	UnicastMiss, BroadcastMiss, MulticastMiss sai.Enum // a sai_packet_action_t
-	IngressACL, EgressACL                     sai.OID  // table or group
-	LAGSeed, ECMPSeed                         uint32   // of the flow hash
-	CPU                                       sai.OID  // the CPU port
-}
-
-// A PortRow is a front-panel port.
-type PortRow struct {
-	ID                       PortID
-	OID                      sai.OID
-	Mbps                     uint32
-	Admin, Link              bool   // up when both are
-	MTU                      uint32 // frame with FCS
-	PVID                     uint16
-	Priority                 uint8 // of tags that the egress adds to untagged frames from here
-	DropTagged, DropUntagged bool
-	Number                   uint16 // N of EthernetN, its host interface; 65535: none
-	IngressACL, EgressACL    sai.OID
-	// Mirror sessions of all frames that enter the pipe from here, and of all
-	// that leave here.
-	IngressMirrors, EgressMirrors []sai.OID
-	QoS                           QoSRow
-}
-
-// A QoSRow says how a port sorts frames into traffic classes and queues, and how
-// its queues are served. A nil map is not configured.
-type QoSRow struct {
-	DSCP      *[64]uint8 // traffic class of IP packets that come in
-	Dot1p     *[8]uint8  // of tagged frames, where DSCP does not say it
-	DefaultTC uint8      // of the rest
-	Queue     *[16]uint8 // of each traffic class of frames that go out; a chip with fewer queues takes its last
-	Queues    []tm.Settings
-}
-
-// A LAGRow is a link aggregation group. Bridging goes by its VLAN settings, not
-// by those of its ports.
-type LAGRow struct {
-	OID                      sai.OID
-	PVID                     uint16
-	Priority                 uint8
-	DropTagged, DropUntagged bool
-	IngressACL, EgressACL    sai.OID
-	Members                  []LAGMemberRow // in the order of ports
-}
-
-// A LAGMemberRow is a port in a LAG.
-type LAGMemberRow struct {
-	Port                            PortID
-	IngressDisabled, EgressDisabled bool
-}
-
-// A BridgePortRow is a port or LAG in the 802.1Q bridge.
-type BridgePortRow struct {
-	OID      sai.OID
-	On       sai.OID // port or LAG
-	Admin    bool
-	Learning sai.Enum // a sai_bridge_port_fdb_learning_mode_t
-}
-
-// A VLANRow is a VLAN with its members.
-type VLANRow struct {
-	OID          sai.OID
-	ID           uint16
-	LearnDisable bool
-	// What is done with unknown unicast, unknown multicast and broadcast.
-	FloodUnicast, FloodMulticast, FloodBroadcast sai.Enum // a sai_vlan_flood_control_type_t
-	IngressACL, EgressACL                        sai.OID
-	Members                                      []VLANMemberRow
-}
-
-// A VLANMemberRow is a bridge port in a VLAN.
-type VLANMemberRow struct {
-	BridgePort sai.OID
-	Mode       sai.Enum // a sai_vlan_tagging_mode_t
-}
-
 // An FDBRow is an address in a VLAN.
 type FDBRow struct {
 	VLAN       uint16
-	MAC        sai.MAC
-	BridgePort sai.OID
+	MAC        config.MAC
+	BridgePort config.ID
 	Static     bool
 	Drop, Copy bool  // the packet action: to the CPU, not forwarded
 	Moves      bool  // static, but learned elsewhere like others
@@ -137,14 +54,14 @@ type FDBRow struct {
 // An ACLTableRow is an ACL table. Its entries are in their order of precedence:
 // the first that matches is the hit.
 type ACLTableRow struct {
-	OID     sai.OID
+	OID     config.ID
 	Stage   sai.Enum // a sai_acl_stage_t
 	Entries []ACLEntryRow
 }
 
 // An ACLEntryRow is an ACL entry: what it matches, and what it does then.
 type ACLEntryRow struct {
-	OID      sai.OID
+	OID      config.ID
 	Priority uint32
 	Enabled  bool
 	Fields   []sai.Attr // enabled ones: values and masks in a sai.Field
@@ -157,7 +74,7 @@ type ACLEntryRow struct {
 // An ACLGroupRow is a table group. Its members are in the order in which they
 // are looked in: the higher priority first.
 type ACLGroupRow struct {
-	OID        sai.OID
+	OID        config.ID
 	Stage      sai.Enum
 	Sequential bool // the first table that hits ends the lookup
 	Members    []ACLMemberRow
@@ -165,20 +82,20 @@ type ACLGroupRow struct {
 
 // An ACLMemberRow is a table in a group.
 type ACLMemberRow struct {
-	Table    sai.OID
+	Table    config.ID
 	Priority uint32
 }
 
 // An ACLRangeRow is a range checker.
 type ACLRangeRow struct {
-	OID      sai.OID
+	OID      config.ID
 	Type     sai.Enum // a sai_acl_range_type_t
 	Min, Max uint32
 }
 
 // An ACLCounterRow is an ACL counter with what it has counted.
 type ACLCounterRow struct {
-	OID                      sai.OID
+	OID                      config.ID
 	Label                    string
 	CountPackets, CountBytes bool
 	Packets, Bytes           uint64
@@ -194,9 +111,10 @@ func (c *Chip) Tables() Tables {
 	if c.sw == nil {
 		return t
 	}
-	t.Switch = switchRow(c.sw)
-	t.Switch.CPU = c.cpu.key.OID
-	members, tables, groups := map[sai.OID][]*object{}, map[sai.OID][]*object{}, map[sai.OID][]*object{}
+	rows := c.tables.Tables()
+	t.Switch, t.Ports, t.LAGs, t.BridgePorts, t.VLANs = rows.Switch, rows.Ports, rows.LAGs, rows.BridgePorts, rows.VLANs
+	t.Mirrors = rows.Mirrors
+	tables, groups := map[sai.OID][]*object{}, map[sai.OID][]*object{}
 	objects := make([]*object, 0, len(c.objects))
 	for _, o := range c.objects {
 		objects = append(objects, o)
@@ -204,10 +122,6 @@ func (c *Chip) Tables() Tables {
 	slices.SortFunc(objects, func(a, b *object) int { return cmp.Compare(a.key.OID, b.key.OID) })
 	for _, o := range objects {
 		switch o.key.Type {
-		case sai.ObjectTypeVLANMember:
-			members[o.ref(sai.VLANMemberAttrVLANID)] = append(members[o.ref(sai.VLANMemberAttrVLANID)], o)
-		case sai.ObjectTypeLAGMember:
-			members[o.ref(sai.LAGMemberAttrLAGID)] = append(members[o.ref(sai.LAGMemberAttrLAGID)], o)
 		case sai.ObjectTypeACLEntry:
 			tables[o.ref(sai.ACLEntryAttrTableID)] = append(tables[o.ref(sai.ACLEntryAttrTableID)], o)
 		case sai.ObjectTypeACLTableGroupMember:
@@ -215,30 +129,9 @@ func (c *Chip) Tables() Tables {
 			groups[g] = append(groups[g], o)
 		}
 	}
-	for _, o := range objects {
-		switch o.key.Type {
-		case sai.ObjectTypePort:
-			if p, ok := o.self.(*port); ok {
-				t.Ports = append(t.Ports, portRow(o, p))
-			}
-		case sai.ObjectTypeLAG:
-			t.LAGs = append(t.LAGs, c.lagRow(o, members[o.key.OID]))
-		case sai.ObjectTypeVLAN:
-			t.VLANs = append(t.VLANs, vlanRow(o, members[o.key.OID]))
-		case sai.ObjectTypeBridgePort:
-			t.BridgePorts = append(t.BridgePorts, BridgePortRow{
-				OID: o.key.OID, On: o.ref(sai.BridgePortAttrPortID), Admin: o.flag(sai.BridgePortAttrAdminState),
-				Learning: o.enum(sai.BridgePortAttrFDBLearningMode),
-			})
-		}
-	}
 	c.aclTables(&t, objects, tables, groups)
-	slices.SortFunc(t.Ports, func(a, b PortRow) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(t.VLANs, func(a, b VLANRow) int { return cmp.Compare(a.ID, b.ID) })
 	t.FDB = c.fdbRows()
-	rows := c.tables.Tables()
-	t.Routing, t.Mirrors = rows.Routing, rows.Mirrors
-	t.Traps, t.TAMInts, t.AltMarks = rows.Traps, rows.TAMInts, rows.AltMarks
+	t.Routing, t.Traps, t.TAMInts, t.AltMarks = rows.Routing, rows.Traps, rows.TAMInts, rows.AltMarks
 	t.Sketches = sketchLayouts(rows.Sketches)
 	t.RecordPlans = c.recordPlans(objects)
 	for _, p := range c.buffer.Pools {
@@ -272,16 +165,16 @@ func (c *store) aclTables(t *Tables, objects []*object, entries, members map[sai
 	for _, o := range objects {
 		switch o.key.Type {
 		case sai.ObjectTypeACLTable:
-			t.ACLTables = append(t.ACLTables, ACLTableRow{o.key.OID, o.enum(sai.ACLTableAttrACLStage), entryRows(entries[o.key.OID])})
+			t.ACLTables = append(t.ACLTables, ACLTableRow{o.id(), o.enum(sai.ACLTableAttrACLStage), entryRows(entries[o.key.OID])})
 		case sai.ObjectTypeACLTableGroup:
 			t.ACLGroups = append(t.ACLGroups, c.groupRow(o, members[o.key.OID]))
 		case sai.ObjectTypeACLRange:
 			limit, _ := o.attr(sai.ACLRangeAttrLimit).(sai.Range)
-			t.ACLRanges = append(t.ACLRanges, ACLRangeRow{o.key.OID, o.enum(sai.ACLRangeAttrType), uint32(limit.Min), uint32(limit.Max)})
+			t.ACLRanges = append(t.ACLRanges, ACLRangeRow{o.id(), o.enum(sai.ACLRangeAttrType), uint32(limit.Min), uint32(limit.Max)})
 		case sai.ObjectTypeACLCounter:
 			x := o.self.(*aclCounter)
 			t.ACLCounters = append(t.ACLCounters, ACLCounterRow{
-				OID: o.key.OID, Label: x.label(), CountPackets: o.flag(sai.ACLCounterAttrEnablePacketCount),
+				OID: o.id(), Label: x.label(), CountPackets: o.flag(sai.ACLCounterAttrEnablePacketCount),
 				CountBytes: o.flag(sai.ACLCounterAttrEnableByteCount),
 				Packets:    x.packets, Bytes: x.bytes, Stamps: x.stamps,
 			})
@@ -289,77 +182,11 @@ func (c *store) aclTables(t *Tables, objects []*object, entries, members map[sai
 	}
 }
 
-func switchRow(o *object) SwitchRow {
-	r := SwitchRow{
-		OID: o.key.OID, AgingSeconds: uint32(o.number(sai.SwitchAttrFDBAgingTime)),
-		UnicastMiss:   o.enum(sai.SwitchAttrFDBUnicastMissPacketAction),
-		BroadcastMiss: o.enum(sai.SwitchAttrFDBBroadcastMissPacketAction),
-		MulticastMiss: o.enum(sai.SwitchAttrFDBMulticastMissPacketAction),
-		IngressACL:    o.ref(sai.SwitchAttrIngressACL), EgressACL: o.ref(sai.SwitchAttrEgressACL),
-	}
-	r.MAC, _ = o.attr(sai.SwitchAttrSrcMACAddress).(sai.MAC)
-	r.LAGSeed = uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed))
-	r.ECMPSeed = uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed))
-	return r
-}
-
-func portRow(o *object, p *port) PortRow {
-	in, _ := o.attr(sai.PortAttrIngressMirrorSession).(sai.OIDs)
-	out, _ := o.attr(sai.PortAttrEgressMirrorSession).(sai.OIDs)
-	return PortRow{
-		IngressMirrors: slices.Clone(in), EgressMirrors: slices.Clone(out),
-
-		ID: p.id, OID: o.key.OID, Mbps: uint32(o.number(sai.PortAttrSpeed)),
-		Admin: o.flag(sai.PortAttrAdminState), Link: p.link, MTU: uint32(o.number(sai.PortAttrMTU)),
-		PVID: uint16(o.number(sai.PortAttrPortVLANID)), Priority: uint8(o.number(sai.PortAttrDefaultVLANPriority)),
-		DropTagged: o.flag(sai.PortAttrDropTagged), DropUntagged: o.flag(sai.PortAttrDropUntagged),
-		Number: p.number, IngressACL: o.ref(sai.PortAttrIngressACL), EgressACL: o.ref(sai.PortAttrEgressACL),
-		QoS: qosRow(p),
-	}
-}
-
-func qosRow(p *port) QoSRow {
-	r := QoSRow{DSCP: p.class.dscp, Dot1p: p.class.dot1p, DefaultTC: p.class.defaultTC, Queue: p.class.queue} // arrays that never change
-	for i := range p.queues.Queues() {
-		r.Queues = append(r.Queues, p.queues.Queue(i).Settings)
-	}
-	return r
-}
-
-func (c *store) lagRow(o *object, members []*object) LAGRow {
-	r := LAGRow{
-		OID: o.key.OID, PVID: uint16(o.number(sai.LAGAttrPortVLANID)), Priority: uint8(o.number(sai.LAGAttrDefaultVLANPriority)),
-		DropTagged: o.flag(sai.LAGAttrDropTagged), DropUntagged: o.flag(sai.LAGAttrDropUntagged),
-		IngressACL: o.ref(sai.LAGAttrIngressACL), EgressACL: o.ref(sai.LAGAttrEgressACL),
-	}
-	for _, m := range members {
-		if p, ok := self[*port](c, m.ref(sai.LAGMemberAttrPortID)); ok {
-			r.Members = append(r.Members, LAGMemberRow{p.id, m.flag(sai.LAGMemberAttrIngressDisable), m.flag(sai.LAGMemberAttrEgressDisable)})
-		}
-	}
-	slices.SortFunc(r.Members, func(a, b LAGMemberRow) int { return cmp.Compare(a.Port, b.Port) })
-	return r
-}
-
-func vlanRow(o *object, members []*object) VLANRow {
-	r := VLANRow{
-		OID: o.key.OID, ID: uint16(o.number(sai.VLANAttrVLANID)), LearnDisable: o.flag(sai.VLANAttrLearnDisable),
-		FloodUnicast:   o.enum(sai.VLANAttrUnknownUnicastFloodControlType),
-		FloodMulticast: o.enum(sai.VLANAttrUnknownMulticastFloodControlType),
-		FloodBroadcast: o.enum(sai.VLANAttrBroadcastFloodControlType),
-		IngressACL:     o.ref(sai.VLANAttrIngressACL), EgressACL: o.ref(sai.VLANAttrEgressACL),
-	}
-	for _, m := range members {
-		r.Members = append(r.Members, VLANMemberRow{m.ref(sai.VLANMemberAttrBridgePortID), m.enum(sai.VLANMemberAttrVLANTaggingMode)})
-	}
-	return r
-}
-
 func (c *store) fdbRows() (rows []FDBRow) {
 	for i := range c.fdb.slots {
 		e := &c.fdb.slots[i]
 		if e.key != 0 {
-			rows = append(rows, FDBRow{uint16(e.key >> 48), macBytes(e.key), e.to.o.key.OID,
+			rows = append(rows, FDBRow{uint16(e.key >> 48), config.MAC(macBytes(e.key)), e.to.name,
 				e.static, e.act&actDrop != 0, e.act&actCopy != 0, e.moves, e.seen})
 		}
 	}
@@ -373,7 +200,7 @@ func (c *store) fdbRows() (rows []FDBRow) {
 func entryRows(entries []*object) (rows []ACLEntryRow) {
 	for _, o := range entries {
 		r := ACLEntryRow{
-			OID: o.key.OID, Priority: uint32(o.number(sai.ACLEntryAttrPriority)),
+			OID: o.id(), Priority: uint32(o.number(sai.ACLEntryAttrPriority)),
 			Enabled: o.flag(sai.ACLEntryAttrAdminState), Content: o.self.(*aclEntry).content,
 		}
 		for _, a := range o.attrs {
@@ -398,7 +225,7 @@ func entryRows(entries []*object) (rows []ACLEntryRow) {
 
 func (c *store) groupRow(o *object, members []*object) ACLGroupRow {
 	r := ACLGroupRow{
-		OID: o.key.OID, Stage: o.enum(sai.ACLTableGroupAttrACLStage),
+		OID: o.id(), Stage: o.enum(sai.ACLTableGroupAttrACLStage),
 		Sequential: o.enum(sai.ACLTableGroupAttrType) == sai.ACLTableGroupTypeSequential,
 	}
 	texts := map[sai.OID]string{}
@@ -407,10 +234,10 @@ func (c *store) groupRow(o *object, members []*object) ACLGroupRow {
 		if t, ok := self[*aclTable](c, table); ok {
 			texts[table] = t.text()
 		}
-		r.Members = append(r.Members, ACLMemberRow{table, uint32(m.number(sai.ACLTableGroupMemberAttrPriority))})
+		r.Members = append(r.Members, ACLMemberRow{config.ID(table), uint32(m.number(sai.ACLTableGroupMemberAttrPriority))})
 	}
 	slices.SortStableFunc(r.Members, func(a, b ACLMemberRow) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), strings.Compare(texts[a.Table], texts[b.Table]))
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), strings.Compare(texts[sai.OID(a.Table)], texts[sai.OID(b.Table)]))
 	})
 	return r
 }

@@ -6,6 +6,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 )
 
@@ -37,24 +38,24 @@ func TestTables(t *testing.T) {
 	if again := r.Tables(); !reflect.DeepEqual(got, again) {
 		t.Errorf("two calls differ:\n%+v\n%+v", got, again)
 	}
-	if got.Switch.AgingSeconds != 300 || got.Switch.MAC != (sai.MAC{2, 0, 0, 0, 0, 0xaa}) {
+	if got.Switch.AgingSeconds != 300 || got.Switch.MAC != (config.MAC{2, 0, 0, 0, 0, 0xaa}) {
 		t.Errorf("switch %+v", got.Switch)
 	}
-	if p := got.Ports[2]; p.ID != 2 || !p.Admin || !p.Link || p.MTU != 9122 || p.Mbps != 10_000 || p.Number != 2 || p.IngressACL != table {
+	if p := got.Ports[2]; p.Port != 2 || !p.Admin || !p.Link || p.MTU != 9122 || p.Mbps != 10_000 || p.Number != 2 || p.IngressACL != config.ID(table) {
 		t.Errorf("port %+v", p)
 	}
-	wantLAG := saisim.LAGRow{OID: lag, PVID: 7, Members: []saisim.LAGMemberRow{{Port: 3}, {Port: 5}}}
-	if !reflect.DeepEqual(got.LAGs, []saisim.LAGRow{wantLAG}) {
+	wantLAG := config.LAG{ID: config.ID(lag), PVID: 7, Members: []config.LAGMember{{Port: 3}, {Port: 5}}}
+	if !reflect.DeepEqual(got.LAGs, []config.LAG{wantLAG}) {
 		t.Errorf("LAGs %+v, want %+v", got.LAGs, wantLAG)
 	}
-	if v := got.VLANs[1]; v.ID != 7 || !reflect.DeepEqual(v.Members, []saisim.VLANMemberRow{
-		{BridgePort: bp, Mode: sai.VLANTaggingModeUntagged}, {BridgePort: on, Mode: sai.VLANTaggingModeTagged}}) {
+	if v := got.VLANs[1]; v.VID != 7 || !reflect.DeepEqual(v.Members, []config.VLANMember{
+		{BridgePort: config.ID(bp), Tagging: config.Untagged}, {BridgePort: config.ID(on), Tagging: config.Tagged}}) {
 		t.Errorf("VLAN %+v", v)
 	}
-	if f := got.FDB; len(f) != 1 || f[0].VLAN != 7 || f[0].MAC != (sai.MAC{2, 0, 0, 0, 0, 1}) || f[0].BridgePort != bp || f[0].Static {
+	if f := got.FDB; len(f) != 1 || f[0].VLAN != 7 || f[0].MAC != (config.MAC{2, 0, 0, 0, 0, 1}) || f[0].BridgePort != config.ID(bp) || f[0].Static {
 		t.Errorf("FDB %+v", f)
 	}
-	if e := got.ACLTables[0].Entries; len(e) != 2 || e[0].OID != high || e[1].OID != low || len(e[0].Fields) != 1 || len(e[0].Actions) != 1 {
+	if e := got.ACLTables[0].Entries; len(e) != 2 || e[0].OID != config.ID(high) || e[1].OID != config.ID(low) || len(e[0].Fields) != 1 || len(e[0].Actions) != 1 {
 		t.Errorf("entries %+v, want %s then %s", e, high, low)
 	}
 }

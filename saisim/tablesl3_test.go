@@ -47,13 +47,13 @@ func TestTablesL3(t *testing.T) {
 		}
 	}
 	if len(routes) != 16+1 ||
-		routes[netip.MustParsePrefix("192.0.2.0/24")].NextHop != id(group) || routes[netip.MustParsePrefix("10.0.0.1/32")].NextHop != id(got.Switch.CPU) {
+		routes[netip.MustParsePrefix("192.0.2.0/24")].NextHop != id(group) || routes[netip.MustParsePrefix("10.0.0.1/32")].NextHop != got.Switch.CPU {
 		t.Errorf("routes %+v", got.Routes)
 	}
 	if m := got.Mirrors; len(m) != 1 || sai.OID(m[0].ID) != session || sai.OID(m[0].Monitor) != r.oid(7) || m[0].TC != 2 {
 		t.Errorf("mirrors %+v", m)
 	}
-	if p := got.Ports[6]; len(p.IngressMirrors) != 0 || len(p.EgressMirrors) != 1 || p.EgressMirrors[0] != session {
+	if p := got.Ports[6]; len(p.IngressMirrors) != 0 || len(p.EgressMirrors) != 1 || p.EgressMirrors[0] != config.ID(session) {
 		t.Errorf("port %+v", p)
 	}
 }

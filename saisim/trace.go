@@ -214,8 +214,8 @@ func (c *store) portName(id PortID) string {
 	if id == CPUPort {
 		return "CPU"
 	}
-	if int(id) < len(c.byID) && c.byID[id] != nil && c.byID[id].name != "" {
-		return c.byID[id].name
+	if p := c.portObject(id); p != nil && p.name != "" {
+		return p.name
 	}
 	return fmt.Sprintf("port %d", id)
 }

@@ -3,17 +3,18 @@ package saisim
 import (
 	"slices"
 
-	"tamtam/sai"
+	"tamtam/saisim/config"
 )
 
 // A vlan is an 802.1Q VLAN.
 type vlan struct {
-	o       *object
+	name    config.ID
 	id      uint16
-	members []*vlanMember
+	members []vlanMember
 	noLearn bool
+	noFlood config.Flood
 	rif     *rif
-	acl     [2]sai.OID
+	acl     [2]config.ID
 
 	// derived
 	flood                               []*bridgePort // in the order of ports
@@ -22,136 +23,51 @@ type vlan struct {
 }
 
 type vlanMember struct {
-	o    *object
-	vlan *vlan
-	bp   *bridgePort
-	mode sai.Enum
+	bp      *bridgePort
+	tagging config.Tagging
 }
 
-func (c *store) vlanKind() *kind {
-	flood := []sai.Enum{sai.VLANFloodControlTypeAll, sai.VLANFloodControlTypeNone}
-	return &kind{
-		max: c.prof.VLANs,
-		attrs: []sai.AttrID{
-			sai.VLANAttrVLANID, sai.VLANAttrMemberList, sai.VLANAttrLearnDisable, sai.VLANAttrIngressACL, sai.VLANAttrEgressACL,
-			sai.VLANAttrUnknownUnicastFloodControlType, sai.VLANAttrUnknownMulticastFloodControlType,
-			sai.VLANAttrBroadcastFloodControlType,
-		},
-		enums: map[sai.AttrID][]sai.Enum{
-			sai.VLANAttrUnknownUnicastFloodControlType:   flood,
-			sai.VLANAttrUnknownMulticastFloodControlType: flood,
-			sai.VLANAttrBroadcastFloodControlType:        flood,
-		},
-		create: c.createVLAN,
-		set:    c.setVLAN,
-		remove: func(o *object) error {
-			v := o.self.(*vlan)
-			if o == c.defaultVLAN {
-				return refuse("remove", sai.ObjectTypeVLAN, 0, sai.StatusObjectInUse, "the default VLAN stays")
-			}
-			c.flushFDB(func(e *fdbEntry) bool { return e.key>>48 == uint64(v.id) })
-			v.flood = nil
-			c.vlans[v.id] = nil
-			c.stale = true
-			return nil
-		},
-		get: func(o *object, id sai.AttrID) sai.Value {
-			if id != sai.VLANAttrMemberList {
-				return nil
-			}
-			oids := sai.OIDs{}
-			for _, m := range o.self.(*vlan).members {
-				oids = append(oids, m.o.key.OID)
-			}
-			return oids
-		},
-	}
-}
-
-func (c *store) createVLAN(o *object) error {
-	id := o.number(sai.VLANAttrVLANID)
-	switch {
-	case id < 1 || id > 4094:
-		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 1 to 4094", id)
-	case c.vlans[id] != nil:
-		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusItemAlreadyExists, "VLAN %d exists", id)
-	}
-	v := &vlan{o: o, id: uint16(id)}
-	o.self = v
-	for _, a := range o.attrs {
-		if err := c.setVLAN(o, a); err != nil {
-			return err
-		}
-	}
-	c.vlans[id] = v
+// applyVLAN makes of a VLAN what its row says.
+func (c *engine) applyVLAN(r config.VLAN, gone bool) {
 	c.stale = true
-	return nil
-}
-
-func (c *store) setVLAN(o *object, a sai.Attr) error {
-	v := o.self.(*vlan)
-	c.stale = true // flood controls are read from the object
-	switch x := a.Value.(type) {
-	case sai.Bool:
-		v.noLearn = bool(x)
-	case sai.OID:
-		return c.bind(a, x, &v.acl, sai.ACLBindPointTypeVLAN, sai.VLANAttrIngressACL)
+	v := at[*vlan](c, r.ID)
+	if gone {
+		c.flushFDB(func(e *fdbEntry) bool { return e.key>>48 == uint64(v.id) })
+		v.flood = nil
+		c.vlans[v.id] = nil
+		delete(c.ids, r.ID)
+		return
 	}
-	return nil
-}
-
-func (c *store) vlanMemberKind() *kind {
-	return &kind{
-		attrs: []sai.AttrID{sai.VLANMemberAttrVLANID, sai.VLANMemberAttrBridgePortID, sai.VLANMemberAttrVLANTaggingMode},
-		create: func(o *object) error {
-			v, _ := self[*vlan](c, o.ref(sai.VLANMemberAttrVLANID))
-			bp, _ := self[*bridgePort](c, o.ref(sai.VLANMemberAttrBridgePortID))
-			for _, m := range v.members {
-				if m.bp == bp {
-					return refuse("create", sai.ObjectTypeVLANMember, sai.VLANMemberAttrBridgePortID, sai.StatusItemAlreadyExists,
-						"it is a member of VLAN %d already", v.id)
-				}
-			}
-			m := &vlanMember{o: o, vlan: v, bp: bp, mode: o.enum(sai.VLANMemberAttrVLANTaggingMode)}
-			o.self = m
-			v.members = append(v.members, m)
-			m.apply()
-			c.stale = true
-			return nil
-		},
-		set: func(o *object, a sai.Attr) error {
-			m := o.self.(*vlanMember)
-			m.mode = a.Value.(sai.Enum)
-			m.apply()
-			return nil
-		},
-		remove: func(o *object) error {
-			m := o.self.(*vlanMember)
-			m.vlan.members = slices.DeleteFunc(m.vlan.members, func(x *vlanMember) bool { return x == m })
-			m.mode = noMember
-			m.apply()
-			c.stale = true
-			return nil
-		},
+	if v == nil {
+		v = &vlan{name: r.ID, id: r.VID}
+		c.ids[r.ID], c.vlans[r.VID] = v, v
+	}
+	v.noLearn, v.noFlood, v.acl = r.LearnDisable, r.NoFlood, [2]config.ID{r.IngressACL, r.EgressACL}
+	for _, m := range v.members {
+		m.bp.vlans[v.id/64].set(v.id, false, 0)
+	}
+	v.members = v.members[:0]
+	for _, m := range r.Members {
+		bp := at[*bridgePort](c, m.BridgePort)
+		bp.vlans[v.id/64].set(v.id, true, m.Tagging)
+		v.members = append(v.members, vlanMember{bp, m.Tagging})
 	}
 }
 
-// noMember is the tagging mode of a member that is removed.
-const noMember sai.Enum = -1
-
-// apply writes the membership into the bridge port's bits.
-func (m *vlanMember) apply() {
-	b, bit := &m.bp.vlans[m.vlan.id/64], uint64(1)<<(m.vlan.id%64)
-	set := func(bits *uint64, on bool) {
-		if on {
-			*bits |= bit
-		} else {
-			*bits &^= bit
-		}
+// set says whether and how the bridge port is in a VLAN.
+func (b *memberships) set(vid uint16, member bool, t config.Tagging) {
+	bit := uint64(1) << (vid % 64)
+	b.members, b.untagged, b.priorityTagged = b.members&^bit, b.untagged&^bit, b.priorityTagged&^bit
+	if !member {
+		return
 	}
-	set(&b.members, m.mode != noMember)
-	set(&b.untagged, m.mode == sai.VLANTaggingModeUntagged)
-	set(&b.priorityTagged, m.mode == sai.VLANTaggingModePriorityTagged)
+	b.members |= bit
+	switch t {
+	case config.Untagged:
+		b.untagged |= bit
+	case config.PriorityTagged:
+		b.priorityTagged |= bit
+	}
 }
 
 // compileAll makes the lists that are derived from objects.
@@ -178,7 +94,7 @@ func (c *store) compileAll() {
 			}
 		}
 		for stage := range p.tables {
-			points := []sai.OID{p.acl[stage], c.switchACL[stage]}
+			points := []config.ID{p.acl[stage], c.switchACL[stage]}
 			if p.lag != nil {
 				points = append(points, p.lag.acl[stage])
 			}
@@ -195,12 +111,11 @@ func (c *store) compileAll() {
 			v.flood = append(v.flood, m.bp)
 		}
 		slices.SortFunc(v.flood, func(a, b *bridgePort) int { return a.order() - b.order() })
-		no := func(id sai.AttrID) bool { return v.o.enum(id) == sai.VLANFloodControlTypeNone }
-		v.noUnknown = c.missUnicast || no(sai.VLANAttrUnknownUnicastFloodControlType)
-		v.noMulticast = c.missMulticast || no(sai.VLANAttrUnknownMulticastFloodControlType)
-		v.noBroadcast = c.missBroadcast || no(sai.VLANAttrBroadcastFloodControlType)
+		v.noUnknown = c.noFlood.Unknown || v.noFlood.Unknown
+		v.noMulticast = c.noFlood.Multicast || v.noFlood.Multicast
+		v.noBroadcast = c.noFlood.Broadcast || v.noFlood.Broadcast
 		for stage := range v.tables {
-			v.tables[stage] = c.lookups(v.tables[stage][:0], []sai.OID{v.acl[stage]})
+			v.tables[stage] = c.lookups(v.tables[stage][:0], []config.ID{v.acl[stage]})
 			c.vlanACLs[stage] = c.vlanACLs[stage] || len(v.tables[stage]) > 0
 		}
 	}

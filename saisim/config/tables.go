@@ -161,7 +161,8 @@ type FDBEntry struct {
 	BridgePort ID
 	Static     bool // it does not age
 	Action     PacketAction
-	Moves      bool // static, but learned elsewhere like others
+	Moves      bool   // static, but learned elsewhere like others
+	Fresh      uint64 // the cycle when control last made it as fresh as one just learned; 0: it did not
 }
 
 // A TrapRule says what a trap does, instead of what it does without.

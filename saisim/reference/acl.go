@@ -8,6 +8,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 )
 
 // Effects of packet actions.
@@ -40,8 +41,8 @@ func packetAction(a sai.Enum) effects {
 // A subject is a packet as ACL tables look at it.
 type subject struct {
 	*packet
-	in, out       sai.OID // ports; null: the CPU or not known yet
-	inLAG, outLAG sai.OID
+	in, out       config.ID // ports; null: the CPU or not known yet
+	inLAG, outLAG config.ID
 	bytes         int    // what counters count, FCS included
 	meta          uint32 // user metadata
 }
@@ -65,8 +66,8 @@ func (h hit) before(g hit) bool {
 
 // lookup looks a packet up in the tables that its bind points lead to, and counts.
 // A table that several lead to is looked in for the first of them.
-func (c *Chip) lookup(conf *settings, points []sai.OID, s subject) (hits []hit) {
-	taken := map[sai.OID]bool{}
+func (c *Chip) lookup(conf *settings, points []config.ID, s subject) (hits []hit) {
+	taken := map[config.ID]bool{}
 	for _, point := range points {
 		group, ok := conf.aclGroups[point]
 		if !ok { // a table, or nothing
@@ -91,7 +92,7 @@ func (c *Chip) lookup(conf *settings, points []sai.OID, s subject) (hits []hit) 
 	for _, h := range hits {
 		for _, a := range h.entry.Actions {
 			if a.ID == sai.ACLEntryAttrActionCounter {
-				c.count(conf, a.Value.(sai.Action).Param.(sai.OID), s.bytes)
+				c.count(conf, config.ID(a.Value.(sai.Action).Param.(sai.OID)), s.bytes)
 			}
 		}
 	}
@@ -99,14 +100,14 @@ func (c *Chip) lookup(conf *settings, points []sai.OID, s subject) (hits []hit) 
 }
 
 // anyTable says whether bind points lead to a table.
-func (conf *settings) anyTable(points []sai.OID) bool {
-	return slices.ContainsFunc(points, func(point sai.OID) bool {
+func (conf *settings) anyTable(points []config.ID) bool {
+	return slices.ContainsFunc(points, func(point config.ID) bool {
 		group, ok := conf.aclGroups[point]
-		return ok && len(group.Members) > 0 || !ok && point != sai.NullOID
+		return ok && len(group.Members) > 0 || !ok && point != config.None
 	})
 }
 
-func (c *Chip) count(conf *settings, oid sai.OID, bytes int) {
+func (c *Chip) count(conf *settings, oid config.ID, bytes int) {
 	row, x := conf.aclCounters[oid], c.counter(oid)
 	if row.CountPackets {
 		x.Packets++
@@ -155,15 +156,15 @@ func stamping(conf *settings, hits []hit) *stamp {
 	if object == nil {
 		return nil
 	}
-	s := &stamp{switchID: conf.tamInts[object.(sai.OID)].SwitchID}
+	s := &stamp{switchID: conf.tamInts[config.ID(object.(sai.OID))].SwitchID}
 	if counter, _ := action([]hit{by}, sai.ACLEntryAttrActionCounter); counter != nil {
-		s.counter = counter.(sai.OID)
+		s.counter = config.ID(counter.(sai.OID))
 	}
 	return s
 }
 
 // firstMatch returns the entry that a packet hits in a table.
-func (conf *settings) firstMatch(table sai.OID, s subject) (saisim.ACLEntryRow, bool) {
+func (conf *settings) firstMatch(table config.ID, s subject) (saisim.ACLEntryRow, bool) {
 	for _, e := range conf.aclTables[table].Entries {
 		if e.Enabled && conf.matches(e, s) {
 			return e, true
@@ -190,7 +191,7 @@ func (conf *settings) match(id sai.AttrID, f sai.Field, s subject) bool {
 		return oneOf(f.Data, s.out, s.outLAG)
 	case sai.ACLEntryAttrFieldACLRangeType:
 		for _, oid := range f.Data.(sai.OIDs) {
-			if !inRange(conf.aclRanges[oid], s) {
+			if !inRange(conf.aclRanges[config.ID(oid)], s) {
 				return false
 			}
 		}
@@ -222,12 +223,12 @@ func (conf *settings) match(id sai.AttrID, f sai.Field, s subject) bool {
 }
 
 // oneOf reports whether a port is among those named, or in the LAG named.
-func oneOf(v sai.Value, port, lag sai.OID) bool {
+func oneOf(v sai.Value, port, lag config.ID) bool {
 	oids, list := v.(sai.OIDs)
 	if !list {
 		oids = sai.OIDs{v.(sai.OID)}
 	}
-	return port != sai.NullOID && slices.Contains(oids, port) || lag != sai.NullOID && slices.Contains(oids, lag)
+	return port != config.None && slices.Contains(oids, sai.OID(port)) || lag != config.None && slices.Contains(oids, sai.OID(lag))
 }
 
 func inRange(r saisim.ACLRangeRow, s subject) bool {

@@ -513,7 +513,7 @@ func (conf *settings) flowEntries() map[uint32][]flowEntry {
 				case sai.ACLEntryAttrActionSetACLMetaData:
 					x.value = uint32(a.Value.(sai.Action).Param.(sai.Uint))
 				case sai.ACLEntryAttrActionCounter:
-					x.counter = a.Value.(sai.Action).Param.(sai.OID)
+					x.counter = config.ID(a.Value.(sai.Action).Param.(sai.OID))
 				}
 			}
 			if x.value>>28 == 0xa {
@@ -526,7 +526,7 @@ func (conf *settings) flowEntries() map[uint32][]flowEntry {
 
 type flowEntry struct {
 	value   uint32
-	counter sai.OID // null: none
+	counter config.ID // null: none
 }
 
 // newFlows empties the flows of indexes that no entry had before, when what met
@@ -554,7 +554,7 @@ func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 	entries, f := c.conf.flowEntries()[index], c.flow(index)
 	for colour, x := range f.colour {
 		w := words[11*colour:]
-		read := map[sai.OID]bool{sai.NullOID: true}
+		read := map[config.ID]bool{config.None: true}
 		for _, e := range entries {
 			if int(e.value>>23&1) == colour && !read[e.counter] { // entries may share one
 				read[e.counter] = true

@@ -35,7 +35,7 @@ func (c *Chip) lose(p *port, o *outgoing, why saisim.DropReason) {
 	if o.mirror == nil {
 		at := o.in
 		if p != nil {
-			at = p.ID
+			at = p.Port.Port
 		}
 		c.Ended(Ending{ID: o.id, In: o.in, Port: at, Why: why, Graph: o.graph, Path: o.path()})
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/record"
@@ -30,14 +30,14 @@ type Chip struct {
 	pending []*bubble // enter the ingress pipe in front of its next packet
 
 	fdb      map[fdbKey]saisim.FDBRow
-	counters map[sai.OID]*saisim.ACLCounterRow
+	counters map[config.ID]*saisim.ACLCounterRow
 	// The egress pipe takes one frame per cycle.
-	egressTaken bool                   // it has taken one in this cycle
-	served      saisim.PortID          // the last port that had its turn
-	sequence    map[sai.OID]uint32     // next of each mirror session
-	rifs        map[sai.OID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
-	flows       map[uint32]*flow       // of alternate marking, by index
-	generations map[uint32]uint64      // how often each was emptied
+	egressTaken bool                     // it has taken one in this cycle
+	served      saisim.PortID            // the last port that had its turn
+	sequence    map[config.ID]uint32     // next of each mirror session
+	rifs        map[config.ID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
+	flows       map[uint32]*flow         // of alternate marking, by index
+	generations map[uint32]uint64        // how often each was emptied
 	// Of table recording.
 	bareGraph    uint64 // of the chip without program
 	recordCounts map[recorderName]*RecordCounts
@@ -64,7 +64,7 @@ type Chip struct {
 
 // A port has two MACs and a queue in front of the egress.
 type port struct {
-	saisim.PortRow
+	config.Port
 	rx, tx   *wire
 	arriving []arrival // on the ingress wire, whole at ready
 	scheduler
@@ -92,11 +92,11 @@ type packet struct {
 	rxTime, enteredTime tailstamp.Timestamp
 	conf                *settings
 	port                *port
-	inPort              sai.OID
+	inPort              config.ID
 	h                   headers
-	lag                 sai.OID // of the ingress port
-	on                  sai.OID // the ingress port, or its LAG
-	source              sai.OID // bridge port
+	lag                 config.ID // of the ingress port
+	on                  config.ID // the ingress port, or its LAG
+	source              config.ID // bridge port
 	vid                 uint16
 	tagged              bool  // with the tag of its VLAN, or a priority tag
 	tagPrio             uint8 // of a tag that the egress adds
@@ -122,9 +122,9 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		ingress:  newRow(prof),
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
-		counters: map[sai.OID]*saisim.ACLCounterRow{},
-		rifs:     map[sai.OID]*[8]uint64{},
-		sequence: map[sai.OID]uint32{},
+		counters: map[config.ID]*saisim.ACLCounterRow{},
+		rifs:     map[config.ID]*[8]uint64{},
+		sequence: map[config.ID]uint32{},
 		Output:   func(saisim.Out) {},
 		Marking:  func(Marking) {}, Sketching: func(string) {},
 		Recording: func(string) {}, Ended: func(Ending) {}, faults: &faults{}, recordCounts: map[recorderName]*RecordCounts{}, bareGraph: saisim.DescribeProgram(&prof, nil).Version,
@@ -155,15 +155,15 @@ func (c *Chip) Configure(t saisim.Tables) {
 	c.setSketches(t.Sketches)
 	var ports []*port
 	for _, row := range t.Ports {
-		p := c.portWith(row.OID)
+		p := c.portWith(row.ID)
 		if p == nil {
-			p = &port{rx: newWire(0), tx: newWire(preamble), scheduler: newScheduler(c.prof, row.ID)}
+			p = &port{rx: newWire(0), tx: newWire(preamble), scheduler: newScheduler(c.prof, row.Port)}
 		}
 		if p.Mbps != row.Mbps {
 			p.rx.setSpeed(c.prof.ClockHz, row.Mbps)
 			p.tx.setSpeed(c.prof.ClockHz, row.Mbps)
 		}
-		p.PortRow = row
+		p.Port = row
 		for i, s := range row.QoS.Queues {
 			p.configure(i, s)
 		}
@@ -209,9 +209,9 @@ func (c *Chip) purge(p *port) {
 }
 
 // portWith returns the port with an object id, nil if there is none.
-func (c *Chip) portWith(oid sai.OID) *port {
+func (c *Chip) portWith(oid config.ID) *port {
 	for _, p := range c.ports {
-		if p.OID == oid {
+		if p.ID == oid {
 			return p
 		}
 	}
@@ -220,7 +220,7 @@ func (c *Chip) portWith(oid sai.OID) *port {
 
 func (c *Chip) portAt(id saisim.PortID) *port {
 	for _, p := range c.ports {
-		if p.ID == id {
+		if p.Port.Port == id {
 			return p
 		}
 	}
@@ -340,7 +340,7 @@ func (c *Chip) receiveWhole(p *port) {
 		p.Received++
 		p.ReceivedBytes += uint64(pk.length + fcs)
 		switch {
-		case !up(p.PortRow):
+		case !up(p.Port):
 			c.drop(p, saisim.DropPortDown)
 		case !wholeHeader(pk.data):
 			c.drop(p, saisim.DropRunt)
@@ -382,12 +382,12 @@ func (c *Chip) enterPipe() {
 		pk.rxTime, pk.enteredTime = c.timeOfDay(pk.rx), c.timeOfDay(c.now)
 	}
 	pk.faults, pk.graph, pk.epoch = c.faults, c.graphOf(pk.version), c.epoch
-	pk.entered, pk.conf, pk.port, pk.inPort, pk.number = c.now, c.conf, p, p.OID, p.Number
+	pk.entered, pk.conf, pk.port, pk.inPort, pk.number = c.now, c.conf, p, p.ID, p.Number
 	c.ingress.slots[0].pk = pk
 }
 
 // counter returns what an ACL counter has counted.
-func (c *Chip) counter(oid sai.OID) *saisim.ACLCounterRow {
+func (c *Chip) counter(oid config.ID) *saisim.ACLCounterRow {
 	if c.counters[oid] == nil {
 		c.counters[oid] = &saisim.ACLCounterRow{OID: oid}
 	}
@@ -395,8 +395,8 @@ func (c *Chip) counter(oid sai.OID) *saisim.ACLCounterRow {
 }
 
 // Counters returns what the ACL counters have counted, by object id.
-func (c *Chip) Counters() map[sai.OID]saisim.ACLCounterRow {
-	rows := map[sai.OID]saisim.ACLCounterRow{}
+func (c *Chip) Counters() map[config.ID]saisim.ACLCounterRow {
+	rows := map[config.ID]saisim.ACLCounterRow{}
 	for oid := range maps.Keys(c.conf.aclCounters) {
 		rows[oid] = *c.counter(oid)
 	}
@@ -405,7 +405,7 @@ func (c *Chip) Counters() map[sai.OID]saisim.ACLCounterRow {
 
 // InterfaceStats returns what a router interface has counted: bytes and packets in,
 // out, in errors and out errors.
-func (c *Chip) InterfaceStats(oid sai.OID) [8]uint64 {
+func (c *Chip) InterfaceStats(oid config.ID) [8]uint64 {
 	if x := c.rifs[oid]; x != nil {
 		return *x
 	}

@@ -1,7 +1,6 @@
 package reference
 
 import (
-	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
@@ -11,23 +10,23 @@ import (
 // packets in a pipe keep the one that they met.
 type settings struct {
 	saisim.Tables
-	ports       map[sai.OID]saisim.PortRow
-	portByID    map[saisim.PortID]saisim.PortRow
-	lags        map[sai.OID]saisim.LAGRow
-	lagOf       map[saisim.PortID]sai.OID
-	bridgePorts map[sai.OID]saisim.BridgePortRow
-	bridgePort  map[sai.OID]sai.OID // of a port or LAG
-	vlans       map[sai.OID]saisim.VLANRow
-	vlanByID    map[uint16]saisim.VLANRow
-	aclTables   map[sai.OID]saisim.ACLTableRow
-	aclGroups   map[sai.OID]saisim.ACLGroupRow
-	aclRanges   map[sai.OID]saisim.ACLRangeRow
-	aclCounters map[sai.OID]saisim.ACLCounterRow
-	tamInts     map[sai.OID]config.TAMInt
-	rifs        map[sai.OID]config.Interface
-	rifOn       map[sai.OID]sai.OID // by port, LAG or VLAN
-	nextHops    map[sai.OID]config.NextHop
-	hopGroups   map[sai.OID]config.HopGroup
+	ports       map[config.ID]config.Port
+	portByID    map[saisim.PortID]config.Port
+	lags        map[config.ID]config.LAG
+	lagOf       map[saisim.PortID]config.ID
+	bridgePorts map[config.ID]config.BridgePort
+	bridgePort  map[config.ID]config.ID // of a port or LAG
+	vlans       map[config.ID]config.VLAN
+	vlanByID    map[uint16]config.VLAN
+	aclTables   map[config.ID]saisim.ACLTableRow
+	aclGroups   map[config.ID]saisim.ACLGroupRow
+	aclRanges   map[config.ID]saisim.ACLRangeRow
+	aclCounters map[config.ID]saisim.ACLCounterRow
+	tamInts     map[config.ID]config.TAMInt
+	rifs        map[config.ID]config.Interface
+	rifOn       map[config.ID]config.ID // by port, LAG or VLAN
+	nextHops    map[config.ID]config.NextHop
+	hopGroups   map[config.ID]config.HopGroup
 	profiles    map[int]laneProfile  // of alternate marking, by lane
 	recorders   map[string]*recorder // of table recording, by label
 }
@@ -44,52 +43,52 @@ func index[K comparable, R any](rows []R, name func(R) K) map[K]R {
 func newConfig(t saisim.Tables) *settings {
 	conf := &settings{
 		Tables:      t,
-		ports:       index(t.Ports, func(r saisim.PortRow) sai.OID { return r.OID }),
-		portByID:    index(t.Ports, func(r saisim.PortRow) saisim.PortID { return r.ID }),
-		lags:        index(t.LAGs, func(r saisim.LAGRow) sai.OID { return r.OID }),
-		bridgePorts: index(t.BridgePorts, func(r saisim.BridgePortRow) sai.OID { return r.OID }),
-		vlans:       index(t.VLANs, func(r saisim.VLANRow) sai.OID { return r.OID }),
-		vlanByID:    index(t.VLANs, func(r saisim.VLANRow) uint16 { return r.ID }),
-		aclTables:   index(t.ACLTables, func(r saisim.ACLTableRow) sai.OID { return r.OID }),
-		aclGroups:   index(t.ACLGroups, func(r saisim.ACLGroupRow) sai.OID { return r.OID }),
-		aclRanges:   index(t.ACLRanges, func(r saisim.ACLRangeRow) sai.OID { return r.OID }),
-		aclCounters: index(t.ACLCounters, func(r saisim.ACLCounterRow) sai.OID { return r.OID }),
-		tamInts:     index(t.TAMInts, func(r config.TAMInt) sai.OID { return sai.OID(r.ID) }),
-		rifs:        index(t.Interfaces, func(r config.Interface) sai.OID { return sai.OID(r.ID) }),
-		nextHops:    index(t.NextHops, func(r config.NextHop) sai.OID { return sai.OID(r.ID) }),
-		hopGroups:   index(t.HopGroups, func(r config.HopGroup) sai.OID { return sai.OID(r.ID) }),
-		rifOn:       map[sai.OID]sai.OID{},
+		ports:       index(t.Ports, func(r config.Port) config.ID { return r.ID }),
+		portByID:    index(t.Ports, func(r config.Port) saisim.PortID { return r.Port }),
+		lags:        index(t.LAGs, func(r config.LAG) config.ID { return r.ID }),
+		bridgePorts: index(t.BridgePorts, func(r config.BridgePort) config.ID { return r.ID }),
+		vlans:       index(t.VLANs, func(r config.VLAN) config.ID { return r.ID }),
+		vlanByID:    index(t.VLANs, func(r config.VLAN) uint16 { return r.VID }),
+		aclTables:   index(t.ACLTables, func(r saisim.ACLTableRow) config.ID { return r.OID }),
+		aclGroups:   index(t.ACLGroups, func(r saisim.ACLGroupRow) config.ID { return r.OID }),
+		aclRanges:   index(t.ACLRanges, func(r saisim.ACLRangeRow) config.ID { return r.OID }),
+		aclCounters: index(t.ACLCounters, func(r saisim.ACLCounterRow) config.ID { return r.OID }),
+		tamInts:     index(t.TAMInts, func(r config.TAMInt) config.ID { return r.ID }),
+		rifs:        index(t.Interfaces, func(r config.Interface) config.ID { return r.ID }),
+		nextHops:    index(t.NextHops, func(r config.NextHop) config.ID { return r.ID }),
+		hopGroups:   index(t.HopGroups, func(r config.HopGroup) config.ID { return r.ID }),
+		rifOn:       map[config.ID]config.ID{},
 		profiles:    map[int]laneProfile{},
 		recorders:   map[string]*recorder{},
-		lagOf:       map[saisim.PortID]sai.OID{},
-		bridgePort:  map[sai.OID]sai.OID{},
+		lagOf:       map[saisim.PortID]config.ID{},
+		bridgePort:  map[config.ID]config.ID{},
 	}
 	for _, l := range t.LAGs {
 		for _, m := range l.Members {
-			conf.lagOf[m.Port] = l.OID
+			conf.lagOf[m.Port] = l.ID
 		}
 	}
 	for _, r := range t.AltMarks {
 		conf.profiles[r.Lane] = newProfile(r)
 	}
 	for _, bp := range t.BridgePorts {
-		conf.bridgePort[bp.On] = bp.OID
+		conf.bridgePort[bp.On] = bp.ID
 	}
 	for _, r := range t.Interfaces {
 		if r.On != config.None {
-			conf.rifOn[sai.OID(r.On)] = sai.OID(r.ID)
+			conf.rifOn[r.On] = r.ID
 		}
 	}
 	return conf
 }
 
-func up(p saisim.PortRow) bool { return p.Admin && p.Link }
+func up(p config.Port) bool { return p.Admin && p.Link }
 
 // mode returns how a bridge port is in a VLAN, false if it is not.
-func (conf *settings) mode(vid uint16, bp sai.OID) (sai.Enum, bool) {
+func (conf *settings) mode(vid uint16, bp config.ID) (config.Tagging, bool) {
 	for _, m := range conf.vlanByID[vid].Members {
 		if m.BridgePort == bp {
-			return m.Mode, true
+			return m.Tagging, true
 		}
 	}
 	return 0, false
@@ -97,37 +96,37 @@ func (conf *settings) mode(vid uint16, bp sai.OID) (sai.Enum, bool) {
 
 // chooseMember returns the port by which a LAG sends a packet, false if none is
 // up: of those that are, in the order of ports, the one at the flow's hash.
-func (conf *settings) chooseMember(lag sai.OID, h headers) (sai.OID, bool) {
-	var active []sai.OID
+func (conf *settings) chooseMember(lag config.ID, h headers) (config.ID, bool) {
+	var active []config.ID
 	for _, m := range conf.lags[lag].Members {
 		if p := conf.portByID[m.Port]; up(p) && !m.EgressDisabled {
-			active = append(active, p.OID)
+			active = append(active, p.ID)
 		}
 	}
 	if len(active) == 0 {
-		return sai.NullOID, false
+		return config.None, false
 	}
 	return active[h.flowHash(uint64(conf.Switch.LAGSeed)<<32)%uint32(len(active))], true
 }
 
 // flooded returns the bridge ports of a VLAN in the order in which they are sent
 // to: ports, then LAGs by their first member.
-func (conf *settings) flooded(vlan sai.OID) (bps []sai.OID) {
-	member := map[sai.OID]bool{}
+func (conf *settings) flooded(vlan config.ID) (bps []config.ID) {
+	member := map[config.ID]bool{}
 	for _, m := range conf.vlans[vlan].Members {
 		member[m.BridgePort] = true
 	}
-	add := func(on sai.OID) {
+	add := func(on config.ID) {
 		if bp, ok := conf.bridgePort[on]; ok && member[bp] {
 			bps = append(bps, bp)
 			member[bp] = false
 		}
 	}
 	for _, p := range conf.Ports {
-		add(p.OID)
+		add(p.ID)
 	}
 	for _, p := range conf.Ports {
-		if lag, ok := conf.lagOf[p.ID]; ok {
+		if lag, ok := conf.lagOf[p.Port]; ok {
 			add(lag)
 		}
 	}

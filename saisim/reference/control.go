@@ -206,7 +206,7 @@ func (pk *packet) steer() {
 	}
 	pk.kind, pk.why = nowhere, saisim.DropNoDestination
 	if p, ok := pk.conf.portByID[id]; ok {
-		pk.kind, pk.to = toPort, p.OID
+		pk.kind, pk.to = toPort, p.ID
 	}
 }
 
@@ -239,7 +239,7 @@ func (c *Chip) beginEgress(p *port, o *outgoing) *run {
 	for name, v := range x.bridged {
 		r.set(r.phv, name, v)
 	}
-	r.set(r.phv, "out.port", uint64(p.ID))
+	r.set(r.phv, "out.port", uint64(p.Port.Port))
 	r.set(r.phv, "q.id", uint64(o.queue))
 	r.set(r.phv, "q.depth", uint64(min(o.depth, 1<<32-1)))
 	r.set(r.phv, "q.delay", uint64(min(c.now-o.queued, 1<<32-1)))

@@ -154,19 +154,19 @@ func (p *pair) change() {
 	}
 	was := map[key]saisim.FDBRow{}
 	for _, e := range p.chip.Tables().FDB {
-		was[key{e.VLAN, e.MAC}] = e
+		was[key{e.VLAN, sai.MAC(e.MAC)}] = e
 	}
 	p.fdbOp()
 	p.configure()
 	var set []saisim.FDBRow
 	for _, e := range p.chip.Tables().FDB {
-		k := key{e.VLAN, e.MAC}
+		k := key{e.VLAN, sai.MAC(e.MAC)}
 		if was[k] != e {
 			set = append(set, e)
 		}
 		delete(was, k)
 	}
-	p.ref.ChangeFDB(func(e saisim.FDBRow) bool { _, gone := was[key{e.VLAN, e.MAC}]; return !gone }, set...)
+	p.ref.ChangeFDB(func(e saisim.FDBRow) bool { _, gone := was[key{e.VLAN, sai.MAC(e.MAC)}]; return !gone }, set...)
 }
 
 // burst puts frames on the wires of both, within a window of cycles.
@@ -337,7 +337,7 @@ func (p *pair) compare() error {
 		return fmt.Errorf("FDB:\n     fast %+v\nreference %+v", t.FDB, r)
 	}
 	for id, f := range p.chip.State().Interfaces {
-		if r := p.ref.InterfaceStats(sai.OID(id)); f != r {
+		if r := p.ref.InterfaceStats(id); f != r {
 			return fmt.Errorf("router interface %s: fast %v, reference %v", id, f, r)
 		}
 	}

@@ -72,7 +72,7 @@ type transmission struct {
 // A stamp is the tail-stamping that an ACL entry asks for.
 type stamp struct {
 	switchID uint32
-	counter  sai.OID // null: not counted
+	counter  config.ID // null: not counted
 }
 
 // What became of a copy that a session matched, in the order of the words of a
@@ -88,7 +88,7 @@ const (
 )
 
 func (c *Chip) countStamp(s *stamp, did stampResult) {
-	if s.counter != sai.NullOID {
+	if s.counter != config.None {
 		c.counter(s.counter).Stamps[did]++
 	}
 }
@@ -113,19 +113,19 @@ func stampedLength(n int) int { return max(n, smallest-fcs) + tailstamp.Size }
 
 // tagging returns what becomes of a packet's tag at a bridge port. Where its VLAN
 // is unknown it stays.
-func (conf *settings) tagging(pk *packet, bp sai.OID) tagChange {
+func (conf *settings) tagging(pk *packet, bp config.ID) tagChange {
 	if pk.routed != nil && pk.vid == 0 { // leaves by a port without VLANs
 		return tagChange{strip: pk.tagged}
 	}
 	mode, member := conf.mode(pk.vid, bp)
-	if bp == sai.NullOID || !member {
+	if bp == config.None || !member {
 		return tagChange{}
 	}
-	if mode == sai.VLANTaggingModeUntagged {
+	if mode == config.Untagged {
 		return tagChange{strip: pk.tagged}
 	}
 	vid := pk.vid
-	if mode == sai.VLANTaggingModePriorityTagged {
+	if mode == config.PriorityTagged {
 		vid = 0
 	}
 	if !pk.tagged {
@@ -157,9 +157,9 @@ func (o *outgoing) frameLength() int {
 func (c *Chip) dataOut(o *outgoing) []byte {
 	b := o.frame()
 	if m := o.mirror; m != nil {
-		b = mirrored(o, b, o.frameLength(), c.sequence[sai.OID(m.ID)])
+		b = mirrored(o, b, o.frameLength(), c.sequence[config.ID(m.ID)])
 		if m.Kind == config.MirrorERSPAN && m.Tunnel.TypeII {
-			c.sequence[sai.OID(m.ID)]++
+			c.sequence[config.ID(m.ID)]++
 		}
 	}
 	return b
@@ -227,13 +227,13 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		t.stamp, t.outgoing = nil, *o
 		return t, length, true
 	}
-	outLAG := conf.lagOf[p.ID]
-	points := []sai.OID{p.EgressACL, conf.Switch.EgressACL, conf.lags[outLAG].EgressACL}
+	outLAG := conf.lagOf[p.Port.Port]
+	points := []config.ID{p.EgressACL, conf.Switch.EgressACL, conf.lags[outLAG].EgressACL}
 	if o.in != saisim.CPUPort {
 		points = append(points, conf.vlanByID[o.vid].EgressACL)
 	}
 	hits := c.lookup(conf, points, subject{
-		packet: seen, in: o.inPort, inLAG: o.lag, out: p.OID, outLAG: outLAG, bytes: length + fcs, meta: seen.meta,
+		packet: seen, in: o.inPort, inLAG: o.lag, out: p.ID, outLAG: outLAG, bytes: length + fcs, meta: seen.meta,
 	})
 	if conf.anyTable(points) {
 		o.ranToo("chip.egress_acl", len(hits) > 0)
@@ -271,7 +271,7 @@ func (c *Chip) send(p *port) {
 	for len(p.leaving) > 0 && p.leaving[0].at == c.now {
 		t := p.leaving[0]
 		p.leaving = p.leaving[1:]
-		if !up(p.PortRow) {
+		if !up(p.Port) {
 			c.lose(p, &t.outgoing, saisim.DropEgressDown)
 			continue
 		}
@@ -289,9 +289,9 @@ func (c *Chip) send(p *port) {
 		p.SentBytes += uint64(length + fcs)
 		c.books.Sent++
 		if t.mirror == nil {
-			c.Ended(Ending{ID: t.id, In: t.in, Port: p.ID, Sent: true, Graph: t.graph, Path: t.path()})
+			c.Ended(Ending{ID: t.id, In: t.in, Port: p.Port.Port, Sent: true, Graph: t.graph, Path: t.path()})
 		}
-		c.Output(saisim.Out{Port: p.ID, In: t.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: t.id})
+		c.Output(saisim.Out{Port: p.Port.Port, In: t.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: t.id})
 	}
 }
 

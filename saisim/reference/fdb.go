@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/config"
 )
@@ -24,7 +23,7 @@ func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
 		return 0, true
 	}
 	mode := pk.conf.bridgePorts[pk.source].Learning
-	if mode == sai.BridgePortFDBLearningModeDisable || pk.conf.vlanByID[pk.vid].LearnDisable {
+	if mode == config.LearnNot || pk.conf.vlanByID[pk.vid].LearnDisable {
 		return 0, true
 	}
 	key := fdbKey{pk.vid, pk.h.smac}
@@ -41,7 +40,7 @@ func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
 	case known:
 		e.BridgePort, e.Seen = pk.source, pk.entered
 		c.fdb[key] = e
-	case mode == sai.BridgePortFDBLearningModeDrop:
+	case mode == config.LearnDrop:
 		return saisim.DropLearning, false
 	case key.mac == 0: // no address
 	case len(c.fdb) < int(c.prof.FDB):
@@ -124,7 +123,7 @@ func (c *Chip) sweep() {
 	}})
 }
 
-func macOf(m uint64) (b sai.MAC) {
+func macOf(m uint64) (b config.MAC) {
 	putMAC(b[:], m)
 	return b
 }

@@ -105,20 +105,20 @@ func (g *gen) powerUp() error {
 	g.router, g.cpu = got[0].Value.(sai.OID), got[1].Value.(sai.OID)
 	t := g.chip.Tables()
 	for _, p := range t.Ports {
-		g.pool[sai.ObjectTypePort] = append(g.pool[sai.ObjectTypePort], p.OID)
-		g.setOf(sai.ObjectTypePort, p.OID, sai.PortAttrMTU, pick[sai.Value](g, sai.Uint(1522), sai.Uint(1522), sai.Uint(9100), sai.Uint(500)))
-		g.setOf(sai.ObjectTypePort, p.OID, sai.PortAttrAdminState, sai.Bool(true))
+		g.pool[sai.ObjectTypePort] = append(g.pool[sai.ObjectTypePort], sai.OID(p.ID))
+		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrMTU, pick[sai.Value](g, sai.Uint(1522), sai.Uint(1522), sai.Uint(9100), sai.Uint(500)))
+		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrAdminState, sai.Bool(true))
 		if g.chance(75) { // a port that has none can be removed
-			g.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, p.OID,
-				sai.HostifAttrName, sai.Text("Ethernet"+string(rune('0'+p.ID%10))))
+			g.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, sai.OID(p.ID),
+				sai.HostifAttrName, sai.Text("Ethernet"+string(rune('0'+p.Port%10))))
 		}
 	}
 	for _, bp := range t.BridgePorts {
-		g.pool[sai.ObjectTypeBridgePort] = append(g.pool[sai.ObjectTypeBridgePort], bp.OID)
+		g.pool[sai.ObjectTypeBridgePort] = append(g.pool[sai.ObjectTypeBridgePort], sai.OID(bp.ID))
 	}
 	for _, v := range t.VLANs {
-		g.pool[sai.ObjectTypeVLAN] = append(g.pool[sai.ObjectTypeVLAN], v.OID)
-		g.pool[sai.ObjectTypeVLANMember] = append(g.pool[sai.ObjectTypeVLANMember], g.list(sai.ObjectTypeVLAN, v.OID, sai.VLANAttrMemberList)...)
+		g.pool[sai.ObjectTypeVLAN] = append(g.pool[sai.ObjectTypeVLAN], sai.OID(v.ID))
+		g.pool[sai.ObjectTypeVLANMember] = append(g.pool[sai.ObjectTypeVLANMember], g.list(sai.ObjectTypeVLAN, sai.OID(v.ID), sai.VLANAttrMemberList)...)
 	}
 	return nil
 }
@@ -307,16 +307,16 @@ func (g *gen) joinLAG() {
 func (g *gen) unbridge(port sai.OID) {
 	t := g.chip.Tables()
 	for _, bp := range t.BridgePorts {
-		if bp.On != port {
+		if sai.OID(bp.On) != port {
 			continue
 		}
 		for _, m := range g.pool[sai.ObjectTypeVLANMember] {
 			got, err := g.chip.Get(context.Background(), sai.Obj(sai.ObjectTypeVLANMember, m), []sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)})
-			if err == nil && got[0].Value == bp.OID {
+			if err == nil && got[0].Value == sai.OID(bp.ID) {
 				_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeVLANMember, m))
 			}
 		}
-		_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeBridgePort, bp.OID))
+		_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeBridgePort, sai.OID(bp.ID)))
 	}
 }
 

@@ -88,7 +88,7 @@ func (g *gen) forgetFlow() {
 		for _, e := range t.Entries {
 			v, _ := sai.Find(e.Actions, sai.ACLEntryAttrActionSetACLMetaData)
 			if a, ok := v.(sai.Action); ok && uint32(a.Param.(sai.Uint))&(0xf<<28|1<<23-1) == 0xa<<28|g.freed {
-				_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeACLEntry, e.OID))
+				_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeACLEntry, sai.OID(e.OID)))
 			}
 		}
 	}

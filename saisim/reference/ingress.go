@@ -11,17 +11,17 @@ type verdict struct {
 	why        saisim.DropReason // if it goes nowhere
 	admitted   bool
 	trap       config.Trap // the first that wants a copy
-	router     sai.OID     // router interface that it came in at; null: bridged only
+	router     config.ID   // router interface that it came in at; null: bridged only
 	routed     *routed     // how it is rewritten; nil: it is not
 	dscp       *uint8      // that it gets; nil: its own
 	marks      []written   // of alternate marking
 	effects    effects     // of traps and ACLs
 	aclDrop    bool
 	noLearning bool
-	redirect   sai.OID // null: none
+	redirect   config.ID // null: none
 	kind       destination
-	to         sai.OID // bridge port, port, LAG or VLAN
-	cpu        bool    // a copy goes to the CPU
+	to         config.ID // bridge port, port, LAG or VLAN
+	cpu        bool      // a copy goes to the CPU
 }
 
 type destination int
@@ -44,7 +44,7 @@ func (c *Chip) admit(s *slot) {
 	pk.mirrors = pk.conf.noRecording(pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors))
 	pk.lag = pk.conf.lagOf[pk.in]
 	pk.on = pk.inPort
-	if pk.lag != sai.NullOID {
+	if pk.lag != config.None {
 		pk.on = pk.lag
 	}
 	pk.source = pk.conf.bridgePort[pk.on]
@@ -89,23 +89,23 @@ func (conf *settings) classify(pk *packet) (saisim.DropReason, bool) {
 		return saisim.DropTagFilter, false
 	case conf.receivesNot(pk.in, pk.lag):
 		return saisim.DropNoLAGMember, false
-	case rif != sai.NullOID && inTag != 0: // a routed port is in no VLAN
+	case rif != config.None && inTag != 0: // a routed port is in no VLAN
 		return saisim.DropNoVLAN, false
-	case rif != sai.NullOID:
+	case rif != config.None:
 		pk.vid, pk.router = 0, rif
 		return 0, true
-	case pk.source == sai.NullOID || !conf.bridgePorts[pk.source].Admin || conf.vlanByID[pk.vid].OID == sai.NullOID:
+	case pk.source == config.None || !conf.bridgePorts[pk.source].Admin || conf.vlanByID[pk.vid].ID == config.None:
 		return saisim.DropNoVLAN, false
 	}
 	if _, member := conf.mode(pk.vid, pk.source); !member {
 		return saisim.DropNotMember, false
 	}
-	pk.router = conf.rifOn[conf.vlanByID[pk.vid].OID]
+	pk.router = conf.rifOn[conf.vlanByID[pk.vid].ID]
 	return 0, true
 }
 
 // receivesNot reports whether the port is a LAG member that may not receive.
-func (conf *settings) receivesNot(id saisim.PortID, lag sai.OID) bool {
+func (conf *settings) receivesNot(id saisim.PortID, lag config.ID) bool {
 	for _, m := range conf.lags[lag].Members {
 		if m.Port == id {
 			return m.IngressDisabled
@@ -119,7 +119,7 @@ func (conf *settings) receivesNot(id saisim.PortID, lag sai.OID) bool {
 func (c *Chip) ingressACL(s *slot) {
 	pk := s.pk
 	conf := pk.conf
-	points := []sai.OID{conf.ports[pk.inPort].IngressACL, conf.Switch.IngressACL,
+	points := []config.ID{conf.ports[pk.inPort].IngressACL, conf.Switch.IngressACL,
 		conf.lags[pk.lag].IngressACL, conf.vlanByID[pk.vid].IngressACL}
 	if pk.faults.skips("chip.acl") {
 		points = nil
@@ -134,7 +134,7 @@ func (c *Chip) ingressACL(s *slot) {
 	pk.aclDrop = said.drop
 	pk.effects = pk.effects.or(said)
 	if v, _ := action(hits, sai.ACLEntryAttrActionRedirect); v != nil {
-		pk.redirect = v.(sai.OID)
+		pk.redirect = config.ID(v.(sai.OID))
 	}
 	plain, flow, marked := c.markings(hits)
 	if v, _ := action(plain, sai.ACLEntryAttrActionSetACLMetaData); v != nil {
@@ -167,7 +167,7 @@ func (c *Chip) forward(s *slot) {
 	pk := s.pk
 	conf := pk.conf
 	why, ok := pk.why, pk.admitted
-	if ok && !pk.noLearning && pk.source != sai.NullOID {
+	if ok && !pk.noLearning && pk.source != config.None {
 		why, ok = c.learn(pk)
 		pk.admitted = ok
 	}
@@ -184,12 +184,12 @@ func (c *Chip) forward(s *slot) {
 	case !ok:
 	case steered: // by the program
 		why = saisim.DropNoDestination
-	case pk.redirect != sai.NullOID && conf.redirectable(pk):
+	case pk.redirect != config.None && conf.redirectable(pk):
 		why = c.redirected(pk)
 	case toRouter:
 		pk.ran("chip.router_mac", true)
 		why = c.route(pk)
-	case pk.source == sai.NullOID:
+	case pk.source == config.None:
 		pk.ran("chip.router_mac", false)
 		why = saisim.DropNotRouter
 	default:
@@ -210,7 +210,7 @@ func (conf *settings) redirectable(pk *packet) bool {
 	return !conf.isHop(pk.redirect) || pk.h.dmac>>40&1 == 0 && routable(pk)
 }
 
-func (conf *settings) isHop(oid sai.OID) bool {
+func (conf *settings) isHop(oid config.ID) bool {
 	_, hop := conf.nextHops[oid]
 	_, group := conf.hopGroups[oid]
 	return hop || group
@@ -230,7 +230,7 @@ func (c *Chip) redirected(pk *packet) saisim.DropReason {
 }
 
 // destination returns what an object is as a destination.
-func (conf *settings) destination(to sai.OID) destination {
+func (conf *settings) destination(to config.ID) destination {
 	if _, ok := conf.ports[to]; ok {
 		return toPort
 	}
@@ -246,26 +246,26 @@ func (c *Chip) bridge(pk *packet) saisim.DropReason {
 	vlan, sw := pk.conf.vlanByID[pk.vid], pk.conf.Switch
 	switch {
 	case pk.h.dmac == 0xffffffffffff:
-		return flood(pk, vlan, vlan.FloodBroadcast, sw.BroadcastMiss)
+		return flood(pk, vlan, vlan.NoFlood.Broadcast || sw.NoFlood.Broadcast)
 	case pk.h.dmac>>40&1 == 1:
-		return flood(pk, vlan, vlan.FloodMulticast, sw.MulticastMiss)
+		return flood(pk, vlan, vlan.NoFlood.Multicast || sw.NoFlood.Multicast)
 	}
 	return c.unicast(pk, vlan, pk.h.dmac)
 }
 
 // flood sends to all of a VLAN, unless the VLAN or the switch does not.
-func flood(pk *packet, vlan saisim.VLANRow, control, miss sai.Enum) saisim.DropReason {
-	if control == sai.VLANFloodControlTypeNone || miss == sai.PacketActionDrop {
+func flood(pk *packet, vlan config.VLAN, not bool) saisim.DropReason {
+	if not {
 		return saisim.DropMiss
 	}
-	pk.kind, pk.to = toVLAN, vlan.OID
+	pk.kind, pk.to = toVLAN, vlan.ID
 	return saisim.DropNoDestination
 }
 
 // unicast sends to an address in a VLAN.
-func (c *Chip) unicast(pk *packet, vlan saisim.VLANRow, address uint64) saisim.DropReason {
+func (c *Chip) unicast(pk *packet, vlan config.VLAN, address uint64) saisim.DropReason {
 	conf := pk.conf
-	e, known := c.fdb[fdbKey{vlan.ID, address}]
+	e, known := c.fdb[fdbKey{vlan.VID, address}]
 	if pk.faults.skips("chip.fdb") {
 		e, known = saisim.FDBRow{}, false
 	} else {
@@ -274,13 +274,13 @@ func (c *Chip) unicast(pk *packet, vlan saisim.VLANRow, address uint64) saisim.D
 	pk.effects = pk.effects.or(effects{drop: e.Drop, copy: e.Copy})
 	switch {
 	case !known:
-		return flood(pk, vlan, vlan.FloodUnicast, conf.Switch.UnicastMiss)
+		return flood(pk, vlan, vlan.NoFlood.Unknown || conf.Switch.NoFlood.Unknown)
 	case e.Drop:
 		return saisim.DropFDB
 	case e.BridgePort == pk.source:
 		return saisim.DropSamePort
 	}
-	if _, member := conf.mode(vlan.ID, e.BridgePort); !member || !conf.bridgePorts[e.BridgePort].Admin {
+	if _, member := conf.mode(vlan.VID, e.BridgePort); !member || !conf.bridgePorts[e.BridgePort].Admin {
 		return saisim.DropNoDestination
 	}
 	pk.kind, pk.to = toBridgePort, e.BridgePort

@@ -13,13 +13,20 @@ import (
 )
 
 // sessionsOf returns the indexes of mirror sessions.
-func (conf *settings) sessionsOf(oids []sai.OID) (set []int) {
+func (conf *settings) sessionsOf(oids []config.ID) (set []int) {
 	for _, m := range conf.Mirrors {
-		if slices.Contains(oids, sai.OID(m.ID)) {
+		if slices.Contains(oids, config.ID(m.ID)) {
 			set = append(set, m.Index)
 		}
 	}
 	return set
+}
+
+func idsOf(oids sai.OIDs) (ids []config.ID) {
+	for _, oid := range oids {
+		ids = append(ids, config.ID(oid))
+	}
+	return ids
 }
 
 // mirroring returns the sessions that the ACLs mirror to: those of the hit that
@@ -27,7 +34,7 @@ func (conf *settings) sessionsOf(oids []sai.OID) (set []int) {
 func (conf *settings) mirroring(hits []hit, id sai.AttrID) []int {
 	var naming []hit
 	for _, h := range hits {
-		if v, _ := action([]hit{h}, id); v != nil && len(conf.sessionsOf(v.(sai.OIDs))) > 0 {
+		if v, _ := action([]hit{h}, id); v != nil && len(conf.sessionsOf(idsOf(v.(sai.OIDs)))) > 0 {
 			naming = append(naming, h)
 		}
 	}
@@ -35,7 +42,7 @@ func (conf *settings) mirroring(hits []hit, id sai.AttrID) []int {
 	if v == nil {
 		return nil
 	}
-	return conf.sessionsOf(v.(sai.OIDs))
+	return conf.sessionsOf(idsOf(v.(sai.OIDs)))
 }
 
 // mirror queues a copy of a copy for each of some sessions, in the order of their
@@ -58,7 +65,7 @@ func (conf *settings) mirrorsByIndex() []config.Mirror {
 func (c *Chip) mirrorTo(m *config.Mirror, o outgoing) {
 	c.books.Copies++
 	o.mirror = m
-	to, ok := sai.OID(m.Monitor), true
+	to, ok := config.ID(m.Monitor), true
 	if _, lag := c.conf.lags[to]; lag {
 		to, ok = c.conf.chooseMember(to, o.h)
 	}

@@ -31,7 +31,7 @@ var mutants = []mutant{
 	{"a range does not include its end", "acl.go", "v >= x.min && v <= x.max", "v >= x.min && v < x.max"},
 	{"don't fragment is taken for more fragments", "packet.go", "frag&0x2000 != 0", "frag&0x4000 != 0"},
 	{"an authentication header is a word short", "packet.go", "(int(b[1]) + 2) * 4", "(int(b[1]) + 1) * 4"},
-	{"addresses age too late", "switch.go", "c.fdb.age = Cycle(age)", "c.fdb.age = 2 * Cycle(age)"},
+	{"addresses age too late", "compiled.go", "c.fdb.age = Cycle(age)", "c.fdb.age = 2 * Cycle(age)"},
 	{"a moved address is not seen", "fdb.go", "e.to, e.seen = pk.source, c.now", "e.to = pk.source"},
 	{"a flood goes back where it came from", "ingress.go", "bp != pk.source && bp.admin", "bp.admin"},
 	{"a LAG member that may not send sends", "vlan.go", "m.port.up() && !m.egressDisabled", "m.port.up()"},

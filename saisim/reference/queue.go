@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
 )
@@ -193,7 +194,7 @@ func (q *queue) hit() bool {
 }
 
 // trafficClass sorts a frame that came in.
-func trafficClass(qos saisim.QoSRow, h headers) uint8 {
+func trafficClass(qos config.QoS, h headers) uint8 {
 	if qos.DSCP != nil && h.ip != nil {
 		return qos.DSCP[h.ip.tos>>2]
 	}
@@ -204,7 +205,7 @@ func trafficClass(qos saisim.QoSRow, h headers) uint8 {
 }
 
 // queueOf returns which of n queues a traffic class uses.
-func queueOf(qos saisim.QoSRow, tc uint8, n int) int {
+func queueOf(qos config.QoS, tc uint8, n int) int {
 	if qos.Queue != nil && tc < 16 {
 		tc = qos.Queue[tc]
 	}

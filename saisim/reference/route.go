@@ -10,7 +10,7 @@ import (
 )
 
 // A routed is how a routed packet is rewritten.
-type routed struct{ dmac, smac sai.MAC }
+type routed struct{ dmac, smac config.MAC }
 
 // What is counted at a router interface: bytes and packets of each.
 const (
@@ -20,7 +20,7 @@ const (
 	rifOutError
 )
 
-func (c *Chip) countRIF(oid sai.OID, what int, pk *packet) {
+func (c *Chip) countRIF(oid config.ID, what int, pk *packet) {
 	if c.rifs[oid] == nil {
 		c.rifs[oid] = &[8]uint64{}
 	}
@@ -66,7 +66,7 @@ func (c *Chip) findRoute(pk *packet) saisim.DropReason {
 	}
 	does := doesOf(r.Action)
 	switch {
-	case found && sai.OID(r.NextHop) == conf.Switch.CPU && !does.drop: // the switch's own
+	case found && r.NextHop == conf.Switch.CPU && !does.drop: // the switch's own
 		conf.trapPacket(pk, conf.localTrap(&pk.h))
 		return saisim.DropTrap
 	case pk.h.ip.ttl <= 1:
@@ -103,17 +103,17 @@ func (conf *settings) longestPrefix(dst netip.Addr) (best config.Route, found bo
 // one at the first interface, ports before LAGs before VLANs.
 func (conf *settings) hostRoute(dst netip.Addr) (best config.Neighbor, found bool) {
 	for _, n := range conf.Neighbors {
-		if n.IP == dst && n.HostRoute && (!found || conf.rifOrder(sai.OID(n.Interface)) < conf.rifOrder(sai.OID(best.Interface))) {
+		if n.IP == dst && n.HostRoute && (!found || conf.rifOrder(n.Interface) < conf.rifOrder(best.Interface)) {
 			best, found = n, true
 		}
 	}
 	return best, found
 }
 
-func (conf *settings) rifOrder(rif sai.OID) int {
-	on := sai.OID(conf.rifs[rif].On)
+func (conf *settings) rifOrder(rif config.ID) int {
+	on := config.ID(conf.rifs[rif].On)
 	if p, ok := conf.ports[on]; ok {
-		return int(p.ID)
+		return int(p.Port)
 	}
 	if l, ok := conf.lags[on]; ok {
 		if len(l.Members) == 0 {
@@ -121,28 +121,28 @@ func (conf *settings) rifOrder(rif sai.OID) int {
 		}
 		return 1<<16 + int(l.Members[0].Port)
 	}
-	return 3<<16 + int(conf.vlans[on].ID)
+	return 3<<16 + int(conf.vlans[on].VID)
 }
 
 // follow sends a packet along a route.
 func (c *Chip) follow(pk *packet, r config.Route) saisim.DropReason {
 	conf := pk.conf
-	if group, ok := conf.hopGroups[sai.OID(r.NextHop)]; ok {
+	if group, ok := conf.hopGroups[r.NextHop]; ok {
 		hop, ok := conf.chooseHop(group, &pk.h)
 		if !ok {
 			pk.ran("chip.next_hop", false)
 			return saisim.DropNoNextHop
 		}
-		return c.toNeighbor(pk, sai.OID(hop.Interface), hop.IP)
+		return c.toNeighbor(pk, hop.Interface, hop.IP)
 	}
-	if hop, ok := conf.nextHops[sai.OID(r.NextHop)]; ok {
-		return c.toNeighbor(pk, sai.OID(hop.Interface), hop.IP)
+	if hop, ok := conf.nextHops[r.NextHop]; ok {
+		return c.toNeighbor(pk, hop.Interface, hop.IP)
 	}
-	if rif, ok := conf.rifs[sai.OID(r.NextHop)]; ok { // a connected subnet
+	if rif, ok := conf.rifs[r.NextHop]; ok { // a connected subnet
 		dst := r.Prefix.Addr()
 		for _, n := range conf.Neighbors {
 			if r.Prefix.IsSingleIP() && n.Interface == rif.ID && n.IP == dst && n.HostRoute {
-				return c.toNeighbor(pk, sai.OID(rif.ID), dst)
+				return c.toNeighbor(pk, rif.ID, dst)
 			}
 		}
 		pk.ran("chip.next_hop", false)
@@ -164,7 +164,7 @@ func (conf *settings) chooseHop(g config.HopGroup, h *headers) (config.NextHop, 
 	x := uint64(h.flowHash(uint64(conf.Switch.ECMPSeed)<<32|1<<16)) % total
 	for _, m := range g.Members {
 		if x < uint64(m.Weight) {
-			return conf.nextHops[sai.OID(m.NextHop)], true
+			return conf.nextHops[m.NextHop], true
 		}
 		x -= uint64(m.Weight)
 	}
@@ -181,12 +181,12 @@ func (conf *settings) unknownNeighbor(pk *packet, rif config.Interface) saisim.D
 }
 
 // toNeighbor sends a packet to an address behind a router interface.
-func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropReason {
+func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) saisim.DropReason {
 	conf := pk.conf
 	rif := conf.rifs[out]
 	var n *config.Neighbor
 	for i := range conf.Neighbors {
-		if x := &conf.Neighbors[i]; sai.OID(x.Interface) == out && x.IP == ip {
+		if x := &conf.Neighbors[i]; x.Interface == out && x.IP == ip {
 			n = x
 		}
 	}
@@ -208,14 +208,14 @@ func (c *Chip) toNeighbor(pk *packet, out sai.OID, ip netip.Addr) saisim.DropRea
 		conf.trapPacket(pk, config.TrapL3MTU)
 		return saisim.DropL3MTU
 	}
-	pk.routed = &routed{sai.MAC(n.MAC), sai.MAC(rif.MAC)}
-	pk.source, pk.vid = sai.NullOID, 0 // it may leave where it came in
+	pk.routed = &routed{n.MAC, rif.MAC}
+	pk.source, pk.vid = config.None, 0 // it may leave where it came in
 	why := saisim.DropNoDestination
-	if vlan, ok := conf.vlans[sai.OID(rif.On)]; ok {
-		pk.vid = vlan.ID
+	if vlan, ok := conf.vlans[rif.On]; ok {
+		pk.vid = vlan.VID
 		why = c.unicast(pk, vlan, mac(n.MAC[:]))
 	} else {
-		pk.kind, pk.to = conf.destination(sai.OID(rif.On)), sai.OID(rif.On)
+		pk.kind, pk.to = conf.destination(rif.On), rif.On
 	}
 	if pk.kind != nowhere {
 		c.countRIF(out, rifOut, pk)

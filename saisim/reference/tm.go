@@ -3,8 +3,8 @@ package reference
 import (
 	"slices"
 
-	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/tam/record"
 )
 
@@ -12,24 +12,24 @@ import (
 // the configuration of this cycle: members of VLANs and LAGs, and their tagging.
 func (c *Chip) replicate(pk *packet) {
 	copies, why := 0, pk.why
-	to := func(p sai.OID, bp sai.OID) {
+	to := func(p config.ID, bp config.ID) {
 		copies++
 		c.enqueue(c.portWith(p), &outgoing{packet: pk, tag: c.conf.tagging(pk, bp)})
 	}
 	// toLAG and toBridge send a copy, or say why there is none.
-	throughLAG := func(lag, bp sai.OID) {
+	throughLAG := func(lag, bp config.ID) {
 		if p, ok := c.conf.chooseMember(lag, pk.h); ok {
 			to(p, bp)
 		} else {
 			why = saisim.DropNoLAGMember
 		}
 	}
-	throughBridge := func(bp sai.OID) {
+	throughBridge := func(bp config.ID) {
 		why = saisim.DropNoDestination
 		on := c.conf.bridgePorts[bp].On
 		if _, ok := c.conf.lags[on]; ok {
 			throughLAG(on, bp)
-		} else if on != sai.NullOID {
+		} else if on != config.None {
 			to(on, bp)
 		}
 	}
@@ -64,7 +64,7 @@ func (c *Chip) replicate(pk *packet) {
 
 // enqueue asks for room for a copy at a port; nil: the port has been removed.
 func (c *Chip) enqueue(p *port, o *outgoing) {
-	if p == nil || !up(p.PortRow) {
+	if p == nil || !up(p.Port) {
 		c.dropCopy(p, o, saisim.DropEgressDown)
 		return
 	}
@@ -105,8 +105,8 @@ func (c *Chip) schedule() {
 	could := func(p *port) bool { return !p.empty() && c.schedulerFree(p) <= c.now }
 	for _, behind := range []bool{true, false} {
 		for _, p := range c.ports {
-			if could(p) && (p.ID > c.served) == behind {
-				c.served = p.ID
+			if could(p) && (p.Port.Port > c.served) == behind {
+				c.served = p.Port.Port
 				c.dequeue(p)
 				return
 			}

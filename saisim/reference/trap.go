@@ -3,7 +3,6 @@ package reference
 import (
 	"encoding/binary"
 
-	"tamtam/sai"
 	"tamtam/saisim/config"
 )
 
@@ -80,7 +79,7 @@ func (conf *settings) trapFrame(pk *packet) {
 		}
 	case h.dmac == 0x01000ccccccd:
 		conf.trapPacket(pk, config.TrapPVRST)
-	case own != 0 && h.dmac == own && pk.router == sai.NullOID:
+	case own != 0 && h.dmac == own && pk.router == config.None:
 		conf.trapPacket(pk, config.TrapIP2ME)
 	}
 	switch {

@@ -118,7 +118,7 @@ func TestMirrorCopiesDoNotCount(t *testing.T) {
 		ctx := context.Background()
 		ports := map[saisim.PortID]sai.OID{}
 		for _, row := range c.Tables().Ports {
-			ports[row.ID] = row.OID
+			ports[row.Port] = sai.OID(row.ID)
 		}
 		session, err := c.Create(ctx, sai.ObjectTypeMirrorSession, []sai.Attr{
 			{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeLocal}, {ID: sai.MirrorSessionAttrMonitorPort, Value: ports[7]}})

@@ -1,0 +1,96 @@
+package saisim
+
+import (
+	"slices"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
+)
+
+// applyPort makes of a port what its row says.
+func (c *engine) applyPort(r config.Port, gone bool) {
+	c.stale = true
+	p := at[*port](c, r.ID)
+	if gone {
+		c.removePort(p)
+		delete(c.ids, r.ID)
+		return
+	}
+	if p == nil {
+		p = &port{name: r.ID, id: r.Port, queues: tm.NewPort[copyOf](c.buffer, uint16(r.Port), int(c.prof.Queues))}
+		c.ids[r.ID], c.byID[p.id] = p, p
+		i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
+		c.ports = slices.Insert(c.ports, i, p)
+	}
+	p.admin, p.link, p.mtu, p.number = r.Admin, r.Link, r.MTU, r.Number
+	p.pvid, p.priority, p.dropTagged, p.dropUntagged = r.PVID, r.Priority, r.DropTagged, r.DropUntagged
+	p.acl = [2]config.ID{r.IngressACL, r.EgressACL}
+	p.mirror = [2]uint64{c.mirrorSet(r.IngressMirrors), c.mirrorSet(r.EgressMirrors)}
+	p.class = qosClass{r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue}
+	for i, s := range r.QoS.Queues {
+		p.queues.Configure(i, s)
+	}
+	if p.mbps != r.Mbps {
+		c.setSpeed(p, r.Mbps)
+	}
+}
+
+func (c *engine) setSpeed(p *port, mbps uint32) {
+	p.mbps, p.rate = mbps, newLineRate(c.prof.ClockHz, mbps)
+	// What is on the wire goes on; fractions of cycles have a new unit.
+	p.rxFree, p.txFree = instant{cycle: p.rxFree.ceil()}, instant{cycle: p.txFree.ceil()}
+	if c.waiting.has(p.id) { // its MAC may be free a cycle later now
+		c.stopWaiting(p)
+		c.offer(p)
+	}
+}
+
+func (c *engine) removePort(p *port) {
+	c.purge(p)
+	p.admin = false // packets that are on their way to it find it down
+	p.number = tailstamp.NoPort
+	c.byID[p.id] = nil
+	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })
+}
+
+// purge drops every frame that a port holds.
+func (c *engine) purge(p *port) {
+	for p.rx.Len() > 0 {
+		c.drop(p, p.rx.First().pk, DropPortRemoved)
+		p.rx.Pop()
+	}
+	p.queues.Purge(func(cp copyOf) { c.dropBefore(p, &cp, DropPortRemoved) })
+	if c.waiting.has(p.id) {
+		c.stopWaiting(p)
+	}
+	for p.tx.Len() > 0 {
+		c.dropSent(p, p.tx.First(), DropPortRemoved)
+		p.tx.Pop()
+	}
+	for _, class := range []int{classSent, classDequeue, classReceived} {
+		c.agenda.remove(eventKey(class, p.id))
+	}
+}
+
+// port returns the port with an id, nil if there is none.
+func (c *engine) port(id PortID) *port {
+	if int(id) < len(c.byID) {
+		return c.byID[id]
+	}
+	return nil
+}
+
+// applyPool makes a pool as large as its row says, with cells of the pool of the queues without one.
+func (c *engine) applyPool(r config.Pool, gone bool) {
+	b := c.buffer
+	if r.Index == len(b.Pools) {
+		b.Pools = append(b.Pools, tm.Pool{})
+	}
+	cells := r.Cells
+	if gone {
+		cells = 0
+	}
+	b.Pools[0].Size += b.Pools[r.Index].Size - cells
+	b.Pools[r.Index].Size = cells
+}
