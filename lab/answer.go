@@ -21,7 +21,8 @@ func (h *station) answer(f []byte) []byte {
 	case typeARP:
 		return h.answerARP(f, body, tag)
 	case typeIPv4:
-		if MAC(f[:6]) == h.mac && body[0] == 0x45 && body[9] == protoICMP && body[20] == 8 && h.owns(netip.AddrFrom4([4]byte(body[16:20]))) {
+		if MAC(f[:6]) == h.mac && body[0] == 0x45 && body[9] == protoICMP && body[20] == 8 &&
+			h.owns(netip.AddrFrom4([4]byte(body[16:20]))) {
 			return h.echo4(f, tag)
 		}
 	case typeIPv6:

@@ -376,7 +376,8 @@ func (s *Sizes) form(d *decoder, n *yaml.Node, path string) {
 		case n.Value == "imix":
 			*s = imix
 		case err != nil:
-			d.errorf(n, path, "%q: want a size such as 64, imix, {uniform: [64, 1518]} or {list: [64, 1518], weights: [3, 1]}", n.Value)
+			d.errorf(n, path, "%q: want a size such as 64, imix, {uniform: [64, 1518]} or {list: [64, 1518], weights: [3, 1]}",
+				n.Value)
 		default:
 			s.List = []uint16{uint16(size)}
 		}

@@ -82,7 +82,8 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 	l.events = slices.Clone(t.Events)
 	slices.SortStableFunc(l.events, func(a, b Event) int { return int(min(1, max(-1, a.At-b.At))) })
 	for _, build := range []func(context.Context) error{
-		l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeOracle, l.makeObservers, l.makeClocks, l.makeSamplers, l.openCaptures,
+		l.makeSwitches, l.makeLinks, l.makeTraffic, l.makeOracle, l.makeObservers, l.makeClocks, l.makeSamplers,
+		l.openCaptures,
 	} {
 		if err := build(ctx); err != nil {
 			return nil, errors.Join(err, l.Close())

@@ -161,7 +161,8 @@ func (c *Chip) Get(_ context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, e
 	for i, w := range want {
 		v := c.value(o, w.ID)
 		if v == nil {
-			return nil, refuse("get", typeOf(k), w.ID, sai.StatusAttrNotImplemented0-sai.Status(i), "the chip has no value for it")
+			return nil, refuse("get", typeOf(k), w.ID, sai.StatusAttrNotImplemented0-sai.Status(i),
+				"the chip has no value for it")
 		}
 		got[i] = sai.Attr{ID: w.ID, Value: v}
 		have, _ := sai.ListLen(v)

@@ -47,7 +47,8 @@ const (
 var dropNames = [NumDropReasons]string{
 	"port-down", "runt", "oversize", "vlan-tag-filter", "no-vlan", "not-vlan-member", "source-address",
 	"learning", "acl", "trap", "fdb", "unknown-destination", "same-port", "no-destination", "no-lag-member",
-	"not-router", "router-down", "ip-header", "no-route", "route", "no-next-hop", "ttl", "no-neighbor", "l3-mtu", "program",
+	"not-router", "router-down", "ip-header", "no-route", "route", "no-next-hop", "ttl", "no-neighbor", "l3-mtu",
+	"program",
 	"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-acl", "egress-program", "port-removed",
 }
 

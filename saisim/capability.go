@@ -23,7 +23,8 @@ func (c *Chip) AttrCapability(_ context.Context, id sai.AttrID) (sai.Capability,
 		return sai.Capability{}, nil
 	}
 	write := !m.Has(sai.ReadOnly)
-	return sai.Capability{Create: write && !m.Has(sai.SetOnly), Set: m.Has(sai.CreateAndSet) || m.Has(sai.SetOnly), Get: true}, nil
+	return sai.Capability{Create: write && !m.Has(sai.SetOnly), Set: m.Has(sai.CreateAndSet) || m.Has(sai.SetOnly),
+		Get: true}, nil
 }
 
 // EnumCapability implements [sai.API].
@@ -111,7 +112,8 @@ func (c *store) entriesAvailable(attrs []sai.Attr) (uint64, error) {
 	oid, _ := v.(sai.OID)
 	table, ok := self[*aclTable](c, oid)
 	if !ok {
-		return 0, refuse("query", sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, sai.StatusInvalidParameter, "no such table")
+		return 0, refuse("query", sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, sai.StatusInvalidParameter,
+			"no such table")
 	}
 	return uint64(c.entriesLeft(table)), nil
 }

@@ -152,7 +152,8 @@ func (c *Chip) Inject(id PortID, f Frame) error {
 	case p == nil:
 		return fmt.Errorf("inject: no port %d", id)
 	case len(f.Data) < ethernetHeader || f.Len < len(f.Data) || f.Len > maxFrame:
-		return fmt.Errorf("inject on port %d: frame of %d bytes with length %d, want %d to %d", id, len(f.Data), f.Len, ethernetHeader, maxFrame)
+		return fmt.Errorf("inject on port %d: frame of %d bytes with length %d, want %d to %d", id, len(f.Data), f.Len,
+			ethernetHeader, maxFrame)
 	}
 	pk := c.newPacket(f)
 	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1

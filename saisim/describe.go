@@ -138,7 +138,8 @@ func (b *grapher) node(n record.Node, ways []way, labels ...string) []way {
 	b.graph.Nodes = append(b.graph.Nodes, n)
 	out := make([]way, len(labels))
 	for i, l := range labels {
-		out[i] = way{from: n.ID, label: l, facts: common(ways), drops: slices.ContainsFunc(ways, func(w way) bool { return w.drops })}
+		out[i] = way{from: n.ID, label: l, facts: common(ways),
+			drops: slices.ContainsFunc(ways, func(w way) bool { return w.drops })}
 	}
 	return out
 }
@@ -181,7 +182,8 @@ func (b *grapher) ingress() []way {
 	}
 	out, nowhere := b.forward(last, ways)
 	// What goes somewhere may find nobody there, or no room; a copy may be for the CPU.
-	why := []DropReason{DropNoLAGMember, DropNoDestination, DropBuffer, DropQueueLimit, DropWRED, DropEgressDown, DropPortRemoved}
+	why := []DropReason{DropNoLAGMember, DropNoDestination, DropBuffer, DropQueueLimit, DropWRED, DropEgressDown,
+		DropPortRemoved}
 	if slices.ContainsFunc(p.Tables, func(t pipe.Table) bool { return uint32(t.Stage) == last }) {
 		for _, w := range nowhere {
 			cpu := b.cond(w.from+".to_cpu", last, []way{w}, "true", "false")
@@ -311,7 +313,8 @@ func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, way
 	}
 	id := name + "." + t.Name
 	if len(open) > 0 {
-		gate := b.node(record.Node{ID: id + ".gate", Kind: record.Condition, Stage: int(at), Reads: gateReads(name, t)}, open, "true", "false")
+		gate := b.node(record.Node{ID: id + ".gate", Kind: record.Condition, Stage: int(at), Reads: gateReads(name, t)},
+			open, "true", "false")
 		gate[0].facts = gate[0].facts.learn(t.Gate, true)
 		gate[1].facts = gate[1].facts.learn(t.Gate, false)
 		in, past = append(in, gate[0]), append(past, gate[1])

@@ -56,7 +56,8 @@
 // of each family (portobj, vlanobj, rif, route, ...) says what they mean as rows of [tamtam/saisim/config]. One call of
 // SAI is one change of rows. The engine compiles it (compile and the apply functions: port, lag, vlan,
 // bridge, fdb, hop, destination, mirror), and what packets meet is only what is compiled: mac, parse in packet,
-// ingress, trap, acl and tuple, fdb, router and fib, queue, recordtrail, recordcopy, rewrite, stamp, altmark, flymon. The reference
+// ingress, trap, acl and tuple, fdb, router and fib, queue, recordtrail, recordcopy, rewrite, stamp, altmark, flymon.
+// The reference
 // reads the same rows. forwarding, marking, flymon and recording are the text of the packet path.
 // What may enter: SAI and packets. What may not: Redis, SONiC's tables, wall clocks.
 //

@@ -91,7 +91,8 @@ func (c *engine) arrive(id PortID, at Cycle, f Frame) error {
 	case at < c.now:
 		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
 	case f.Len < len(f.Data) || f.Len > maxFrame:
-		return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data), f.Len, maxFrame)
+		return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data),
+			f.Len, maxFrame)
 	}
 	c.receive(p, at, f)
 	return nil

@@ -11,7 +11,8 @@ func (c *store) fdbKind() *kind {
 			sai.FDBEntryAttrType, sai.FDBEntryAttrPacketAction, sai.FDBEntryAttrBridgePortID, sai.FDBEntryAttrAllowMACMove,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.FDBEntryAttrPacketAction: {sai.PacketActionForward, sai.PacketActionDrop, sai.PacketActionTrap, sai.PacketActionCopy},
+			sai.FDBEntryAttrPacketAction: {sai.PacketActionForward, sai.PacketActionDrop, sai.PacketActionTrap,
+				sai.PacketActionCopy},
 		},
 		create: c.createFDB,
 		set:    c.setFDB,
@@ -46,7 +47,8 @@ func (c *store) fdbKeyFor(o *object) (uint64, error) {
 	k := o.key.Entry.(sai.FDBEntry)
 	v, ok := self[*vlan](c, k.BV)
 	if !ok {
-		return 0, refuse("create", sai.ObjectTypeFDBEntry, 0, sai.StatusNotSupported, "bridge %s: the chip bridges by VLAN", k.BV)
+		return 0, refuse("create", sai.ObjectTypeFDBEntry, 0, sai.StatusNotSupported, "bridge %s: the chip bridges by VLAN",
+			k.BV)
 	}
 	return fdbKey(v.id, mac48(k.MAC[:])), nil
 }
@@ -62,7 +64,8 @@ func (c *store) createFDB(o *object) error {
 	}
 	bp, ok := self[*bridgePort](c, o.ref(sai.FDBEntryAttrBridgePortID))
 	if !ok {
-		return refuse("create", sai.ObjectTypeFDBEntry, sai.FDBEntryAttrBridgePortID, sai.StatusInvalidParameter, "want a bridge port")
+		return refuse("create", sai.ObjectTypeFDBEntry, sai.FDBEntryAttrBridgePortID, sai.StatusInvalidParameter,
+			"want a bridge port")
 	}
 	if c.fdb.find(key) == nil && c.fdb.n >= c.fdb.max { // what was learned gives way
 		return refuse("create", sai.ObjectTypeFDBEntry, 0, sai.StatusTableFull, "all %d entries are in use", c.fdb.max)
@@ -174,7 +177,8 @@ func (c *store) flush(attrs []sai.Attr) error {
 func (c *store) fdbEvent(what fdbEvent, e *fdbEntry) {
 	k := c.fdbKeyOf(e)
 	if c.fdbNotify {
-		event := [...]sai.Enum{fdbLearned: sai.FDBEventLearned, fdbMoved: sai.FDBEventMove, fdbAged: sai.FDBEventAged, fdbFlushed: sai.FDBEventFlushed}
+		event := [...]sai.Enum{fdbLearned: sai.FDBEventLearned, fdbMoved: sai.FDBEventMove, fdbAged: sai.FDBEventAged,
+			fdbFlushed: sai.FDBEventFlushed}
 		c.notify(sai.FDBEvent{Event: event[what], Entry: k, Attrs: []sai.Attr{
 			{ID: sai.FDBEntryAttrType, Value: e.kind()},
 			{ID: sai.FDBEntryAttrBridgePortID, Value: sai.OID(e.to.name)},

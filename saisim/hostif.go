@@ -15,7 +15,8 @@ func (c *store) hostifKind() *kind {
 		create: func(o *object) error {
 			name, _ := o.attr(sai.HostifAttrName).(sai.Text)
 			if _, used := c.names[string(name)]; used || name == "" {
-				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrName, sai.StatusItemAlreadyExists, "name %q is in use or empty", string(name))
+				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrName, sai.StatusItemAlreadyExists,
+					"name %q is in use or empty", string(name))
 			}
 			var p *portObject
 			ok := false
@@ -23,7 +24,8 @@ func (c *store) hostifKind() *kind {
 				p, ok = x.self.(*portObject)
 			}
 			if ok && p.name != "" {
-				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrObjID, sai.StatusItemAlreadyExists, "the port has interface %q", p.name)
+				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrObjID, sai.StatusItemAlreadyExists,
+					"the port has interface %q", p.name)
 			}
 			o.self = name
 			c.names[string(name)] = p // nil: a LAG or VLAN

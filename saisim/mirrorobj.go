@@ -91,8 +91,9 @@ func mirrorTunnel(o *object) config.MirrorTunnel {
 		Src:    src.Addr, Dst: dst.Addr,
 		SMAC: o.mac(sai.MirrorSessionAttrSrcMACAddress), DMAC: o.mac(sai.MirrorSessionAttrDstMACAddress),
 		TOS: uint8(n(sai.MirrorSessionAttrTOS)), TTL: uint8(n(sai.MirrorSessionAttrTTL)),
-		GREFlags: uint16(n(sai.MirrorSessionAttrGREHeaderFirst16bit)), GREType: uint16(n(sai.MirrorSessionAttrGREProtocolType)),
-		Session: uint16(n(sai.MirrorSessionAttrErspanSessionID)),
+		GREFlags: uint16(n(sai.MirrorSessionAttrGREHeaderFirst16bit)),
+		GREType:  uint16(n(sai.MirrorSessionAttrGREProtocolType)),
+		Session:  uint16(n(sai.MirrorSessionAttrErspanSessionID)),
 	}
 }
 
@@ -104,7 +105,8 @@ func checkTunnel(o *object, t *config.MirrorTunnel) error {
 	version := o.number(sai.MirrorSessionAttrIphdrVersion)
 	for _, ip := range []netip.Addr{t.Src, t.Dst} {
 		if version == 4 && !ip.Is4() || version == 6 && !ip.Is6() || version != 4 && version != 6 {
-			return bad(sai.MirrorSessionAttrIphdrVersion, "version %d with %s to %s, want 4 or 6 and addresses of that", version, t.Src, t.Dst)
+			return bad(sai.MirrorSessionAttrIphdrVersion, "version %d with %s to %s, want 4 or 6 and addresses of that",
+				version, t.Src, t.Dst)
 		}
 	}
 	if !t.TypeII && t.GREFlags&0xb000 != 0 { // fields that would be missing

@@ -33,7 +33,8 @@ func (c *store) neighborKind() *kind {
 func (c *store) checkNeighbor(o *object) error {
 	k := o.key.Entry.(sai.NeighborEntry)
 	if !k.IP.IsValid() || k.IP.IsMulticast() || k.IP.IsUnspecified() || k.IP.Zone() != "" {
-		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "ip %s, want a unicast address", k.IP)
+		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "ip %s, want a unicast address",
+			k.IP)
 	}
 	if at[*rif](c.engine, config.ID(k.RIF)).loops() {
 		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "a loopback has no neighbours")

@@ -41,7 +41,8 @@ func (c *store) hopGroupKind() *kind {
 	return &kind{
 		max: c.prof.NextHopGroups,
 		attrs: []sai.AttrID{
-			sai.NextHopGroupAttrType, sai.NextHopGroupAttrNextHopCount, sai.NextHopGroupAttrNextHopMemberList, sai.NextHopGroupAttrLabel,
+			sai.NextHopGroupAttrType, sai.NextHopGroupAttrNextHopCount, sai.NextHopGroupAttrNextHopMemberList,
+			sai.NextHopGroupAttrLabel,
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.NextHopGroupAttrType: {sai.NextHopGroupTypeDynamicUnorderedEcmp}},
 		create: func(o *object) error {
@@ -97,7 +98,8 @@ func (c *store) checkHopMember(m *object) error {
 		return badValue(sai.Attr{ID: hop}, sai.StatusNotSupported, "want a next hop: groups have no groups as members")
 	}
 	if memberWeight(m) == 0 {
-		return badValue(sai.Attr{ID: sai.NextHopGroupMemberAttrWeight}, sai.StatusInvalidParameter, "weight 0, want at least 1")
+		return badValue(sai.Attr{ID: sai.NextHopGroupMemberAttrWeight}, sai.StatusInvalidParameter,
+			"weight 0, want at least 1")
 	}
 	return nil
 }

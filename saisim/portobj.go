@@ -127,9 +127,12 @@ func (c *store) portRow(o *object) (config.Row, error) {
 	}
 	n := o.number
 	r := config.Port{
-		ID: o.id(), Port: p.id(), Mbps: uint32(n(sai.PortAttrSpeed)), Admin: o.flag(sai.PortAttrAdminState), Link: !p.unplugged,
-		MTU: uint32(n(sai.PortAttrMTU)), PVID: uint16(n(sai.PortAttrPortVLANID)), Priority: uint8(n(sai.PortAttrDefaultVLANPriority)),
-		DropTagged: o.flag(sai.PortAttrDropTagged), DropUntagged: o.flag(sai.PortAttrDropUntagged), Number: portNumber(p.name),
+		ID: o.id(), Port: p.id(), Mbps: uint32(n(sai.PortAttrSpeed)), Admin: o.flag(sai.PortAttrAdminState),
+		Link: !p.unplugged,
+		MTU:  uint32(n(sai.PortAttrMTU)), PVID: uint16(n(sai.PortAttrPortVLANID)),
+		Priority:   uint8(n(sai.PortAttrDefaultVLANPriority)),
+		DropTagged: o.flag(sai.PortAttrDropTagged), DropUntagged: o.flag(sai.PortAttrDropUntagged),
+		Number:     portNumber(p.name),
 		IngressACL: o.refID(sai.PortAttrIngressACL), EgressACL: o.refID(sai.PortAttrEgressACL),
 		IngressMirrors: o.refIDs(sai.PortAttrIngressMirrorSession), EgressMirrors: o.refIDs(sai.PortAttrEgressMirrorSession),
 	}
@@ -139,7 +142,8 @@ func (c *store) portRow(o *object) (config.Row, error) {
 }
 
 func (c *store) checkPort(o *object, p *portObject) error {
-	if v, set := sai.Find(o.attrs, sai.PortAttrSpeed); set && !c.prof.SpeedFits(uint32(v.(sai.Uint)), uint32(len(p.lanes))) {
+	if v, set := sai.Find(o.attrs, sai.PortAttrSpeed); set &&
+		!c.prof.SpeedFits(uint32(v.(sai.Uint)), uint32(len(p.lanes))) {
 		return badValue(sai.Attr{ID: sai.PortAttrSpeed}, sai.StatusInvalidParameter,
 			"%d lanes do not run at %d Mb/s, want one of %v", len(p.lanes), v, c.speeds(p))
 	}

@@ -159,7 +159,8 @@ func (c *store) wredKind() *kind {
 			sai.WREDAttrGreenEnable, sai.WREDAttrGreenMinThreshold, sai.WREDAttrGreenMaxThreshold,
 			sai.WREDAttrGreenDropProbability, sai.WREDAttrECNMarkMode,
 		},
-		enums: map[sai.AttrID][]sai.Enum{sai.WREDAttrECNMarkMode: {sai.ECNMarkModeNone, sai.ECNMarkModeGreen, sai.ECNMarkModeAll}},
+		enums: map[sai.AttrID][]sai.Enum{sai.WREDAttrECNMarkMode: {sai.ECNMarkModeNone, sai.ECNMarkModeGreen,
+			sai.ECNMarkModeAll}},
 	}, func(o *object) (tm.WRED, error) {
 		w := tm.WRED{
 			Drop: o.flag(sai.WREDAttrGreenEnable), ECN: o.enum(sai.WREDAttrECNMarkMode) != sai.ECNMarkModeNone,
@@ -230,7 +231,8 @@ func (c *store) poolRow(o *object) (config.Row, error) {
 	}
 	if r.Cells == 0 || r.Cells > left {
 		return nil, refuse("create", sai.ObjectTypeBufferPool, sai.BufferPoolAttrSize, sai.StatusInvalidParameter,
-			"%d bytes, want %d to %d: whole cells, and no more than are left", bytes, c.buffer.CellBytes, left*c.buffer.CellBytes)
+			"%d bytes, want %d to %d: whole cells, and no more than are left", bytes, c.buffer.CellBytes,
+			left*c.buffer.CellBytes)
 	}
 	return r, nil
 }
@@ -245,12 +247,14 @@ func (c *store) bufferProfileKind() *kind {
 	}, func(o *object) (b bufferProfile, err error) {
 		pool, ok := self[*bufferPool](c, o.ref(sai.BufferProfileAttrPoolID))
 		if !ok {
-			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, sai.StatusInvalidParameter, "want a buffer pool")
+			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrPoolID, sai.StatusInvalidParameter,
+				"want a buffer pool")
 		}
 		b.pool = pool
 		reserved := o.number(sai.BufferProfileAttrReservedBufferSize)
 		if all := uint64(c.prof.Buffer.Cells) * c.buffer.CellBytes; reserved > all {
-			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrReservedBufferSize, sai.StatusInvalidParameter,
+			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrReservedBufferSize,
+				sai.StatusInvalidParameter,
 				"%d bytes, the chip has %d", reserved, all)
 		}
 		if reserved > 0 {
@@ -262,7 +266,8 @@ func (c *store) bufferProfileKind() *kind {
 		}
 		alpha, _ := o.attr(sai.BufferProfileAttrSharedDynamicTh).(sai.Int)
 		if alpha < -16 || alpha > 16 {
-			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrSharedDynamicTh, sai.StatusInvalidParameter,
+			return b, refuse("create", sai.ObjectTypeBufferProfile, sai.BufferProfileAttrSharedDynamicTh,
+				sai.StatusInvalidParameter,
 				"%d, want -16 to 16: the power of two that what is free is multiplied by", alpha)
 		}
 		b.limit = tm.Limit{Dynamic: true, Alpha: int8(alpha)}

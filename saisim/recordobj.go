@@ -301,7 +301,8 @@ func (p *recordPlan) takeSessions(sessions []record.ChipSession) error {
 		}
 		s := &recordSession{label: v.Label, sample: max(uint64(v.Sample), 1), plan: p, tunnel: tunnel}
 		p.sessions = append(p.sessions, s)
-		p.row.Sessions = append(p.row.Sessions, config.RecordSession{Label: v.Label, Sample: uint32(s.sample), Tunnel: v.Tunnel})
+		p.row.Sessions = append(p.row.Sessions, config.RecordSession{Label: v.Label, Sample: uint32(s.sample),
+			Tunnel: v.Tunnel})
 	}
 	return nil
 }
@@ -397,7 +398,8 @@ func (w *graphWindow) leave(*store) {}
 
 func (w *graphWindow) read(c *store) sai.Value {
 	t := &c.recording.paths
-	values := []extensionValue{{record.AttrCounted, valueNumbers, []uint64{c.described().graph.Version, t.packets, t.other}}}
+	values := []extensionValue{{record.AttrCounted, valueNumbers,
+		[]uint64{c.described().graph.Version, t.packets, t.other}}}
 	if w.want.Graph {
 		values = append(values, extensionValue{record.AttrGraph, valueJSON, c.described().graph})
 	}

@@ -36,7 +36,8 @@ func (t *pathTable) begin(g *chipGraph) {
 
 func (c *engine) countPath(pk *packet, p *passed) {
 	t := &c.recording.paths
-	if pk.in == CPUPort || len(c.recording.plans) == 0 || pk.graph != t.graph && pk.graph.graph.Version != t.graph.graph.Version {
+	if pk.in == CPUPort || len(c.recording.plans) == 0 || pk.graph != t.graph &&
+		pk.graph.graph.Version != t.graph.graph.Version {
 		return
 	}
 	t.packets++

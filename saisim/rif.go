@@ -44,7 +44,8 @@ func (c *store) rifKind() *kind {
 			sai.RouterInterfaceAttrLoopbackPacketAction, sai.RouterInterfaceAttrLabel,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.RouterInterfaceAttrType:                 {sai.RouterInterfaceTypePort, sai.RouterInterfaceTypeVLAN, sai.RouterInterfaceTypeLoopback},
+			sai.RouterInterfaceAttrType: {sai.RouterInterfaceTypePort, sai.RouterInterfaceTypeVLAN,
+				sai.RouterInterfaceTypeLoopback},
 			sai.RouterInterfaceAttrLoopbackPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
 		},
 		create: c.createRIF,
@@ -130,7 +131,8 @@ func (c *store) rifRow(o *object) (config.Row, error) {
 		r.MAC = config.MAC(m)
 	}
 	if n := o.number(sai.RouterInterfaceAttrMTU); n < 68 || n > 65535 {
-		return nil, badValue(sai.Attr{ID: sai.RouterInterfaceAttrMTU}, sai.StatusInvalidParameter, "MTU %d, want 68 to 65535", n)
+		return nil, badValue(sai.Attr{ID: sai.RouterInterfaceAttrMTU}, sai.StatusInvalidParameter,
+			"MTU %d, want 68 to 65535", n)
 	}
 	switch o.enum(sai.RouterInterfaceAttrType) {
 	case sai.RouterInterfaceTypeVLAN:

@@ -119,14 +119,18 @@ func portStatTable() map[sai.StatID]portStat {
 	for _, id := range []sai.StatID{
 		sai.PortStatIfInUnknownProtos, sai.PortStatIfOutErrors, sai.PortStatEtherStatsDropEvents,
 		sai.PortStatEtherStatsUndersizePkts, sai.PortStatEtherStatsFragments, sai.PortStatEtherStatsJabbers,
-		sai.PortStatEtherStatsCollisions, sai.PortStatEtherStatsCrcAlignErrors, sai.PortStatPauseRxPkts, sai.PortStatPauseTxPkts,
+		sai.PortStatEtherStatsCollisions, sai.PortStatEtherStatsCrcAlignErrors, sai.PortStatPauseRxPkts,
+		sai.PortStatPauseTxPkts,
 	} {
 		t[id] = func(*port) uint64 { return 0 } // cannot happen here
 	}
 	for i := range numSizes {
 		t[sai.PortStatEtherInPkts64Octets+sai.StatID(i)] = func(p *port) uint64 { return p.stats.in.sizes[i] }
 		t[sai.PortStatEtherOutPkts64Octets+sai.StatID(i)] = func(p *port) uint64 { return p.stats.out.sizes[i] }
-		t[sai.PortStatEtherStatsPkts64Octets+sai.StatID(i)] = func(p *port) uint64 { return p.stats.in.sizes[i] + p.stats.out.sizes[i] }
+		t[sai.PortStatEtherStatsPkts64Octets+sai.StatID(i)] = func(p *port) uint64 {
+			return p.stats.in.sizes[i] +
+				p.stats.out.sizes[i]
+		}
 	}
 	return t
 }

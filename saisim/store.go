@@ -291,7 +291,8 @@ func (k *kind) implements(op string, a sai.Attr, i int) error {
 				return nil
 			}
 		}
-		return refuse(op, a.ID.ObjectType(), a.ID, sai.StatusAttrNotSupported0-sai.Status(i), "the chip does not implement it")
+		return refuse(op, a.ID.ObjectType(), a.ID, sai.StatusAttrNotSupported0-sai.Status(i),
+			"the chip does not implement it")
 	}
 	only := k.enums[a.ID]
 	if only == nil {
@@ -299,7 +300,8 @@ func (k *kind) implements(op string, a sai.Attr, i int) error {
 	}
 	for _, e := range enumsIn(a.Value) {
 		if !slices.Contains(only, e) {
-			return refuse(op, a.ID.ObjectType(), a.ID, sai.StatusNotSupported, "the chip does not implement %s", sai.EnumName(a.ID, e))
+			return refuse(op, a.ID.ObjectType(), a.ID, sai.StatusNotSupported, "the chip does not implement %s",
+				sai.EnumName(a.ID, e))
 		}
 	}
 	return nil

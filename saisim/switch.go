@@ -70,7 +70,8 @@ func (c *store) switchKind() *kind {
 			sai.SwitchAttrInitSwitch, sai.SwitchAttrType, sai.SwitchAttrSrcMACAddress, sai.SwitchAttrFDBAgingTime,
 			sai.SwitchAttrSwitchHardwareInfo, sai.SwitchAttrSwitchProfileID,
 			sai.SwitchAttrIngressACL, sai.SwitchAttrEgressACL,
-			sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction, sai.SwitchAttrFDBMulticastMissPacketAction,
+			sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction,
+			sai.SwitchAttrFDBMulticastMissPacketAction,
 			sai.SwitchAttrFDBEventNotify, sai.SwitchAttrPortStateChangeNotify, sai.SwitchAttrSwitchShutdownRequestNotify,
 			sai.SwitchAttrSwitchStateChangeNotify, sai.SwitchAttrPacketEventNotify, sai.SwitchAttrTAMEventNotify,
 			sai.SwitchAttrSwitchingMode, sai.SwitchAttrTAMObjectID,
@@ -98,7 +99,8 @@ func (c *store) switchKind() *kind {
 
 func (c *store) createSwitch(o *object) error {
 	if !o.flag(sai.SwitchAttrInitSwitch) {
-		return refuse("create", sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.StatusNotSupported, "want true: nothing to reconnect to")
+		return refuse("create", sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.StatusNotSupported,
+			"want true: nothing to reconnect to")
 	}
 	for _, a := range o.attrs {
 		if err := c.setSwitch(o, a); err != nil {
@@ -131,9 +133,11 @@ func (c *store) switchRow(o *object) (config.Row, error) {
 	r := config.Switch{
 		ID: o.id(), MAC: o.mac(sai.SwitchAttrSrcMACAddress), AgingSeconds: uint32(o.number(sai.SwitchAttrFDBAgingTime)),
 		NoFlood: config.Flood{Unknown: drops(sai.SwitchAttrFDBUnicastMissPacketAction),
-			Multicast: drops(sai.SwitchAttrFDBMulticastMissPacketAction), Broadcast: drops(sai.SwitchAttrFDBBroadcastMissPacketAction)},
+			Multicast: drops(sai.SwitchAttrFDBMulticastMissPacketAction),
+			Broadcast: drops(sai.SwitchAttrFDBBroadcastMissPacketAction)},
 		IngressACL: o.refID(sai.SwitchAttrIngressACL), EgressACL: o.refID(sai.SwitchAttrEgressACL),
-		LAGSeed: uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)), ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
+		LAGSeed:  uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)),
+		ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
 	}
 	if c.cpu != nil {
 		r.CPU = c.cpu.id()
@@ -173,7 +177,8 @@ func (c *store) powerUp() error {
 			p := add(sai.ObjectTypePort, sai.Attr{ID: sai.PortAttrHWLaneList, Value: lanes},
 				sai.Attr{ID: sai.PortAttrSpeed, Value: sai.Uint(d.Mbps)})
 			bp := add(sai.ObjectTypeBridgePort, sai.Attr{ID: sai.BridgePortAttrType, Value: sai.BridgePortTypePort},
-				sai.Attr{ID: sai.BridgePortAttrPortID, Value: p.key.OID}, sai.Attr{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)})
+				sai.Attr{ID: sai.BridgePortAttrPortID, Value: p.key.OID},
+				sai.Attr{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)})
 			add(sai.ObjectTypeVLANMember, sai.Attr{ID: sai.VLANMemberAttrVLANID, Value: c.defaultVLAN.key.OID},
 				sai.Attr{ID: sai.VLANMemberAttrBridgePortID, Value: bp.key.OID})
 		}
@@ -228,26 +233,27 @@ func (c *store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember, c.prof.NextHopMembers),
 		sai.SwitchAttrNumberOfLags:                     num(c.prof.LAGs),
 		sai.SwitchAttrLAGMembers:                       num(c.prof.LAGMembers),
-		sai.SwitchAttrTotalBufferSize:                  func() sai.Value { return sai.Uint(uint64(c.prof.Buffer.CellBytes) * uint64(c.prof.Buffer.Cells) >> 10) }, // in KB, says SAI
-		sai.SwitchAttrNumberOfUnicastQueues:            num(c.prof.Queues),
-		sai.SwitchAttrNumberOfMulticastQueues:          num(0),
-		sai.SwitchAttrNumberOfQueues:                   num(c.prof.Queues),
-		sai.SwitchAttrNumberOfCPUQueues:                num(1),
-		sai.SwitchAttrACLTableMinimumPriority:          num(0),
-		sai.SwitchAttrACLTableMaximumPriority:          num(maxMemberPriority),
-		sai.SwitchAttrACLTableGroupMinimumPriority:     num(0),
-		sai.SwitchAttrACLTableGroupMaximumPriority:     num(maxMemberPriority),
-		sai.SwitchAttrACLEntryMinimumPriority:          num(a.MinPriority),
-		sai.SwitchAttrACLEntryMaximumPriority:          num(a.MaxPriority),
-		sai.SwitchAttrMaxACLActionCount:                func() sai.Value { return sai.Uint(len(aclActions(stageIngress))) },
-		sai.SwitchAttrMaxACLRangeCount:                 num(a.Ranges),
-		sai.SwitchAttrACLStageIngress:                  func() sai.Value { return aclCapability(stageIngress) },
-		sai.SwitchAttrACLStageEgress:                   func() sai.Value { return aclCapability(stageEgress) },
-		sai.SwitchAttrAvailableACLTable:                func() sai.Value { return c.aclResources(a.Tables, c.tablesUsed) },
-		sai.SwitchAttrAvailableACLTableGroup:           func() sai.Value { return c.aclResources(a.Groups, c.groupsUsed()) },
-		sai.SwitchAttrACLUserMetaDataRange:             func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
-		sai.SwitchAttrQoSMaxNumberOfTrafficClasses:     num(maxTrafficClasses),
-		sai.SwitchAttrSupportedObjectTypeList:          func() sai.Value { return c.objectTypes() },
+		// in KB, says SAI
+		sai.SwitchAttrTotalBufferSize:              func() sai.Value { return sai.Uint(uint64(c.prof.Buffer.CellBytes) * uint64(c.prof.Buffer.Cells) >> 10) },
+		sai.SwitchAttrNumberOfUnicastQueues:        num(c.prof.Queues),
+		sai.SwitchAttrNumberOfMulticastQueues:      num(0),
+		sai.SwitchAttrNumberOfQueues:               num(c.prof.Queues),
+		sai.SwitchAttrNumberOfCPUQueues:            num(1),
+		sai.SwitchAttrACLTableMinimumPriority:      num(0),
+		sai.SwitchAttrACLTableMaximumPriority:      num(maxMemberPriority),
+		sai.SwitchAttrACLTableGroupMinimumPriority: num(0),
+		sai.SwitchAttrACLTableGroupMaximumPriority: num(maxMemberPriority),
+		sai.SwitchAttrACLEntryMinimumPriority:      num(a.MinPriority),
+		sai.SwitchAttrACLEntryMaximumPriority:      num(a.MaxPriority),
+		sai.SwitchAttrMaxACLActionCount:            func() sai.Value { return sai.Uint(len(aclActions(stageIngress))) },
+		sai.SwitchAttrMaxACLRangeCount:             num(a.Ranges),
+		sai.SwitchAttrACLStageIngress:              func() sai.Value { return aclCapability(stageIngress) },
+		sai.SwitchAttrACLStageEgress:               func() sai.Value { return aclCapability(stageEgress) },
+		sai.SwitchAttrAvailableACLTable:            func() sai.Value { return c.aclResources(a.Tables, c.tablesUsed) },
+		sai.SwitchAttrAvailableACLTableGroup:       func() sai.Value { return c.aclResources(a.Groups, c.groupsUsed()) },
+		sai.SwitchAttrACLUserMetaDataRange:         func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(maxTrafficClasses),
+		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return c.objectTypes() },
 	}
 }
 

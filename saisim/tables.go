@@ -165,12 +165,14 @@ func (c *store) aclTables(t *Tables, objects []*object, entries, members map[sai
 	for _, o := range objects {
 		switch o.key.Type {
 		case sai.ObjectTypeACLTable:
-			t.ACLTables = append(t.ACLTables, ACLTableRow{o.id(), o.enum(sai.ACLTableAttrACLStage), entryRows(entries[o.key.OID])})
+			t.ACLTables = append(t.ACLTables, ACLTableRow{o.id(), o.enum(sai.ACLTableAttrACLStage),
+				entryRows(entries[o.key.OID])})
 		case sai.ObjectTypeACLTableGroup:
 			t.ACLGroups = append(t.ACLGroups, c.groupRow(o, members[o.key.OID]))
 		case sai.ObjectTypeACLRange:
 			limit, _ := o.attr(sai.ACLRangeAttrLimit).(sai.Range)
-			t.ACLRanges = append(t.ACLRanges, ACLRangeRow{o.id(), o.enum(sai.ACLRangeAttrType), uint32(limit.Min), uint32(limit.Max)})
+			t.ACLRanges = append(t.ACLRanges, ACLRangeRow{o.id(), o.enum(sai.ACLRangeAttrType), uint32(limit.Min),
+				uint32(limit.Max)})
 		case sai.ObjectTypeACLCounter:
 			x := o.self.(*aclCounter)
 			t.ACLCounters = append(t.ACLCounters, ACLCounterRow{

@@ -45,7 +45,8 @@ func (c *store) createVLAN(o *object) error {
 	id := o.number(sai.VLANAttrVLANID)
 	switch {
 	case id < 1 || id > 4094:
-		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 1 to 4094", id)
+		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 1 to 4094",
+			id)
 	case c.vlans[id] != nil:
 		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusItemAlreadyExists, "VLAN %d exists", id)
 	}

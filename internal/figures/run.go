@@ -115,7 +115,8 @@ func (s *session) close() {
 func (s *session) command(ctx context.Context, script string, strict, tree bool) *exec.Cmd {
 	args := []string{"bash"}
 	if s.sw != nil && s.sw.wired {
-		args = []string{"nsenter", "--target", fmt.Sprint(s.sw.cmd.Process.Pid), "--user", "--net", "--preserve-credentials", "bash"}
+		args = []string{"nsenter", "--target", fmt.Sprint(s.sw.cmd.Process.Pid), "--user", "--net", "--preserve-credentials",
+			"bash"}
 	}
 	if strict {
 		args = append(args, "-e", "-o", "pipefail")

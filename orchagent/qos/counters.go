@@ -22,9 +22,10 @@ var flexGroups = []flexGroup{
 		sai.QueueStatWREDECNMarkedPackets, sai.QueueStatWREDECNMarkedBytes,
 		sai.QueueStatCurrOccupancyBytes,
 	}},
-	{FlexGroup: orch.FlexGroup{Row: "QUEUE_WATERMARK", Name: "QUEUE_WATERMARK_STAT_COUNTER", Default: 60 * time.Second}, wanted: []sai.StatID{
-		sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes,
-	}},
+	{FlexGroup: orch.FlexGroup{Row: "QUEUE_WATERMARK", Name: "QUEUE_WATERMARK_STAT_COUNTER", Default: 60 * time.Second},
+		wanted: []sai.StatID{
+			sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes,
+		}},
 }
 
 // queueField is the field of FLEX_COUNTER_TABLE with the statistics.

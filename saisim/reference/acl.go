@@ -228,7 +228,8 @@ func oneOf(v sai.Value, port, lag config.ID) bool {
 	if !list {
 		oids = sai.OIDs{v.(sai.OID)}
 	}
-	return port != config.None && slices.Contains(oids, sai.OID(port)) || lag != config.None && slices.Contains(oids, sai.OID(lag))
+	return port != config.None && slices.Contains(oids, sai.OID(port)) || lag != config.None &&
+		slices.Contains(oids, sai.OID(lag))
 }
 
 func inRange(r saisim.ACLRangeRow, s subject) bool {

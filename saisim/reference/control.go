@@ -67,7 +67,8 @@ func (v *version) next(p *pipe.Program, prof profile.Profile) *version {
 	if v != nil {
 		in, out = v.ingress, v.egress
 	}
-	return &version{newProgram(p), newMemory(&p.Ingress, in), newMemory(&p.Egress, out), saisim.DescribeProgram(&prof, p).Version}
+	return &version{newProgram(p), newMemory(&p.Ingress, in), newMemory(&p.Egress, out),
+		saisim.DescribeProgram(&prof, p).Version}
 }
 
 // control carries out the batches of this cycle.
@@ -156,8 +157,9 @@ func (c *Chip) board(pk *packet) {
 	if pk.version == nil {
 		return
 	}
-	r := run{program: pk.version.program, name: "ingress", pipe: &pk.version.Ingress, memory: pk.version.ingress, outcomes: map[string]outcome{},
-		faults: pk.faults, ran: pk.ran}
+	r := run{program: pk.version.program, name: "ingress", pipe: &pk.version.Ingress, memory: pk.version.ingress,
+		outcomes: map[string]outcome{},
+		faults:   pk.faults, ran: pk.ran}
 	r.phv = r.newPHV()
 	r.fill(r.phv, pk, pk.conf, pk.entered, pk.rxTime, pk.enteredTime)
 	pk.passage = &passage{version: pk.version, ingress: r, bridged: map[string]uint64{}, faults: pk.faults}

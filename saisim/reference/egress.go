@@ -251,7 +251,8 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		f := r.heading(r.phv)
 		o.head = &f
 	}
-	t.mirrors = conf.noRecording(append(conf.sessionsOf(p.EgressMirrors), conf.mirroring(hits, sai.ACLEntryAttrActionMirrorEgress)...))
+	t.mirrors = conf.noRecording(append(conf.sessionsOf(p.EgressMirrors),
+		conf.mirroring(hits, sai.ACLEntryAttrActionMirrorEgress)...))
 	if s := stamping(conf, hits); s != nil {
 		t.stamp = s
 	}
@@ -302,7 +303,8 @@ func (c *Chip) punt(pk *packet) {
 		did := stampable(pk, pk.length, 0)
 		c.countStamp(pk.stamp, did)
 		if marked = did == stamped; marked {
-			data = c.appendRecord(append([]byte{}, pk.data...), pk, pk.stamp, tailstamp.CPUPort, tailstamp.Timestamp{}, tailstamp.NoEgress)
+			data = c.appendRecord(append([]byte{}, pk.data...), pk, pk.stamp, tailstamp.CPUPort, tailstamp.Timestamp{},
+				tailstamp.NoEgress)
 			length = len(data)
 		}
 	}
@@ -310,11 +312,14 @@ func (c *Chip) punt(pk *packet) {
 	c.Ended(Ending{ID: pk.id, In: pk.in, Port: saisim.CPUPort, Sent: true, Graph: pk.graph, Path: pk.tables})
 	c.recordCopy(&outgoing{packet: pk}, nil, 0)
 	c.countPath(pk, pk.tables)
-	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id, Trap: pk.trap})
+	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id,
+		Trap: pk.trap})
 }
 
 // appendRecord pads a frame to the smallest size and appends a record.
-func (c *Chip) appendRecord(b []byte, pk *packet, s *stamp, out uint16, egress tailstamp.Timestamp, flags tailstamp.Flags) []byte {
+func (c *Chip) appendRecord(
+	b []byte, pk *packet, s *stamp, out uint16, egress tailstamp.Timestamp, flags tailstamp.Flags,
+) []byte {
 	for len(b) < smallest-fcs {
 		b = append(b, 0)
 	}

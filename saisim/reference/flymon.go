@@ -157,7 +157,8 @@ func (s *sketch) wants(m *measured) bool {
 	case f.Version != 0 && (m.ip == nil || m.ip.version != int(f.Version)),
 		f.HasProtocol && (m.ip == nil || m.ip.protocol != f.Protocol),
 		!in(f.SrcIP, m.src), !in(f.DstIP, m.dst),
-		!port(f.SrcPort, func(l *l4Header) uint16 { return l.src }), !port(f.DstPort, func(l *l4Header) uint16 { return l.dst }):
+		!port(f.SrcPort, func(l *l4Header) uint16 { return l.src }),
+		!port(f.DstPort, func(l *l4Header) uint16 { return l.dst }):
 		return false
 	}
 	return slices.ContainsFunc(s.Units, func(u flymon.Unit) bool { return runs(u, m.coin()) })

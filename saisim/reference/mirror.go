@@ -148,7 +148,8 @@ func erspan(m *config.Mirror, n int, cut bool, frame []byte, sequence uint32) []
 		}
 		gre = u32(u32(u32(gre, sequence), word), 0)
 	}
-	return append(outer(m, ends{m.Tunnel.Src, m.Tunnel.Dst, m.Tunnel.SMAC, m.Tunnel.DMAC, m.Tunnel.TOS}, 47, len(gre)+n), gre...)
+	return append(outer(m, ends{m.Tunnel.Src, m.Tunnel.Dst, m.Tunnel.SMAC, m.Tunnel.DMAC, m.Tunnel.TOS}, 47, len(gre)+n),
+		gre...)
 }
 
 // overUDP makes what comes before n bytes of a session that sends by UDP.

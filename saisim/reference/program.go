@@ -485,7 +485,8 @@ func newMemory(p *pipe.Pipe, old *memory) *memory {
 	m := &memory{registers: map[string]*words{}, counters: map[counterName]*count{}}
 	for _, r := range p.Registers {
 		w := &words{r.Stage, r.Width, make([]uint64, r.Depth)}
-		if was := old.registers[r.Name]; was != nil && was.stage == r.Stage && was.width == r.Width && len(was.word) == len(w.word) {
+		if was := old.registers[r.Name]; was != nil && was.stage == r.Stage && was.width == r.Width &&
+			len(was.word) == len(w.word) {
 			w = was
 		}
 		m.registers[r.Name] = w

@@ -189,7 +189,8 @@ func (q *queue) hit() bool {
 	r := (x * 2685821657736338717) >> 32
 	num := func(v uint64) *big.Int { return new(big.Int).SetUint64(v) }
 	drawn := new(big.Rat).SetFrac(num(r), num(1<<32))
-	chance := new(big.Rat).SetFrac(new(big.Int).Mul(num(w.Percent), num(n-w.Min)), new(big.Int).Mul(num(100), num(w.Max-w.Min)))
+	chance := new(big.Rat).SetFrac(new(big.Int).Mul(num(w.Percent), num(n-w.Min)),
+		new(big.Int).Mul(num(100), num(w.Max-w.Min)))
 	return drawn.Cmp(chance) < 0
 }
 

@@ -240,7 +240,8 @@ func routable(pk *packet) bool {
 		src, dst = netip.AddrFrom4([4]byte(ip.src[12:])), netip.AddrFrom4([4]byte(ip.dst[12:]))
 		header := pk.data[ip.at : ip.at+ip.head]
 		return src.As4() != [4]byte{255, 255, 255, 255} && !src.IsMulticast() && !src.IsLoopback() &&
-			!dst.IsMulticast() && !dst.IsLoopback() && !dst.IsUnspecified() && checksum(header) == binary.BigEndian.Uint16(header[10:])
+			!dst.IsMulticast() && !dst.IsLoopback() && !dst.IsUnspecified() &&
+			checksum(header) == binary.BigEndian.Uint16(header[10:])
 	}
 	return !src.IsMulticast() && !src.IsLoopback() && !dst.IsMulticast() && !dst.IsLoopback() && !dst.IsUnspecified()
 }

@@ -67,7 +67,8 @@ func (conf *settings) trapFrame(pk *packet) {
 	own := mac(conf.Switch.MAC[:])
 	switch {
 	case h.dmac>>4 == 0x0180c2000000>>4:
-		t := map[uint64]config.Trap{0: config.TrapSTP, 2: config.TrapLACP, 3: config.TrapEAPOL, 0xe: config.TrapLLDP}[h.dmac&0xf]
+		t := map[uint64]config.Trap{0: config.TrapSTP, 2: config.TrapLACP, 3: config.TrapEAPOL,
+			0xe: config.TrapLLDP}[h.dmac&0xf]
 		if t == config.TrapNone {
 			t = config.TrapLinkLocal
 		}

@@ -94,7 +94,8 @@ func (r *Report) Figures(title string) (list []*figure.Figure) {
 		drawn = []string{"seconds", "sets"}
 	}
 	label := map[string]string{
-		"recovery": "paths recovered, share", "entropy": "entropy, bits", "seconds": "planning, seconds", "sets": "sets weighed",
+		"recovery": "paths recovered, share", "entropy": "entropy, bits", "seconds": "planning, seconds",
+		"sets": "sets weighed",
 	}
 	var done []string
 	for _, c := range r.Curves.Curves {

@@ -68,7 +68,8 @@ func (s *run) load(name string) (*programs.Program, error) {
 		}
 		stages, _ := recordplan.MinStages(g)
 		s.results.Programs = append(s.results.Programs, Scale{
-			Program: p.Name, Pipeline: g.Pipeline, Tables: tablesOf(g), NonCut: m.OneBitPerTable(), Deps: len(recordplan.Dependencies(g)), Stages: stages,
+			Program: p.Name, Pipeline: g.Pipeline, Tables: tablesOf(g), NonCut: m.OneBitPerTable(),
+			Deps: len(recordplan.Dependencies(g)), Stages: stages,
 			Sequences: m.Paths().String(), Walks: m.Walks().String(),
 		})
 	}

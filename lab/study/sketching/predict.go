@@ -119,11 +119,13 @@ func (s *run) assumptions() []string {
 		return []string{hashes, bounds, "candidates are all flows there were",
 			"flow sizes are known: what others add to a bucket is compound Poisson"}
 	case Cardinality:
-		return []string{hashes, bounds, "HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; its logarithm is normal"}
+		return []string{hashes, bounds,
+			"HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; its logarithm is normal"}
 	case Entropy:
 		return []string{"the bound is the error of the entropy of the buckets' counts, with ideal hashes, the mean of 8 draws"}
 	case Interval:
-		return []string{hashes, bounds, "flows are right to a unit of time if in no instance another has the bucket of their last arrival, and in one none that of their longest interval"}
+		return []string{hashes, bounds,
+			"flows are right to a unit of time if in no instance another has the bucket of their last arrival, and in one none that of their longest interval"}
 	case Members:
 		return []string{hashes, bounds}
 	}

@@ -64,7 +64,8 @@ func (r *Report) axes(name, title string) study.Axes {
 	}
 	a.Y.Label = map[string]string{
 		"f1": "F1 score", "re": "relative error", "are": "average relative error", "fp": "false positive rate",
-		"missed": "share of members missed", "exact": "share of flows with the exact interval", "percent": "used, % of what there is",
+		"missed": "share of members missed", "exact": "share of flows with the exact interval",
+		"percent": "used, % of what there is",
 		"entries": "TCAM entries", "cmus": "CMUs", "groups": "CMU groups", "rules": "runtime rules",
 		"ratio": "error of the static task, times that of the other", "same": "share of seeds with the same registers",
 		"times": "CMUs, times those of copied keys", "time": "time to the first counted packet, ms",

@@ -69,7 +69,9 @@ func (s *run) usage() (*Report, error) {
 			r.set("copied", x.Bits, "cmus", float64(x.Copied))
 			r.set("compressed", x.Bits, "times", float64(x.Compressed)/math.Max(1, float64(x.Copied)))
 		}
-		r.Assumptions = append(r.Assumptions, fmt.Sprintf("%d bits of PHV are free for measurement: an assumption for which both numbers of the paper hold", plan.FreePHV))
+		r.Assumptions = append(r.Assumptions,
+			fmt.Sprintf("%d bits of PHV are free for measurement: an assumption for which both numbers of the paper hold",
+				plan.FreePHV))
 	}
 	return r, nil
 }
