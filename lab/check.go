@@ -192,7 +192,8 @@ func (r *Result) term(word, unit string) (Metric, error) {
 // metricHelp says which metrics there are.
 func (r *Result) metricHelp() string {
 	list := []string{
-		"flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes delay.min " +
+		"flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes " +
+			"delay.min " +
 			"delay.mean delay.p50 delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records " +
 			"stamps.rest_min stamps.rest_max)",
 		"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max)",

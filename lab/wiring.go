@@ -46,7 +46,8 @@ func (l *Lab) makeLink(t *Link) error {
 		}
 	}
 	if t.Rate != 0 && uint64(t.Rate) != uint64(mbps)*1_000_000 {
-		return fmt.Errorf("rate %v: its ports run at %dMbps: want that, or another speed of the ports in their configuration", t.Rate, mbps)
+		return fmt.Errorf("rate %v: its ports run at %dMbps: want that, or another speed of the ports in their "+
+			"configuration", t.Rate, mbps)
 	}
 	k := &link{Link: t, name: t.name()}
 	for i := range ends {

@@ -81,7 +81,8 @@ func skipped(faults []pipe.Fault) (skips fixedMarks, err error) {
 			}
 		}
 		if which == numFixed {
-			return 0, fmt.Errorf("fault: %.80q cannot be skipped, want a table of the program, chip.trap, chip.acl, chip.learning, chip.ipv4_route, chip.ipv6_route or chip.fdb", f.Table)
+			return 0, fmt.Errorf("fault: %.80q cannot be skipped, want a table of the program, chip.trap, chip.acl, "+
+				"chip.learning, chip.ipv4_route, chip.ipv6_route or chip.fdb", f.Table)
 		}
 		skips |= which.ran()
 	}

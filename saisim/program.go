@@ -104,8 +104,10 @@ func (c *engine) fill(v *pipe.PHV, pk *packet, need uint32) {
 	w[pipe.WordEthSrc] = h.smac | uint64(h.ipID)<<48
 	w[pipe.WordSrcHi], w[pipe.WordSrcLo] = h.src[0], h.src[1]
 	w[pipe.WordDstHi], w[pipe.WordDstLo] = h.dst[0], h.dst[1]
-	w[pipe.WordL4] = uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.proto)<<24 | uint64(h.tos)<<16 | uint64(h.ttl)<<8 | uint64(h.tcpFlags)
-	w[pipe.WordFlags] = uint64(h.flags) | uint64(h.ipFlags)<<20 | uint64(h.flowLabel)<<24 | uint64(h.icmpCode)<<48 | uint64(h.icmpType)<<56
+	w[pipe.WordL4] = uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.proto)<<24 | uint64(h.tos)<<16 |
+		uint64(h.ttl)<<8 | uint64(h.tcpFlags)
+	w[pipe.WordFlags] = uint64(h.flags) | uint64(h.ipFlags)<<20 | uint64(h.flowLabel)<<24 | uint64(h.icmpCode)<<48 |
+		uint64(h.icmpType)<<56
 	w[pipe.WordFrame] = uint64(pk.length)<<44 | uint64(pk.vid&0xfff)<<32 | uint64(h.tci[1])<<16 | uint64(h.tci[0])
 	w[pipe.WordClass] = uint64(pk.tc) << 32
 	if need&(1<<pipe.WordClass) != 0 {

@@ -276,7 +276,8 @@ func (p *recordPlan) checkContainers(g *chipGraph) error {
 			from, _ := reach.Index(x.ID)
 			to, _ := reach.Index(y.ID)
 			if !reach.Exclusive(from, to) {
-				return fmt.Errorf("tables %q and %q of stage %d both write container %d, want tables that no packet runs both, or two containers",
+				return fmt.Errorf("tables %q and %q of stage %d both write container %d, want tables that no packet runs "+
+					"both, or two containers",
 					y.ID, x.ID, x.Stage, container(a.Bit))
 			}
 		}

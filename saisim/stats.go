@@ -110,8 +110,10 @@ func portStatTable() map[sai.StatID]portStat {
 		sai.PortStatEtherStatsPkts:          func(p *port) uint64 { return p.stats.in.packets() + p.stats.out.packets() },
 		sai.PortStatEtherStatsBroadcastPkts: func(p *port) uint64 { return p.stats.in.broadcast + p.stats.out.broadcast },
 		sai.PortStatEtherStatsMulticastPkts: func(p *port) uint64 { return p.stats.in.multicast + p.stats.out.multicast },
-		sai.PortStatEtherStatsRxNoErrors:    func(p *port) uint64 { return p.stats.in.packets() - p.totals.Dropped[DropOversize] },
-		sai.PortStatEtherStatsTxNoErrors:    func(p *port) uint64 { return p.stats.out.packets() },
+		sai.PortStatEtherStatsRxNoErrors: func(p *port) uint64 {
+			return p.stats.in.packets() - p.totals.Dropped[DropOversize]
+		},
+		sai.PortStatEtherStatsTxNoErrors: func(p *port) uint64 { return p.stats.out.packets() },
 		sai.PortStatEtherStatsOversizePkts: func(p *port) uint64 {
 			return p.totals.Dropped[DropOversize] + p.totals.Dropped[DropEgressMTU]
 		},

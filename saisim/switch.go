@@ -234,7 +234,9 @@ func (c *store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrNumberOfLags:                     num(c.prof.LAGs),
 		sai.SwitchAttrLAGMembers:                       num(c.prof.LAGMembers),
 		// in KB, says SAI
-		sai.SwitchAttrTotalBufferSize:              func() sai.Value { return sai.Uint(uint64(c.prof.Buffer.CellBytes) * uint64(c.prof.Buffer.Cells) >> 10) },
+		sai.SwitchAttrTotalBufferSize: func() sai.Value {
+			return sai.Uint(uint64(c.prof.Buffer.CellBytes) * uint64(c.prof.Buffer.Cells) >> 10)
+		},
 		sai.SwitchAttrNumberOfUnicastQueues:        num(c.prof.Queues),
 		sai.SwitchAttrNumberOfMulticastQueues:      num(0),
 		sai.SwitchAttrNumberOfQueues:               num(c.prof.Queues),

@@ -145,7 +145,8 @@ func (c *compiler) power(want, n int) (uint32, error) {
 	}
 	size = max(size, g.MinSize())
 	if most := g.Depth / int(c.recipe.banks); size > most {
-		return 0, fmt.Errorf("memory is %d, want at most %d buckets: %d partitions of %d, as large as a CMU has with %d banks",
+		return 0, fmt.Errorf("memory is %d, want at most %d buckets: %d partitions of %d, as large as a CMU has with "+
+			"%d banks",
 			c.task.Memory, n*most, n, most, c.recipe.banks)
 	}
 	return uint32(size), nil

@@ -83,7 +83,8 @@ func (c *checker) all(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	fmt.Fprintf(c.out, "%d blocks run, %d of them in short form, %d wrong, %d long ones left out; %.1f s, %.1f s of processor time\n",
+	fmt.Fprintf(c.out, "%d blocks run, %d of them in short form, %d wrong, %d long ones left out; %.1f s, %.1f s of "+
+		"processor time\n",
 		c.blocks, c.short, c.bad, c.later, time.Since(start).Seconds(), c.cpu.Seconds())
 	return c.bad == 0, nil
 }

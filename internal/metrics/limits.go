@@ -28,7 +28,7 @@ var limits = []limit{
 		reason: "a type that does so much is several"},
 	{figure: "structs of > 20 fields", value: 10, wanted: 8,
 		reason: "any method may change any field: nobody sees which belong together"},
-	{figure: "lines over 120 columns, code", value: 22, wanted: 0,
+	{figure: "lines over 120 columns, code", value: 0, wanted: 0,
 		reason: "what is out of sight is not reviewed"},
 	{figure: "tests : code", least: true, value: 0.55, wanted: 0.55,
 		reason: "code that moves must take its tests along"},

@@ -208,7 +208,8 @@ func (p *Profile) checkBuffer() error {
 	}
 	each := (uint64(p.MTU) - fcs + cell - 1) / cell
 	if want := max(1, ports) * each; uint64(p.Buffer.Cells) < want {
-		return fmt.Errorf("profile %q: buffer.cells is %d, want at least %d: %d for a frame of mtu_bytes, %d, of each of %d ports",
+		return fmt.Errorf("profile %q: buffer.cells is %d, want at least %d: %d for a frame of mtu_bytes, %d, of each "+
+			"of %d ports",
 			p.Name, p.Buffer.Cells, want, each, p.MTU, max(1, ports))
 	}
 	return nil

@@ -23,7 +23,8 @@ func (r Report) segments() (list []*Segment) {
 
 // Metrics says which there are.
 func (r Report) Metrics() string {
-	return "PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost delay).at.TIME loss.max " +
+	return "PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost " +
+		"delay).at.TIME loss.max " +
 		"loss_error.max delay.samples delay.min delay.mean delay.max delay.untrue true_delay.min true_delay.max " +
 		"delay_error.max jitter.max correlation truth.sent truth.received truth.lost)"
 }
@@ -61,7 +62,8 @@ func (r Report) Figures(string) (list []*figure.Figure) {
 // csv returns a line for each period. What was not measured is empty.
 func (s *Segment) csv() []byte {
 	var b bytes.Buffer
-	b.WriteString("period,start_ps,status,sent,received,lost,delay_ns,jitter_ns,true_sent,true_lost,true_delay_ps,reasons\n")
+	b.WriteString("period,start_ps,status,sent,received,lost,delay_ns,jitter_ns," +
+		"true_sent,true_lost,true_delay_ps,reasons\n")
 	for _, p := range s.Periods {
 		fmt.Fprintf(&b, "%d,%d,%s,%s,%s,%s,%s,%s,%d,%d,%s,%q\n", p.Period, int64(p.Start), p.Status, cell(p.Sent),
 			cell(p.Received), cell(p.Lost),

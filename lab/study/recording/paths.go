@@ -80,7 +80,8 @@ func (c recoveryCurve) at(n int) recovery { return c[min(n, len(c)-1)] }
 func (s *run) paths(ctx context.Context) error {
 	s.results.Notes = []string{
 		"ours: greedy plans, bits in 8-bit containers, recording execution only",
-		"Ball-Larus numbers paths: over table sequences, the least that any method can do, and over action walks; it says nothing with fewer bits than it needs",
+		"Ball-Larus numbers paths: over table sequences, the least that any method can do, and over action walks; it " +
+			"says nothing with fewer bits than it needs",
 		"one bit for each table that not every packet runs says nothing of a table without its bit; drawn where it has all",
 		"a program of two pipelines: each has containers of its own, and paths of one are independent of those of the other",
 	}

@@ -75,7 +75,8 @@ func (r *Report) CSV() map[string][]byte {
 // WriteTable prints the programs, then a line for each point.
 func (r *Report) WriteTable(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "Program\tPipeline\tTables\tNot always run\tDependencies\tLeast stages\tTable sequences\tAction walks\t\n")
+	fmt.Fprintf(w, "Program\tPipeline\tTables\tNot always run\tDependencies\tLeast stages\tTable sequences\tAction "+
+		"walks\t\n")
 	for _, p := range r.Programs {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t\n",
 			p.Program, p.Pipeline, p.Tables, p.NonCut, p.Deps, p.Stages, p.Sequences, p.Walks)

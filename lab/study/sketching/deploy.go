@@ -16,7 +16,8 @@ func (s *run) deployments(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	report := &Report{Head: s.head("row"), Assumptions: []string{
-		"time: from HSET in CONFIG_DB to the first packet that is counted, in ms of real time, through every daemon in one process",
+		"time: from HSET in CONFIG_DB to the first packet that is counted, in ms of real time, through every daemon in " +
+			"one process",
 		"cycles: from the call of SAI to the entry of that packet into the egress pipe, with one port sending at line rate",
 	}}
 	report.Seeds = []uint64{s.seed}

@@ -266,7 +266,8 @@ func (r *epochRun) predict(placed *plan.Placed, sizes []uint32) study.Prediction
 func (s *run) composeEpochs(runs []*epochRun) *Report {
 	report := &Report{Head: s.head("epoch"), Assumptions: []string{
 		"hashes are uniform; rows take their addresses from one compressed key",
-		"flow sizes are known: what others add to a bucket is compound Poisson, and theory is the mean of the least of the rows",
+		"flow sizes are known: what others add to a bucket is compound Poisson, and theory is the mean of the least of " +
+			"the rows",
 	}}
 	report.Traffic = fmt.Sprintf("each epoch %v; %d flows with %d packets more from epoch %d to %d",
 		&s.Traffic, s.Spike.Flows, s.Spike.Packets, s.Spike.First, s.Spike.Last)

@@ -112,7 +112,8 @@ func (p *planned) cardinalityError(n float64) float64 {
 
 // assumptions are those of the theory, in words.
 func (s *run) assumptions() []string {
-	hashes := "hashes are uniform and independent of each other, but for rows that take their addresses from one compressed key"
+	hashes := "hashes are uniform and independent of each other, but for rows that take their addresses from one " +
+		"compressed key"
 	bounds := "bounds are 4 standard deviations from what is expected: a value is outside once in 16,000"
 	switch s.Study {
 	case Heavy, Victims:
@@ -120,12 +121,15 @@ func (s *run) assumptions() []string {
 			"flow sizes are known: what others add to a bucket is compound Poisson"}
 	case Cardinality:
 		return []string{hashes, bounds,
-			"HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; its logarithm is normal"}
+			"HyperLogLog has a standard error of 1.04 / sqrt(buckets); theory is the median of its amount, 0.6745 of it; " +
+				"its logarithm is normal"}
 	case Entropy:
-		return []string{"the bound is the error of the entropy of the buckets' counts, with ideal hashes, the mean of 8 draws"}
+		return []string{"the bound is the error of the entropy of the buckets' counts, with ideal hashes, the mean of " +
+			"8 draws"}
 	case Interval:
 		return []string{hashes, bounds,
-			"flows are right to a unit of time if in no instance another has the bucket of their last arrival, and in one none that of their longest interval"}
+			"flows are right to a unit of time if in no instance another has the bucket of their last arrival, and in one " +
+				"none that of their longest interval"}
 	case Members:
 		return []string{hashes, bounds}
 	}

@@ -15,7 +15,8 @@ func (s *run) usage() (*Report, error) {
 	r := &Report{Head: study.Head{Study: s.Study, Seeds: []uint64{}}}
 	g, p := s.geometry(), plan.RMT12()
 	r.Assumptions = []string{
-		fmt.Sprintf("a stage has %v hash units, %v SALUs, %v blocks of SRAM, %v of TCAM, %v instruction words; the pipeline %v bits of PHV", p.Stage[plan.HashUnits],
+		fmt.Sprintf("a stage has %v hash units, %v SALUs, %v blocks of SRAM, %v of TCAM, %v instruction words; the "+
+			"pipeline %v bits of PHV", p.Stage[plan.HashUnits],
 			p.Stage[plan.SALUs], p.Stage[plan.SRAM], p.Stage[plan.TCAM], p.Stage[plan.VLIW], p.Stage[plan.PHV]),
 		"hash units and SALUs follow from what the paper states; the rest it does not state",
 	}
