@@ -68,7 +68,8 @@ type Kind struct {
 	Meanwhile    string // said behind why a session cannot be changed
 }
 
-// Logic is what only the feature knows. What is nil has nothing to say.
+// Logic is what only the feature knows. Parse, Wanted, Stays and Deploy are always asked, and Left where
+// there is a Rule; of the others what is nil has nothing to say.
 type Logic[R, B any] struct {
 	Parse func(key string, row swss.FieldValues) (R, error)
 	// Rule is the flow group of a row; nil: rows have none.
